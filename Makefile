@@ -1,7 +1,7 @@
 # make run       a working site at http://127.0.0.1:8000 with demo data (web and worker together)
-# make test      the tests that need nothing but Python
-# make test-all  all tests: with a browser, services, real processes and other programs, too
-# All make their own virtual environment in .venv and are safe to repeat.
+# make test      the tests that need only Python
+# make test-all  all tests, including those with a browser, services, real processes and other programs
+# All of them create a virtual environment in .venv and can be repeated.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,10 +9,11 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PYTEST_ARGS ?=
-# A file stays in one process, which builds what its tests share once.
+NPM := $(shell command -v npm)
+# All tests of a file run in one process, so that shared fixtures are built once.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-all lint format lock bench bench-engine bench-edit clean help
+.PHONY: run test test-all lint lint-static no-npm format format-static lock bench bench-engine bench-edit clean help
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -31,21 +32,38 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/djlint --lint --quiet templates
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check
+	@$(MAKE) --no-print-directory $(if $(NPM),lint-static,no-npm)
+
+# make lint-static   only the checks of static/ (needs npm); `make lint` runs them where npm is installed
+lint-static: node_modules/.installed
+	$(NPM) run --silent lint
+
+no-npm:
+	@echo "static/ was not checked: npm is not installed. On Debian: sudo apt-get install npm"
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@$(if $(NPM),$(MAKE) --no-print-directory format-static)
+
+format-static: node_modules/.installed
+	$(NPM) run --silent format
+
+node_modules/.installed: package-lock.json
+	$(NPM) ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "LM Gym needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 1; }
+		{ echo "LM Gym needs Python 3.11 or newer, for example: make PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 		[ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); } || \
-		{ rm -rf $(VENV); echo "Python's venv module is not complete. On Debian: sudo apt-get install python3-venv"; exit 1; }
+		{ rm -rf $(VENV); echo "Python's venv module is incomplete. On Debian: sudo apt-get install python3-venv"; exit 1; }
 
-# The locks leave torch out: which build is right (CPU, CUDA, ROCm) depends on the machine. One that is installed stays.
+# torch is not locked, because its build (CPU, CUDA, ROCm) depends on the machine. An installed one is kept.
 TORCH ?= torch==2.13.*
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -70,7 +88,7 @@ lock: $(VENV)/.dev
 	$(COMPILE) --upgrade --extra gguf --extra site --group checkout --output-file requirements.txt
 	$(COMPILE) --upgrade --all-extras --group dev --constraints requirements.txt --output-file requirements-dev.txt
 
-# make bench-engine   the engine beside minicons and lm-eval; long (BENCH_ARGS="--suites 3 --rounds 3" for less)
+# make bench-engine   the engine against minicons and lm-eval; takes hours (BENCH_ARGS="--suites 3 --rounds 3" for less)
 bench-engine: benchmarks/engine/requirements.txt requirements.txt
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
@@ -78,9 +96,9 @@ bench-engine: benchmarks/engine/requirements.txt requirements.txt
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/engine/requirements.txt
 	.venv-bench/bin/python -m benchmarks.engine $(BENCH_ARGS)
 
-# make bench-edit     from an edited cell to its result, through the running site
+# make bench-edit     time from an edited cell to its result, through a running site
 bench-edit: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.edit $(BENCH_ARGS)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,7 @@
-"""Build hook: the wheel carries the site as lmgym/_site, which lmgym/cli/site.py starts. In an editable install the
-repository takes its place."""
+"""Build hook that adds the site to the wheel as lmgym/_site, which lmgym/cli/site.py starts.
+
+An editable install uses the repository instead.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
+from django_htmx.http import HttpResponseClientRedirect
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from gym.accounts.quotas import OverQuota
@@ -71,16 +72,18 @@ class VisitorPages(ConditionalGetMiddleware):
         return super().process_response(request, response)
 
 
-class FormsSentByScript(MiddlewareMixin):
-    """A script that sends a form (keep-files.js) is told where to go on, and the browser goes there by itself. Were the
-    redirect followed by the script, the messages of the next page would be shown to nobody."""
+class HtmxRedirects(MiddlewareMixin):
+    """Turn the redirect after a form sent by htmx into HX-Redirect, so that the browser follows it, not the request.
+
+    A redirect followed by XMLHttpRequest would use up the messages meant for the next page.
+    """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if response.status_code != 302 or request.headers.get("X-Sent-By") != "script":
+        if response.status_code != 302 or request.method in SAFE or "HX-Request" not in request.headers:
             return response
-        told = HttpResponse(status=204, headers={"X-Go-To": response["Location"]})
-        told.cookies = response.cookies
-        return told
+        redirect = HttpResponseClientRedirect(response["Location"])
+        redirect.cookies = response.cookies
+        return redirect
 
 
 class Conflicts(MiddlewareMixin):

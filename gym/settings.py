@@ -75,7 +75,7 @@ MIDDLEWARE = [
     "gym.middleware.VisitorPages",
     "gym.middleware.PrivateAnswers",
     "gym.open_streams.OpenStreams",
-    "gym.middleware.FormsSentByScript",
+    "gym.middleware.HtmxRedirects",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -8,6 +8,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
+KEEP = {"hx-preserve": True}
+"""Chosen files stay chosen where htmx replaces the form around the input."""
+
 
 class _OneFileInput(forms.ClearableFileInput):
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
@@ -19,6 +22,9 @@ class OneFileField(forms.FileField):
     """A single file. Several files are refused, where Django would take the last one."""
 
     widget = _OneFileInput
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        return super().widget_attrs(widget) | KEEP
 
     def clean(self, data: Any, initial: Any = None) -> Any:
         if isinstance(data, list):
@@ -37,6 +43,9 @@ class SeveralFilesField(forms.FileField):
     """Several files; `clean` returns a list."""
 
     widget = SeveralFilesInput
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        return super().widget_attrs(widget) | KEEP
 
     def clean(self, data: Any, initial: Any = None) -> Any:
         if not data and self.required:

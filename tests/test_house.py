@@ -113,6 +113,12 @@ def test_every_file_and_module_that_the_docs_name_is_there():
     assert missing == []
 
 
+def test_the_index_of_the_docs_lists_every_page_once():
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\]\(([\w.-]+)\)", index)
+    assert sorted(listed) == sorted({path.name for path in (ROOT / "docs").iterdir()} - {"README.md"})
+
+
 def own_commands() -> list[str]:
     ours = {config.name for config in apps.get_app_configs() if config.name.split(".")[0] in ROOMS}
     return sorted(name for name, app in get_commands().items() if app in ours)

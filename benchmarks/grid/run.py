@@ -3,7 +3,7 @@
     npm install --prefix benchmarks/grid --ignore-scripts     # once; the folder is not part of the repository
     .venv/bin/python -m benchmarks.grid.run [--repeat 5]
 
-Prints the table of docs/grid.md.
+Prints the table of docs/performance.md.
 """
 
 from __future__ import annotations

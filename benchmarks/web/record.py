@@ -1,7 +1,7 @@
 """What the benchmarks of pages found: asked, kept as one JSON file per benchmark, and put into the docs.
 
 python -m benchmarks.web.record             # the Markdown tables of the kept records
-python -m benchmarks.web.record --write     # put them between the marks in docs/staff.md and docs/performance.md
+python -m benchmarks.web.record --write     # put them between the marks in docs/performance.md
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {"pages": "staff.md", "leaderboard": "performance.md"}
+PAGES = {"pages": "performance.md", "leaderboard": "performance.md"}
 
 Row = dict[str, Any]
 """name, address, queries (all of them, session and account included), median_ms, slowest_ms, repeats, bytes."""

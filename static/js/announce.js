@@ -1,19 +1,19 @@
-/* Live parts carry data-announce: when its text changes after a swap, screen readers hear the new one, once.
-   A swapped part with data-reload is the last one of its kind: the rest of the page has news too. */
+/* Parts swapped in by htmx: announce a changed data-announce to screen readers, once, and reload the page for data-reload, which
+   the last part of its kind has because the rest of the page has changed, too. */
 
-const LEAVING = 5000; // milliseconds
+const NAVIGATION_MS = 5000;
 let last = document.querySelector("[data-announce]")?.dataset.announce ?? "";
 
-/* Somebody who has just pressed a link is on the way to another page, or a download: reloading would bring them back. */
-let left = -Infinity;
+/* Reloading just after a link was pressed would cancel the navigation. */
+let leftAt = -Infinity;
 if (document.querySelector("[data-announce]")) {
   window.addEventListener("beforeunload", () => {
-    left = Date.now();
+    leftAt = Date.now();
   });
 }
 
 function reload() {
-  if (Date.now() - left < LEAVING) setTimeout(reload, LEAVING);
+  if (Date.now() - leftAt < NAVIGATION_MS) setTimeout(reload, NAVIGATION_MS);
   else location.reload();
 }
 

@@ -1,15 +1,19 @@
-// Swagger UI on the site's own description of its API. Nothing inline: the Content-Security-Policy allows none.
+// Swagger UI for the site's API. Nothing is inline, because the Content-Security-Policy forbids it.
 const place = document.getElementById("api");
-const csrf = () => document.cookie.split("; ").find((one) => one.startsWith("csrftoken="))?.split("=")[1];
+const csrf = () =>
+  document.cookie
+    .split("; ")
+    .find((cookie) => cookie.startsWith("csrftoken="))
+    ?.split("=")[1];
 
-// Swagger UI's dark dress, by the switch of the site or, without it, by the system.
+// Dark mode of Swagger UI, by the site's theme switch or the system's preference.
 const system = window.matchMedia("(prefers-color-scheme: dark)");
-const dress = () => {
+const applyTheme = () => {
   const { theme } = document.documentElement.dataset;
   document.documentElement.classList.toggle("dark-mode", theme ? theme === "dark" : system.matches);
 };
-dress();
-system.addEventListener("change", dress);
+applyTheme();
+system.addEventListener("change", applyTheme);
 
 window.SwaggerUIBundle({
   url: place.dataset.schema,

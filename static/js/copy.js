@@ -1,5 +1,5 @@
-/* Buttons with data-copy="#id": copy that element's text, or a table as tab-separated values. What a table's
-   data-copy-note says (scoring rule, intervals) goes into a line below it.
+/* Buttons with data-copy="#id": copy that element's text, or a table as tab-separated values. A table's
+   data-copy-note (scoring rule, intervals) is added below it.
 
    A cell is copied as its data-copy, else its data-value, else its text without sub-lines. Tabs in data-copy make
    columns of their own: "0.8750<tab>0.6901<tab>0.9567" under "Pass rate<tab>95% low<tab>95% high". Cells that
@@ -7,7 +7,7 @@
 
 const UNSEEN = ".sub, .no-print, .visually-hidden";
 
-/* Text that a spreadsheet would take for a formula gets an apostrophe in front, as in CSV files; numbers stay numbers. */
+/* Prefix text that a spreadsheet would read as a formula with an apostrophe, as in CSV files. Numbers are left alone. */
 function guard(text) {
   return /^'*[=+\-@＝＋－＠]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
 }
@@ -18,14 +18,14 @@ function textWithoutSubLines(cell) {
   return copy.textContent;
 }
 
-/* The values of a cell: one, or several in columns of their own. */
+/* The values of a cell, one per column. */
 function values(cell) {
   const clean = (text) => guard(text.replace(/\s+/g, " ").trim());
   if (cell.dataset.copy !== undefined) return cell.dataset.copy.split("\t").map(clean);
   return [clean(cell.dataset.value ?? textWithoutSubLines(cell))];
 }
 
-/* Rows of cells as they are seen: one that spans rows or columns is in each of them. */
+/* Cells by row and column; a cell that spans several is repeated. */
 function grid(table) {
   const rows = [...table.rows].map(() => []);
   [...table.rows].forEach((row, top) => {
@@ -61,7 +61,7 @@ async function put(text) {
   try {
     if (navigator.clipboard && window.isSecureContext) return await navigator.clipboard.writeText(text);
   } catch {
-    /* not allowed: try the old way */
+    /* not permitted: fall back to execCommand */
   }
   const area = document.createElement("textarea");
   area.value = text;
@@ -70,7 +70,7 @@ async function put(text) {
   area.select();
   const done = document.execCommand("copy");
   area.remove();
-  if (!done) throw new Error("copying is not allowed here");
+  if (!done) throw new Error("copying is not permitted here");
 }
 
 function announce(text) {
@@ -106,7 +106,7 @@ if (typeof document !== "undefined") {
       await put(textOf(source));
       say(button, "Copied", true);
     } catch {
-      say(button, "Select and copy by hand", false);
+      say(button, "Select and copy it manually", false);
     }
   });
 }

@@ -1,8 +1,9 @@
-/* Charts with data-figure: every mark has a <title>. Pointing at one, or walking through them with the arrow keys,
-   says it in a line below the drawing. Without this file the browser shows the titles as tooltips. */
+/* Charts with data-figure: every mark has a <title>, shown below the drawing for the mark under the pointer or reached
+   by arrow keys. Without scripts the browser shows the titles as tooltips. */
 
-/* A figure may hold two drawings, one for narrow screens; one of them is shown. */
-const isDrawn = (mark) => mark.closest("svg").getClientRects().length > 0 || !mark.closest(".chart-narrow, .chart-wide");
+/* A figure may have a second drawing for narrow screens. */
+const isDrawn = (mark) =>
+  mark.closest("svg").getClientRects().length > 0 || !mark.closest(".chart-narrow, .chart-wide");
 
 function enhance(figure) {
   const box = figure.querySelector(".chart-box");
@@ -13,7 +14,10 @@ function enhance(figure) {
   readout.hidden = false;
   box.tabIndex = 0;
   box.setAttribute("role", "group");
-  box.setAttribute("aria-label", `${box.querySelector("svg > title")?.textContent ?? "Chart"}. Arrow keys read its marks.`);
+  box.setAttribute(
+    "aria-label",
+    `${box.querySelector("svg > title")?.textContent ?? "Chart"}. Arrow keys read its marks.`,
+  );
 
   const read = (index) => {
     marks[current]?.classList.remove("is-read");
@@ -35,7 +39,11 @@ function enhance(figure) {
     if (index >= 0) read(index);
   });
   box.addEventListener("focus", () => {
-    if (current < 0) readout.textContent = marks.length === 1 ? "One mark: an arrow key reads it." : `${marks.length} marks: the arrow keys walk through them.`;
+    if (current < 0)
+      readout.textContent =
+        marks.length === 1
+          ? "One mark: an arrow key reads it."
+          : `${marks.length} marks: the arrow keys walk through them.`;
   });
   box.addEventListener("blur", () => marks[current]?.classList.remove("is-read"));
 }

@@ -1,11 +1,13 @@
-/* <input data-filter="#list"> shows of a long list what has all the words that are typed; a button [data-tick="#list"]
-   ticks what is shown, or takes the ticks away where all of it is ticked. Both are hidden without this file. */
+/* <input data-filter="#list"> filters a list by all typed words. A button [data-tick="#list"] ticks the entries shown, or unticks
+   them if all are ticked. Both are hidden without scripts. */
 
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
 
 export function matches(text, words) {
-  const there = plain(text);
-  return plain(words).split(/\s+/).every((word) => there.includes(word));
+  const searched = plain(text);
+  return plain(words)
+    .split(/\s+/)
+    .every((word) => searched.includes(word));
 }
 
 const shown = (list) => [...list.querySelectorAll("input[type=checkbox]")].filter((box) => !box.closest("[hidden]"));
@@ -13,7 +15,8 @@ const shown = (list) => [...list.querySelectorAll("input[type=checkbox]")].filte
 function label(button, list) {
   const boxes = shown(list);
   button.disabled = boxes.length === 0;
-  button.textContent = boxes.length && boxes.every((box) => box.checked) ? "Untick all shown" : `Tick all shown (${boxes.length})`;
+  button.textContent =
+    boxes.length && boxes.every((box) => box.checked) ? "Untick all shown" : `Tick all shown (${boxes.length})`;
 }
 
 function enhance(root) {
@@ -34,7 +37,7 @@ function enhance(root) {
     const button = document.querySelector(`button[data-tick="${input.dataset.filter}"]`);
     input.closest("[data-filter-box]").hidden = false;
     input.addEventListener("input", () => {
-      for (const one of list.children) one.hidden = !matches(one.textContent, input.value);
+      for (const entry of list.children) entry.hidden = !matches(entry.textContent, input.value);
       if (button) label(button, list);
     });
     input.addEventListener("keydown", (event) => {
@@ -43,7 +46,7 @@ function enhance(root) {
   }
 }
 
-/* A long <select data-search="models"> gets a field above it that leaves the options with all the words that are typed. */
+/* A long <select data-search="models"> gets a search field above it. */
 const MANY = 8;
 
 function search(select) {
@@ -51,21 +54,25 @@ function search(select) {
   if (options.length <= MANY) return;
   const parts = [...select.children].map((part) => [part, part.matches("optgroup") ? [...part.children] : [part]]);
   const input = document.createElement("input");
-  Object.assign(input, { type: "search", className: "form-control select-search", placeholder: `Search ${select.dataset.search}` });
+  Object.assign(input, {
+    type: "search",
+    className: "form-control select-search",
+    placeholder: `Search ${select.dataset.search}`,
+  });
   input.setAttribute("aria-label", input.placeholder);
   select.before(input);
   input.addEventListener("input", () => {
     const chosen = select.selectedOptions[0];
-    const found = options.filter((one) => matches(one.textContent, input.value));
-    const shown = new Set(found.length ? found : [chosen]);
+    const hits = options.filter((option) => matches(option.textContent, input.value));
+    const shown = new Set(hits.length ? hits : [chosen]);
     select.replaceChildren(
       ...parts.flatMap(([part, members]) => {
-        const left = members.filter((one) => shown.has(one));
+        const left = members.filter((option) => shown.has(option));
         if (part.matches("optgroup")) part.replaceChildren(...left);
         return left.length ? [part] : [];
       }),
     );
-    const next = shown.has(chosen) ? chosen : found[0];
+    const next = shown.has(chosen) ? chosen : hits[0];
     next.selected = true;
     if (next !== chosen) select.dispatchEvent(new Event("change", { bubbles: true }));
   });
@@ -74,5 +81,12 @@ function search(select) {
   });
 }
 
+function searchAll(root) {
+  for (const select of root.querySelectorAll("select[data-search]")) {
+    if (!select.previousElementSibling?.matches(".select-search")) search(select);
+  }
+}
+
 enhance(document);
-document.querySelectorAll("select[data-search]").forEach(search);
+searchAll(document);
+document.addEventListener("htmx:afterSettle", ({ target }) => searchAll(target));

@@ -1,28 +1,25 @@
-/* A folder chosen in the browser (input data-folder): only files of the wanted kinds are sent, and the paths below the
-   folder go along in a hidden field, since uploads themselves carry names alone. */
+/* A folder input (data-folder) sends only files with the listed endings. Uploads carry bare file names, so the paths below the
+   folder go into a hidden field. */
+
+function keepWanted(input) {
+  const { form } = input;
+  const endings = (input.dataset.endings ?? "").split(",").filter(Boolean);
+  const kept = new DataTransfer();
+  const paths = [];
+  const chosen = [...input.files];
+  for (const file of chosen) {
+    if (!endings.some((ending) => file.name.endsWith(ending))) continue;
+    kept.items.add(file);
+    paths.push(file.webkitRelativePath.split("/").slice(1).join("/") || file.name);
+  }
+  input.files = kept.files;
+  form.elements[input.dataset.folder].value = paths.length ? JSON.stringify(paths) : "";
+  input.setCustomValidity(chosen.length && !paths.length ? `No file there ends in ${endings.join(", ")}.` : "");
+  const note = form.querySelector("[data-folder-note]");
+  if (note) note.textContent = chosen.length ? `${paths.length} of ${chosen.length} files are test cases.` : "";
+  input.reportValidity();
+}
 
 for (const input of document.querySelectorAll("input[type=file][data-folder]")) {
-  const paths = input.form?.elements[input.dataset.folder];
-  const endings = (input.dataset.endings ?? "").split(",").filter(Boolean);
-  if (!paths) continue;
-  const note = input.form.querySelector("[data-folder-note]");
-
-  const sort = () => {
-    const kept = new DataTransfer();
-    const names = [];
-    const chosen = [...input.files];
-    for (const file of chosen) {
-      if (!endings.some((ending) => file.name.endsWith(ending))) continue;
-      kept.items.add(file);
-      names.push(file.webkitRelativePath.split("/").slice(1).join("/") || file.name);
-    }
-    input.files = kept.files;
-    paths.value = names.length ? JSON.stringify(names) : "";
-    input.setCustomValidity(chosen.length && !names.length ? `No file there ends in ${endings.join(", ")}.` : "");
-    if (note) {
-      note.textContent = chosen.length ? `${names.length} of ${chosen.length} files are test cases.` : "";
-    }
-    input.reportValidity();
-  };
-  input.addEventListener("change", sort);
+  input.addEventListener("change", () => keepWanted(input));
 }

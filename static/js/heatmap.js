@@ -1,8 +1,11 @@
-/* Tables with data-heatmap: arrow keys walk the cells, and a line below says in words what the cell holds.
-   Without this file it is a table of links. Home/End: ends of the row, with Ctrl of the table; Enter opens the cell. */
+/* Tables with data-heatmap: arrow keys move between cells, and a line below describes the cell.
+   Without scripts it is a table of links. Home/End: ends of the row, with Ctrl of the table; Enter opens the cell. */
 
 const MOVES = {
-  ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
 };
 
 function wordsOf(table, cell) {
@@ -26,7 +29,7 @@ function enhance(table) {
   if (current) current.tabIndex = 0;
   if (readout) {
     readout.hidden = false;
-    readout.textContent = "Point at a cell, or walk through the table with the arrow keys, to read it in words.";
+    readout.textContent = "Point at a cell, or move through the table with the arrow keys, to read it in words.";
   }
 
   const say = (cell) => {
@@ -42,8 +45,8 @@ function enhance(table) {
   };
   const place = (cell) => {
     const rows = cells();
-    const row = rows.findIndex((one) => one.includes(cell));
-    return [rows, row, row < 0 ? -1 : rows[row].indexOf(cell)];
+    const row = rows.findIndex((candidates) => candidates.includes(cell));
+    return { rows, row, column: row < 0 ? -1 : rows[row].indexOf(cell) };
   };
 
   table.addEventListener("focusin", (event) => say(event.target.closest("td")));
@@ -51,7 +54,7 @@ function enhance(table) {
   table.addEventListener("keydown", (event) => {
     const cell = event.target.closest("tbody td");
     if (!cell || event.altKey || event.metaKey) return;
-    const [rows, row, column] = place(cell);
+    const { rows, row, column } = place(cell);
     const move = MOVES[event.key];
     let next;
     if (move && !event.ctrlKey) next = rows[row + move[0]]?.[column + move[1]];

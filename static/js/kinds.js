@@ -1,4 +1,4 @@
-/* The register form shows the fields of the chosen kind only. Without this file all fields show. */
+/* Show only the fields of the chosen kind in the form that registers a model. Without scripts all fields show. */
 
 for (const form of document.querySelectorAll("form[data-kind-form]")) {
   const choice = form.querySelector('select[name="kind"]');

@@ -28,8 +28,12 @@ function enhance(text) {
     return -1;
   };
   const moves = {
-    ArrowRight: () => at + 1, ArrowLeft: () => at - 1, ArrowDown: () => line(1), ArrowUp: () => line(-1),
-    Home: () => 0, End: () => words.length - 1,
+    ArrowRight: () => at + 1,
+    ArrowLeft: () => at - 1,
+    ArrowDown: () => line(1),
+    ArrowUp: () => line(-1),
+    Home: () => 0,
+    End: () => words.length - 1,
   };
   text.addEventListener("pointerover", (event) => {
     const word = event.target.closest("[data-words]");
@@ -40,7 +44,8 @@ function enhance(text) {
     if (word) { at = words.indexOf(word); show(word); }
   });
   text.addEventListener("keydown", (event) => {
-    if (!moves[event.key] || !event.target.closest("[data-words]") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!moves[event.key] || !event.target.closest("[data-words]") || event.ctrlKey || event.altKey || event.metaKey)
+      return;
     event.preventDefault();
     go(moves[event.key]());
   });

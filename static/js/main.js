@@ -1,4 +1,4 @@
-/* The site's one entry point. Every module enhances what the server already rendered. */
+/* Entry point of all pages. Modules enhance pages that work without scripts. */
 
 import "./theme.js";
 import "./sortable.js";
@@ -13,34 +13,39 @@ import "./folder.js";
 import "./ticks.js";
 import "./filter.js";
 import "./unsaved.js";
-import "./keep-files.js";
+import "./sent-by-htmx.js";
 import "./signing-out.js";
 
-/* A form with data-autosubmit sends itself when a choice changes; its button stays for everybody else. */
+/* Submit a form with data-autosubmit when a choice changes. */
 for (const form of document.querySelectorAll("form[data-autosubmit]")) {
   form.addEventListener("change", (event) => {
     if (event.target.matches("select, input[type=checkbox], input[type=radio]")) form.requestSubmit();
   });
 }
 
-/* Scrolling boxes must be reachable by keyboard, but only when there is something to scroll. Where a table goes on to
-   the right (one that begins at the right: to the left), its box says so (data-goes-on) until its last column is in sight. */
+/* Boxes that scroll get a tab stop. A table that continues beyond its box is marked (data-goes-on: right, or left where text
+   runs right to left) until its last column is visible. */
 const goesOn = (box) => {
-  const scrolled = Math.abs(box.scrollLeft); // negative where the table begins at the right
+  const scrolled = Math.abs(box.scrollLeft); // negative in right-to-left tables
   if (scrolled + box.clientWidth < box.scrollWidth - 1) box.dataset.goesOn = box.dir === "rtl" ? "left" : "right";
   else delete box.dataset.goesOn;
 };
 const watch = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
+  for (const entry of entries) {
+    const target = /** @type {HTMLElement} */ (entry.target);
     const scrolls = target.scrollWidth > target.clientWidth + 1 || target.scrollHeight > target.clientHeight + 1;
     if (scrolls) target.tabIndex = 0;
     else if (!target.closest("[data-figure]")) target.removeAttribute("tabindex");
     if (target.matches(".table-box")) goesOn(target);
   }
 });
-document.addEventListener("scroll", ({ target }) => {
-  if (target instanceof Element && target.matches(".table-box")) goesOn(target);
-}, { capture: true, passive: true });
+document.addEventListener(
+  "scroll",
+  ({ target }) => {
+    if (target instanceof Element && target.matches(".table-box")) goesOn(target);
+  },
+  { capture: true, passive: true },
+);
 const observe = (root) => {
   for (const box of root.querySelectorAll(".table-box, .chart-box")) watch.observe(box);
 };

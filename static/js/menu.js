@@ -1,4 +1,4 @@
-/* <details class="menu"> closes on Escape and on a click elsewhere. */
+/* <details class="menu"> closes on Escape and on a click outside. */
 
 const open = () => document.querySelectorAll("details.menu[open]");
 

@@ -1,5 +1,4 @@
-/* Signing out leaves nothing of a person in this browser, which others may use next. What has not reached the server is asked
-   about first. */
+/* Sign out and delete the person's data from this browser, which others may use next. Ask first about unsaved edits. */
 
 import { forgetPerson, unsavedSuites } from "./grid/store.js";
 
@@ -8,7 +7,7 @@ const form = document.querySelector("form[data-sign-out]");
 const dialog = document.querySelector("dialog[data-sign-out-question]");
 
 function leave(user) {
-  document.dispatchEvent(new Event("signing-out")); // an editor on this page keeps nothing more, and asks nothing
+  document.dispatchEvent(new Event("signing-out")); // the editor of this page stops storing and asking
   forgetPerson(user);
 }
 
@@ -28,7 +27,7 @@ function ask(suites) {
 }
 
 form?.addEventListener("submit", (event) => {
-  document.activeElement?.blur(); // what is being typed counts
+  document.activeElement?.blur(); // commit the text being typed
   const user = form.dataset.signOut;
   const suites = unsavedSuites(user);
   if (!suites.length) return leave(user);
@@ -40,10 +39,14 @@ dialog?.querySelector("[data-sign-out-anyway]").addEventListener("click", () => 
   leave(form.dataset.signOut);
   form.submit();
 });
-for (const button of dialog?.querySelectorAll("[data-stay]") ?? []) button.addEventListener("click", () => dialog.close());
+for (const button of dialog?.querySelectorAll("[data-stay]") ?? [])
+  button.addEventListener("click", () => dialog.close());
 
-/* The server says whom it signed out last, however that came about. */
-const name = document.cookie.split("; ").find((one) => one.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
+/* A cookie names the last person signed out, by whatever means. */
+const name = document.cookie
+  .split("; ")
+  .find((cookie) => cookie.startsWith(`${COOKIE}=`))
+  ?.slice(COOKIE.length + 1);
 if (name) {
   forgetPerson(decodeURIComponent(name));
   document.cookie = `${COOKIE}=; path=/; max-age=0`;

@@ -1,5 +1,5 @@
-/* Tables with data-sortable: headings become buttons. Without this file the table keeps the server's order.
-   A cell may carry data-value for sorting; a heading with data-nosort stays text. Empty values always go last. */
+/* Tables with data-sortable: headings become buttons. Without scripts the table keeps the server's order.
+   A cell may have a data-value for sorting; a heading with data-nosort stays text. Empty values sort last. */
 
 export function cellValue(cell) {
   const raw = (cell?.dataset.value ?? cell?.textContent ?? "").trim();
@@ -9,7 +9,7 @@ export function cellValue(cell) {
 }
 
 export function compare(a, b, direction) {
-  if (a === null || b === null) return (a === null) - (b === null);
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
   if (typeof a === "number" && typeof b === "number") return (a - b) * direction;
   return String(a).localeCompare(String(b), undefined, { numeric: true }) * direction;
 }

@@ -1,9 +1,9 @@
-/* Runs before paint, so that a chosen theme does not flash. Not a module on purpose. */
-(function () {
+/* Apply a stored theme before the first paint, to avoid a flash. Modules run too late for that. */
+(() => {
   try {
-    var theme = localStorage.getItem("theme");
+    const theme = localStorage.getItem("theme");
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   } catch {
-    /* storage may be forbidden; the system's preference then decides */
+    /* storage is blocked: the system's preference decides */
   }
 })();

@@ -1,7 +1,7 @@
 /* The switch in the header: system -> light -> dark -> system. */
 
 const ORDER = ["system", "light", "dark"];
-const LABEL = { system: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
+const LABEL = { system: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
 
 export function nextTheme(theme) {
   return ORDER[(ORDER.indexOf(theme) + 1) % ORDER.length];
@@ -18,7 +18,7 @@ function apply(theme) {
     if (theme === "system") localStorage.removeItem("theme");
     else localStorage.setItem("theme", theme);
   } catch {
-    /* lasts for this page only */
+    /* storage is blocked: the theme lasts for this page only */
   }
 }
 

@@ -1,5 +1,5 @@
-/* Tick boxes of a list (form data-ticks): one box for all of them (data-tick-all), and how many are ticked
-   (data-tick-count). Shift-click ticks everything from the box before. Without this file the boxes work one by one. */
+/* Tick boxes of a list (form data-ticks): a box for all (data-tick-all) and a count (data-tick-count). Shift-click
+   ticks a range. Without scripts the boxes work one by one. */
 
 for (const form of document.querySelectorAll("form[data-ticks]")) {
   const boxes = [...form.querySelectorAll(`input[type=checkbox][name="${form.dataset.ticks}"]`)];
@@ -27,7 +27,7 @@ for (const form of document.querySelectorAll("form[data-ticks]")) {
     box.addEventListener("click", (event) => {
       if (event.shiftKey && last && last !== box) {
         const [from, to] = [boxes.indexOf(last), boxes.indexOf(box)].sort((a, b) => a - b);
-        for (const one of boxes.slice(from, to + 1)) one.checked = box.checked;
+        for (const between of boxes.slice(from, to + 1)) between.checked = box.checked;
       }
       last = box;
       show();

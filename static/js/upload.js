@@ -1,4 +1,4 @@
-/* Drop zones (data-drop): a plain file input that also takes a dragged file and says what it holds. */
+/* Drop zones (data-drop): a file input that also accepts dragged files and shows their names and size. */
 
 const UNITS = ["bytes", "kB", "MB"];
 

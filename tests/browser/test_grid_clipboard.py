@@ -63,7 +63,7 @@ def test_html_wins_and_merged_cells_are_taken_apart(sheet):
     )
     sheet.paste("ignored", html)
     assert contents(sheet)[:3] == [["wide", "", "x\u00a0y"], ["tall", "b c", "d"], ["", "e", "f"]]
-    assert "2 merged cells taken apart" in sheet.said()
+    assert "2 merged cells split" in sheet.said()
 
 
 def test_no_break_spaces_of_a_cell_stay_when_it_is_copied_and_edited(sheet):

@@ -90,4 +90,4 @@ def test_a_wrong_number_is_said_and_a_text_filters_too(sheet):
     field(sheet, "Text").fill("WOMAN 3")
     sheet.page.get_by_text("The filter shows 2 of 8 rows").wait_for()
     field(sheet, "Text").fill("nobody")
-    sheet.page.get_by_text("No row fits the filter").wait_for()
+    sheet.page.get_by_text("No row matches the filter").wait_for()

@@ -252,7 +252,7 @@ def test_a_cell_whose_region_is_gone_is_kept_for_copying(sheet):
     write(sheet, 0, 1, "sings")
     dialog = sheet.page.get_by_role("dialog")
     dialog.wait_for()
-    assert "Item 1, match, Verb is not there any more; you wrote “sings”." in dialog.inner_text()
+    assert "Item 1, match, Verb no longer exists; you wrote “sings”." in dialog.inner_text()
     assert "sings" in sheet.page.get_by_label("Kept for copying").input_value()
     assert [sheet.suite.cell(1, "match", 2), sheet.text(0, 1)] == ["guitar", "guitar"]
 
@@ -278,7 +278,9 @@ def test_a_text_that_came_in_while_one_types_there_is_not_overwritten_silently(s
         write(sheet, 0, 1, "sings")
         sheet.click(1, 1)
         sheet.type("si")
-    sheet.until(lambda: "changes came in" in sheet.said())  # "strum", under what is being typed
+    sheet.until(
+        lambda: "changes by another editor were loaded" in sheet.said()
+    )  # "strum", under what is being typed
     sheet.type("ng")
     sheet.press("Enter")
     dialog = sheet.page.get_by_role("dialog")

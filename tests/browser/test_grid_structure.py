@@ -104,7 +104,7 @@ def test_regions(sheet, column, label, regions, formula):
 def test_a_region_that_is_gone_is_said_in_words(sheet):
     sheet.click(2, 1)
     menu(sheet, "region", "Delete")
-    sheet.page.get_by_text("A region that was deleted stood at the ?").wait_for()
+    sheet.page.get_by_text("The ? replaces a deleted region").wait_for()
 
 
 def test_the_menu_opens_at_the_cell_by_key_and_arrows_walk_it(sheet):

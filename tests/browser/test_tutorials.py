@@ -64,7 +64,7 @@ class Reader:
         button, link = (self.page.get_by_role(role, name=called) for role in ("button", "link"))
         button.or_(link).or_(self.page.locator("summary", has_text=called)).first.click()
         # A form that a script sends: its answer, or the next page, is there.
-        self.page.locator("form[data-keep-files] button:disabled").first.wait_for(state="detached")
+        self.page.locator("form[hx-encoding] button:disabled").first.wait_for(state="detached")
 
     def labelled(self, name: str):
         """The field with this label, which may end with the star of those that must be filled in."""

@@ -17,7 +17,23 @@ function chance(seed) {
   };
 }
 
-const WORDS = ["", "The cat", "plays", "  two  blanks ", "ein Bär", "日本", "tab\tin", "line\nbreak", "no\u00a0break", "=1+1", "😀", '"quoted"', "-ly", "a\u0007bell", "\u2003wide\u2003"];
+const WORDS = [
+  "",
+  "The cat",
+  "plays",
+  "  two  blanks ",
+  "ein Bär",
+  "日本",
+  "tab\tin",
+  "line\nbreak",
+  "no\u00a0break",
+  "=1+1",
+  "😀",
+  '"quoted"',
+  "-ly",
+  "a\u0007bell",
+  "\u2003wide\u2003",
+];
 const NAMES = ["NP", "Verb", "match", "mis match", "Bär", "x.y", " padded ", "match", "", "a%b"];
 
 /* A design of one factor; its first two conditions are in it. */
@@ -31,9 +47,24 @@ export function randomDocument(random) {
   const regions = Array.from({ length: 1 + pick(4) }, (_, k) => `R${k + 1}`);
   const conditions = ["match", "mismatch", "third"].slice(0, 1 + pick(3));
   const items = Array.from({ length: pick(5) }, (_, k) => k + 1);
-  const rows = items.flatMap((item) => conditions.map((condition) => ({ item, condition, contents: regions.map((_, k) => `w${item}${condition[0]}${k}`) })));
+  const rows = items.flatMap((item) =>
+    conditions.map((condition) => ({
+      item,
+      condition,
+      contents: regions.map((_, k) => `w${item}${condition[0]}${k}`),
+    })),
+  );
   const formula = `(${1 + pick(regions.length)};%${conditions[0]}%) > ( 1 ; %${conditions.at(-1)}% )`;
-  return { regions, conditions, items, rows, predictions: [{ name: "one", description: "", formula }], factors: factorsOf(conditions, "f"), metric: "sum", join: "space" };
+  return {
+    regions,
+    conditions,
+    items,
+    rows,
+    predictions: [{ name: "one", description: "", formula }],
+    factors: factorsOf(conditions, "f"),
+    metric: "sum",
+    join: "space",
+  };
 }
 
 function action(doc, random) {
@@ -62,11 +93,38 @@ function action(doc, random) {
     () => commands.renameRegion(doc, 1 + pick(doc.regions.length), of(NAMES)),
     () => commands.renameCondition(doc, of(doc.conditions), of(NAMES)),
     () => commands.paste(doc, doc.nRows ? rect() : { top: 0, left: 0, bottom: 0, right: 0 }, block()),
-    () => commands.setPredictions(doc, [...doc.predictions, { name: of(NAMES), description: of(WORDS), formula: `(1;%${of(doc.conditions)}%) < (${1 + pick(9)};%${of(NAMES)}%)` }], "add"),
+    () =>
+      commands.setPredictions(
+        doc,
+        [
+          ...doc.predictions,
+          {
+            name: of(NAMES),
+            description: of(WORDS),
+            formula: `(1;%${of(doc.conditions)}%) < (${1 + pick(9)};%${of(NAMES)}%)`,
+          },
+        ],
+        "add",
+      ),
     () => commands.setPredictions(doc, doc.predictions.slice(1), "remove"),
-    () => commands.setFactors(doc, random() < 0.3 ? [] : factorsOf(doc.conditions.slice(pick(doc.conditions.length)), of(["f", "g"])), "design"),
-    () => commands.setScoring(doc, random() < 0.5 ? { metric: of(["sum", "mean", ["sum", "max"]]) } : { join: of(["space", "natural", "none"]) }),
-    () => commands.addMissing(doc, doc.factors.length === 1 && !Object.values(doc.factors[0].conditions).includes("high") ? [{ name: "high", levels: ["high"] }] : []),
+    () =>
+      commands.setFactors(
+        doc,
+        random() < 0.3 ? [] : factorsOf(doc.conditions.slice(pick(doc.conditions.length)), of(["f", "g"])),
+        "design",
+      ),
+    () =>
+      commands.setScoring(
+        doc,
+        random() < 0.5 ? { metric: of(["sum", "mean", ["sum", "max"]]) } : { join: of(["space", "natural", "none"]) },
+      ),
+    () =>
+      commands.addMissing(
+        doc,
+        doc.factors.length === 1 && !Object.values(doc.factors[0].conditions).includes("high")
+          ? [{ name: "high", levels: ["high"] }]
+          : [],
+      ),
   ];
   const withRows = [
     () => commands.setCell(doc, pick(doc.nRows), pick(doc.regions.length), of(WORDS)),
@@ -75,9 +133,9 @@ function action(doc, random) {
     () => commands.fillDown(doc, rect()),
     () => commands.paste(doc, rect(), block()),
     () => commands.duplicateItem(doc, of(doc.items)),
-    () => commands.deleteItems(doc, doc.items.filter(() => random() < 0.3)),
+    () => commands.deleteItems(doc.items.filter(() => random() < 0.3)),
     () => commands.moveItem(doc, of(doc.items), by()),
-    () => commands.renumberItem(doc, of(doc.items), pick(40)),
+    () => commands.renumberItem(of(doc.items), pick(40)),
   ];
   return of(doc.nRows ? [...anywhere, ...withRows, ...withRows] : anywhere)();
 }
@@ -91,7 +149,8 @@ export function run(seed, steps) {
   const edits = [];
   const problems = [];
   const history = new History(doc, {
-    onEdit: (ops, entry, kind) => edits.push({ kind, label: entry.label, ops: structuredClone(ops), after: doc.toJSON() }),
+    onEdit: (ops, entry, kind) =>
+      edits.push({ kind, label: entry.label, ops: structuredClone(ops), after: doc.toJSON() }),
   });
   const states = [said(doc)]; // states[n]: the document with n steps done
   for (let k = 0; k < steps; k += 1) {

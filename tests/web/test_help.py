@@ -79,14 +79,14 @@ def test_the_complaints_of_the_formula_reference_are_what_the_parser_says():
 @pytest.mark.parametrize("form", TEMPLATES)
 def test_a_template_is_imported_as_it_is_and_asks_nothing(form):
     data = content(form)
-    reading = parse_upload(data if isinstance(data, bytes) else data.encode(), TEMPLATES[form].file_name)
-    assert (reading.problems, reading.asks) == ([], ())
+    result = parse_upload(data if isinstance(data, bytes) else data.encode(), TEMPLATES[form].file_name)
+    assert (result.problems, result.asks) == ([], ())
     wanted = document()
     if form == "jsonl":
-        assert [row.item for row in reading.document.sentences] == [1, 1, 2, 2, 3, 3, 4, 4]
+        assert [row.item for row in result.document.sentences] == [1, 1, 2, 2, 3, 3, 4, 4]
     else:
-        assert reading.document.region_names == wanted.region_names
-        assert [row.contents for row in reading.document.sentences] == [
+        assert result.document.region_names == wanted.region_names
+        assert [row.contents for row in result.document.sentences] == [
             row.contents for row in wanted.sentences
         ]
 

@@ -1,4 +1,4 @@
-/* The REST API as the sheet uses it. A problem is an ApiError with its status; no answer at all has status 0. */
+/* Calls of the REST API. Errors are ApiErrors with the HTTP status, or 0 if there was no response. */
 
 export class ApiError extends Error {
   constructor(status, message) {
@@ -7,12 +7,18 @@ export class ApiError extends Error {
   }
 }
 
-/* The cookie comes first: signing in again in another tab makes a new one, and the page's own field grows old. */
+/* Prefer the cookie: signing in again in another tab renews it, and the page's own field becomes stale. */
 function csrfToken() {
   const cookie = /(?:^|; )(?:__Host-|__Secure-)?csrftoken=([^;]+)/.exec(document.cookie)?.[1];
   return cookie ?? document.querySelector("input[name=csrfmiddlewaretoken]")?.value ?? "";
 }
 
+/**
+ * @param {string} method
+ * @param {string} url
+ * @param {object} [body]
+ * @param {{signal?: AbortSignal}} [options]
+ */
 export async function call(method, url, body, { signal } = {}) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -28,7 +34,7 @@ export async function call(method, url, body, { signal } = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "the server cannot be reached");
+    throw new ApiError(0, "no connection to the server");
   }
   const text = await answer.text().catch(() => "");
   let data = null;
@@ -38,40 +44,50 @@ export async function call(method, url, body, { signal } = {}) {
     /* a page, not data */
   }
   if (answer.status >= 400 && data?.code !== "edit-conflict") {
-    throw new ApiError(answer.status, data?.detail ?? `the server answered ${answer.status}`);
+    throw new ApiError(answer.status, data?.detail ?? `the server responded with ${answer.status}`);
   }
-  const etag = answer.headers.get("ETag")?.replace(/^W\//, ""); // a proxy that packs the answer makes it a weak one
+  const etag = answer.headers.get("ETag")?.replace(/^W\//, ""); // a compressing proxy makes it weak
   return { status: answer.status, data, etag };
 }
 
-/* A form for a page of the site, which answers with data, or with a piece of a page to be shown. */
+/* Send a form to a page of the site; the response is data or a piece of a page. */
 export async function post(url, body) {
-  const answer = await fetch(url, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() }, credentials: "same-origin" }).catch(() => {
-    throw new ApiError(0, "the server cannot be reached");
+  const answer = await fetch(url, {
+    method: "POST",
+    body,
+    headers: { "X-CSRFToken": csrfToken() },
+    credentials: "same-origin",
+  }).catch(() => {
+    throw new ApiError(0, "no connection to the server");
   });
   if (answer.redirected) throw new ApiError(401, "you are signed out: sign in again in another tab");
-  if (!answer.ok) throw new ApiError(answer.status, `the server answered ${answer.status}`);
+  if (!answer.ok) throw new ApiError(answer.status, `the server responded with ${answer.status}`);
   if (answer.headers.get("Content-Type").includes("json")) return { data: await answer.json() };
   return { page: new DOMParser().parseFromString(await answer.text(), "text/html") };
 }
 
 const PAGE = 500;
 
-/* The whole draft, page by page; one is opened when there is none any more. onPage(draft, rows) hears each page. When
-   somebody changes the draft meanwhile, it begins anew. `known`: everything but the rows, as it came with the page. */
+/**
+ * Load the whole draft in pages; open one if there is none, and start again if the draft changes meanwhile.
+ * @param {{draft: string, cells: string}} endpoints
+ * @param {(draft: any, rows: any[]) => void} [onPage]
+ * @param {any} [known] the draft without its rows, as embedded in the page
+ */
 export async function loadDraft({ draft, cells }, onPage = () => {}, known = null) {
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    const head = known && attempt === 0 ? { data: known, etag: `"r${known.revision}v${known.version}"` } : call("GET", draft);
+    const head =
+      known && attempt === 0 ? { data: known, etag: `"r${known.revision}v${known.version}"` } : call("GET", draft);
     const both = Promise.all([head, call("GET", `${cells}?limit=${PAGE}`)]);
-    const found = await both.catch((error) => {
+    const responses = await both.catch((error) => {
       if (error.status !== 404 || attempt) throw error;
     });
-    if (!found) {
+    if (!responses) {
       await call("POST", draft);
       continue;
     }
-    const [{ data: first, etag }] = found;
-    let page = found[1];
+    const [{ data: first, etag }] = responses;
+    let page = responses[1];
     const rows = [];
     while (page.etag === etag) {
       rows.push(...page.data.results);
@@ -80,5 +96,5 @@ export async function loadDraft({ draft, cells }, onPage = () => {}, known = nul
       page = await call("GET", cells + new URL(page.data.next).search);
     }
   }
-  throw new ApiError(0, "somebody changes this suite faster than it can be read");
+  throw new ApiError(0, "another editor is changing this suite faster than it can be loaded");
 }

@@ -1,4 +1,4 @@
-/* A comparison by choosing from lists, for people who do not like formulas. */
+/* Build a comparison from lists instead of typing a formula. */
 
 import { reference } from "./formula.js";
 import { h } from "./dom.js";
@@ -15,7 +15,7 @@ export function comparison(left, operator, right) {
   return `${reference(left.region, left.condition)} ${operator} ${reference(right.region, right.condition)}`;
 }
 
-/* A second comparison joins the first one: both must hold. */
+/* Join a second comparison with &. */
 export function joined(formula, added) {
   const before = formula.trim();
   if (!before) return added;
@@ -23,11 +23,16 @@ export function joined(formula, added) {
   return `${isJoined ? before : `[${before}]`} & [${added}]`;
 }
 
-/* onUse(formula part) hears the finished comparison. */
+/* onUse(formula part) is called with the finished comparison. */
 export function builder(getDoc, onUse, serial) {
   const select = (name, label) => {
     const id = `build-${serial}-${name}`;
-    return h("div", { class: "field" }, h("label", { for: id, text: label }), h("select", { id, class: "form-select", name }));
+    return h(
+      "div",
+      { class: "field" },
+      h("label", { for: id, text: label }),
+      h("select", { id, class: "form-select", name }),
+    );
   };
   const fields = {
     r1: select("r1", "Surprisal at"),
@@ -42,11 +47,16 @@ export function builder(getDoc, onUse, serial) {
     const { regions, conditions } = getDoc();
     const chosen = Object.fromEntries(Object.keys(fields).map((name) => [name, input(name).value]));
     for (const name of ["r1", "r2"]) {
-      input(name).replaceChildren(...regions.map((one, k) => option(k + 1, `${k + 1} ${one}`)), option("*", "the whole sentence"));
+      input(name).replaceChildren(
+        ...regions.map((name, k) => option(k + 1, `${k + 1} ${name}`)),
+        option("*", "the whole sentence"),
+      );
     }
-    for (const name of ["c1", "c2"]) input(name).replaceChildren(...conditions.map((one) => option(one, one)));
+    for (const name of ["c1", "c2"])
+      input(name).replaceChildren(...conditions.map((condition) => option(condition, condition)));
     input("op").replaceChildren(...OPERATORS.map(([sign, words]) => option(sign, words)));
-    for (const name of Object.keys(fields)) if ([...input(name).options].some((one) => one.value === chosen[name])) input(name).value = chosen[name];
+    for (const name of Object.keys(fields))
+      if ([...input(name).options].some((option) => option.value === chosen[name])) input(name).value = chosen[name];
     if (!chosen.c2 && conditions.length > 1) input("c2").selectedIndex = 1;
   };
   box.addEventListener("toggle", () => box.open && fill());
@@ -54,7 +64,12 @@ export function builder(getDoc, onUse, serial) {
     input("r2").value = input("r1").value;
   });
   const side = (n) => ({ region: input(`r${n}`).value, condition: input(`c${n}`).value });
-  const use = h("button", { type: "button", class: "btn btn-s", text: "Add to the formula", onclick: () => onUse(comparison(side(1), input("op").value, side(2))) });
+  const use = h("button", {
+    type: "button",
+    class: "btn btn-s",
+    text: "Add to the formula",
+    onclick: () => onUse(comparison(side(1), input("op").value, side(2))),
+  });
   box.append(h("div", { class: "build-fields" }, fields.r1, fields.c1, fields.op, fields.r2, fields.c2, use));
   return box;
 }

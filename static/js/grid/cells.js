@@ -1,4 +1,4 @@
-/* What a cell looks like and what it is called. */
+/* Appearance and accessible names of cells. */
 
 import { condClass, h, heat, icon, OUTCOMES, shortBits } from "./dom.js";
 import { CONDITION, HEAD, ITEM } from "./selection.js";
@@ -6,7 +6,7 @@ import { CONDITION, HEAD, ITEM } from "./selection.js";
 const flagKey = (item, condition, region) => `${item}|${region}|${condition}`;
 export { flagKey };
 
-/* The input stays in its cell: everything else is replaced. */
+/* Replace everything in a cell except the input. */
 function fill(cell, ...nodes) {
   const input = cell.querySelector(":scope > .grid-input");
   if (!input) {
@@ -31,14 +31,22 @@ export function paintHead(th, sheet, c, extras) {
     th.classList.add("region");
     th.classList.toggle("is-critical", compared);
     const note = compared ? h("span", { class: "visually-hidden", text: " (compared by a prediction)" }) : "";
-    fill(th, h("span", { class: "no", text: c + 1 }), h("span", { class: "region-name", dir: "auto", text: doc.regions[c] }), note);
+    fill(
+      th,
+      h("span", { class: "no", text: c + 1 }),
+      h("span", { class: "region-name", dir: "auto", text: doc.regions[c] }),
+      note,
+    );
     th.title = compared ? `${doc.regions[c]}: compared by a prediction` : doc.regions[c];
   } else {
     const extra = extras[c - doc.regions.length];
     th.classList.add("num", "extra");
     const name = extra === "total" ? "Total" : doc.predictions[extra]?.name || `P${extra + 1}`;
     fill(th, h("span", { class: "region-name", text: name }));
-    th.title = extra === "total" ? "Bits of the whole sentence" : `Prediction ${extra + 1} ${doc.predictions[extra]?.name ?? ""}`;
+    th.title =
+      extra === "total"
+        ? "Bits of the whole sentence"
+        : `Prediction ${extra + 1} ${doc.predictions[extra]?.name ?? ""}`;
   }
 }
 
@@ -105,7 +113,13 @@ function paintExtra(cell, sheet, item, condition, extra) {
   const margin = Number.isFinite(outcome.margin) ? signed(outcome.margin) : "";
   cell.title = `${label}${margin ? `, by ${margin} bits` : ""}${outcome.close ? ", too close to call" : ""}`;
   const close = outcome.close ? h("span", { class: "quiet", "aria-hidden": "true", text: "≈" }) : "";
-  fill(cell, h("span", { class: "margin", text: margin }), close, h("span", { class: `mark ${look}` }, icon(drawing)), h("span", { class: "visually-hidden", "data-read": "", text: cell.title }));
+  fill(
+    cell,
+    h("span", { class: "margin", text: margin }),
+    close,
+    h("span", { class: `mark ${look}` }, icon(drawing)),
+    h("span", { class: "visually-hidden", "data-read": "", text: cell.title }),
+  );
 }
 
 function signed(bits) {
@@ -113,7 +127,7 @@ function signed(bits) {
   return Number(text) === 0 ? text : `${bits < 0 ? "−" : "+"}${text}`;
 }
 
-/* The name of a cell for screen readers; its text is the value of the input. */
+/* Accessible name of a cell; its text is the value of the input. */
 export function cellLabel(sheet, r, c, extras) {
   const { doc } = sheet;
   if (r === HEAD) {

@@ -1,4 +1,4 @@
-/* Copy, cut and paste of rectangles, with the clipboard events of the browser: no permission is asked for. */
+/* Copy, cut and paste of rectangles, with the browser's clipboard events, which need no permission. */
 
 import * as commands from "./commands.js";
 import { announce, counted } from "./dom.js";
@@ -44,12 +44,12 @@ export function attachClipboard(editor) {
     event.preventDefault();
     if (!editor.mayEdit()) return;
     const block = readClipboard(event.clipboardData);
-    if (!block) announce("the clipboard holds no text");
+    if (!block) announce("the clipboard contains no text");
     else pasteBlock(editor, block, event.clipboardData.getData("text/plain"));
   });
 }
 
-/* The same from a menu. Copying and cutting go by the events above; reading the clipboard is up to the browser. */
+/* Menu actions. Copy and cut trigger the events above; reading the clipboard needs the browser's permission. */
 export function clipboardCommand(editor, kind) {
   editor.view.place(true);
   document.execCommand(kind);
@@ -59,27 +59,27 @@ export async function pasteFromMenu(editor) {
   try {
     const text = await navigator.clipboard.readText();
     if (!editor.mayEdit()) return;
-    if (text === "") announce("the clipboard holds no text");
+    if (text === "") announce("the clipboard contains no text");
     else pasteBlock(editor, parseTsv(text), text);
   } catch {
     editor.say("The browser does not let this page read the clipboard. Press Ctrl+V (on a Mac ⌘V) to paste.", "");
   }
 }
 
-/* A line break in a text field is a blank. */
+/* Line breaks in a text field become spaces. */
 function pasteIntoText(event) {
   const text = event.clipboardData.getData("text/plain");
   if (!/[\r\n\t]/.test(text)) return;
   event.preventDefault();
-  const one = tidy(text);
-  event.target.setRangeText(one, event.target.selectionStart, event.target.selectionEnd, "end");
+  const line = tidy(text);
+  event.target.setRangeText(line, event.target.selectionStart, event.target.selectionEnd, "end");
   event.target.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 export function pasteBlock(editor, block, text = "") {
   const { doc, view } = editor;
   if (block.rows.length > MOST_ROWS) {
-    editor.say(`The clipboard holds ${block.rows.length} rows; a suite has at most ${MOST_ROWS}.`, "bad");
+    editor.say(`The clipboard has ${block.rows.length} rows; a suite has at most ${MOST_ROWS}.`, "bad");
     return;
   }
   if (editor.headed && hasHeadings(doc, block, text)) {
@@ -88,7 +88,9 @@ export function pasteBlock(editor, block, text = "") {
       view.place(true);
     };
     const plain = () => pasteCells(editor, block);
-    readSheet(editor.headed, doc, block, text, { take, plain }).catch((error) => editor.say(`The sheet was not pasted: ${error.message}.`, "bad"));
+    readSheet(editor.headed, doc, block, text, { take, plain }).catch((error) =>
+      editor.say(`The sheet was not pasted: ${error.message}.`, "bad"),
+    );
   } else pasteCells(editor, block);
 }
 
@@ -103,17 +105,25 @@ function pasteCells(editor, block) {
   const rect = editor.rect() ?? { top: 0, left: Math.max(0, c), bottom: 0, right: Math.max(0, c) };
   const over = block.rows.length - (doc.nRows - rect.top);
   if (doc.shown && over > 0) {
-    editor.say(`${counted(over, "row")} of the clipboard would go past the rows that the filter shows; nothing was pasted. Show all rows first.`, "bad");
+    editor.say(
+      `${counted(over, "row")} of the clipboard would go past the rows that the filter shows; nothing was pasted. Show all rows first.`,
+      "bad",
+    );
     return;
   }
   const entry = commands.paste(doc, rect, block);
   const at = { top: rect.top, left: rect.left };
   if (!editor.perform(entry)) return;
-  editor.selection.range(at.top, at.left, Math.min(doc.nRows, at.top + block.rows.length) - 1, at.left + block.width - 1);
+  editor.selection.range(
+    at.top,
+    at.left,
+    Math.min(doc.nRows, at.top + block.rows.length) - 1,
+    at.left + block.width - 1,
+  );
   view.place(true);
 }
 
-/* One row pasted on a heading: names of regions. */
+/* A row pasted on a heading renames regions. */
 function renameRegions(doc, c, names) {
   const ops = names
     .slice(0, doc.regions.length - c)

@@ -1,7 +1,14 @@
-/* What a person can do, as {label, ops}. Nothing is changed here; formulas follow every move, rename and deletion, and so
-   do the names and descriptions that "Predict effects" gave. */
+/* Actions of a person as {label, ops}; nothing is changed here. Formulas follow moves, renames and deletions, and so do names and
+   descriptions made by "Predict effects". */
 
-import { afterDelete, afterInsert, afterMove, references, renameCondition as renameIn, renumberRegions } from "./formula.js";
+import {
+  afterDelete,
+  afterInsert,
+  afterMove,
+  references,
+  renameCondition as renameIn,
+  renumberRegions,
+} from "./formula.js";
 import { followed } from "./generated.js";
 import { copyFactors, copyPredictions, printable, scoringOf, tidy } from "./model.js";
 import { counted } from "./dom.js";
@@ -10,24 +17,36 @@ const entry = (label, ops) => ({ label, ops: ops.filter(Boolean) });
 
 function withPredictions(doc, change) {
   const old = copyPredictions(doc.predictions);
-  const predictions = old.map((one) => ({ ...one, ...change(one) }));
-  const isSame = predictions.every((one, k) => Object.keys(one).every((key) => one[key] === old[k][key]));
+  const predictions = old.map((prediction) => ({ ...prediction, ...change(prediction) }));
+  const isSame = predictions.every((prediction, k) =>
+    Object.keys(prediction).every((key) => prediction[key] === old[k][key]),
+  );
   return isSame ? null : { op: "set_predictions", predictions, old };
 }
 
-/* map(number) answers the number that a region has afterwards, or null when it is deleted. */
+/* map(number) returns a region's new number, or null if it was deleted. */
 function withNumbers(doc, map) {
   const move = (number) => map(number) && { number: map(number), name: doc.regions[number - 1] };
-  return withPredictions(doc, (one) => ({ ...followed(one, doc, move), formula: renumberRegions(one.formula, map) }));
+  return withPredictions(doc, (prediction) => ({
+    ...followed(prediction, doc, move),
+    formula: renumberRegions(prediction.formula, map),
+  }));
 }
 
-/* names: those that the regions have afterwards. */
-export const withNames = (doc, names) => withPredictions(doc, (one) => followed(one, doc, (number) => ({ number, name: names[number - 1] })));
+/* `names`: names of the regions after the change. */
+export const withNames = (doc, names) =>
+  withPredictions(doc, (prediction) => followed(prediction, doc, (number) => ({ number, name: names[number - 1] })));
 
 // --- texts -------------------------------------------------------------------------------------------------------
-const change = (doc, item, condition, region, text) => [item, condition, region, doc.cell(item, condition, region), tidy(text)];
+const change = (doc, item, condition, region, text) => [
+  item,
+  condition,
+  region,
+  doc.cell(item, condition, region),
+  tidy(text),
+];
 
-/* `seen`: what the cell held when the person began to type; somebody else's text may have come in since. */
+/* `seen`: the cell's text when typing began; another editor may have changed it since. */
 export function setCell(doc, r, c, text, seen) {
   const { item, condition } = doc.place(r);
   const [place, name, region, old, tidied] = change(doc, item, condition, c + 1, text);
@@ -39,8 +58,8 @@ function everyCell(doc, rect, textOf) {
   for (let r = rect.top; r <= rect.bottom; r += 1) {
     const { item, condition } = doc.place(r);
     for (let c = rect.left; c <= rect.right; c += 1) {
-      const one = change(doc, item, condition, c + 1, textOf(r, c));
-      if (one[3] !== undefined && one[3] !== one[4]) cells.push(one);
+      const cell = change(doc, item, condition, c + 1, textOf(r, c));
+      if (cell[3] !== undefined && cell[3] !== cell[4]) cells.push(cell);
     }
   }
   return cells;
@@ -56,7 +75,7 @@ export function textAt(doc, r, c) {
   return doc.cell(item, condition, c + 1) ?? "";
 }
 
-/* The first row of the selection goes down; a selection of one row takes the row above. */
+/* Copy the first row of the selection down; with one row selected, copy the row above. */
 export function fillDown(doc, rect) {
   const source = rect.top === rect.bottom ? rect.top - 1 : rect.top;
   if (source < 0) return entry("nothing to fill down from", []);
@@ -66,8 +85,8 @@ export function fillDown(doc, rect) {
 
 const freshRegion = (doc, k) => `Region ${doc.regions.length + k + 1}`;
 
-/* A block of texts at a cell. Rows past the end become items, columns past the end become regions. One text fills
-   the selection. Short rows leave alone what lies beyond them. */
+/* Paste a block of texts at a cell. Rows past the end become items, columns past the end regions. A single text fills the
+   selection. Cells beyond the end of a short row are unchanged. */
 export function paste(doc, rect, block) {
   const { rows, width } = block;
   if (rows.length === 1 && width === 1 && (rect.top !== rect.bottom || rect.left !== rect.right)) {
@@ -93,10 +112,10 @@ export function paste(doc, rect, block) {
   const grown = newItems(doc, rows.slice(Math.max(0, inside)), rect.left, newRegions);
   if (grown.length) ops.push({ op: "insert_items", at: doc.items.length, items: grown });
   const notes = [
-    block.ragged ? "rows of different length: the rest was left alone" : "",
-    block.merged ? `${counted(block.merged, "merged cell")} taken apart` : "",
-    newRegions ? counted(newRegions, "region") + " added" : "",
-    grown.length ? counted(grown.length, "item") + " added" : "",
+    block.ragged ? "rows of different length: missing cells were not changed" : "",
+    block.merged ? `${counted(block.merged, "merged cell")} split` : "",
+    newRegions ? `${counted(newRegions, "region")} added` : "",
+    grown.length ? `${counted(grown.length, "item")} added` : "",
   ].filter(Boolean);
   return entry([`pasted ${rows.length} by ${width}`, ...notes].join("; "), ops);
 }
@@ -131,18 +150,18 @@ export function duplicateItem(doc, item) {
   return entry(`item ${item} copied as item ${number}`, [{ op: "insert_items", at, items: [{ number, rows }] }]);
 }
 
-export function deleteItems(doc, items) {
+export function deleteItems(items) {
   const what = items.length === 1 ? `item ${items[0]}` : counted(items.length, "item");
   return entry(`deleted ${what}`, items.length ? [{ op: "delete_items", items }] : []);
 }
 
 export function moveItem(doc, item, by) {
   const to = doc.items.indexOf(item) + by;
-  if (to < 0 || to >= doc.items.length) return entry("it is at the end already", []);
+  if (to < 0 || to >= doc.items.length) return entry("already at the end", []);
   return entry(`item ${item} moved ${by < 0 ? "up" : "down"}`, [{ op: "move_item", item, to }]);
 }
 
-export function renumberItem(doc, item, to) {
+export function renumberItem(item, to) {
   return entry(`item ${item} is now item ${to}`, item === to ? [] : [{ op: "renumber_item", item, to }]);
 }
 
@@ -151,8 +170,8 @@ export function freshCondition(doc, base = "condition") {
   for (let k = doc.conditions.length + 1; ; k += 1) if (!doc.conditions.includes(`${base}_${k}`)) return `${base}_${k}`;
 }
 
-export function insertCondition(doc, at, given = freshCondition(doc)) {
-  const name = tidy(given);
+export function insertCondition(doc, at, text = freshCondition(doc)) {
+  const name = tidy(text);
   const rows = Object.fromEntries(doc.items.map((item) => [item, doc.regions.map(() => "")]));
   return entry(`added condition ${name}`, [{ op: "insert_condition", at, name, rows }]);
 }
@@ -164,23 +183,25 @@ export function duplicateCondition(doc, source) {
   return entry(`condition ${source} copied as ${name}`, [{ op: "insert_condition", at, name, rows }]);
 }
 
-/* Formulas keep the name of a deleted condition: they say so as an error until it is replaced. */
+/* Formulas keep the name of a deleted condition, which is an error until it is replaced. */
 export function deleteCondition(doc, name) {
-  return entry(`deleted condition ${name}${warning(doc, (ref) => ref.condition === name)}`, [{ op: "delete_condition", name }]);
+  return entry(`deleted condition ${name}${warning(doc, (ref) => ref.condition === name)}`, [
+    { op: "delete_condition", name },
+  ]);
 }
 
 export function moveCondition(doc, name, by) {
   const to = doc.conditions.indexOf(name) + by;
-  if (to < 0 || to >= doc.conditions.length) return entry("it is at the end already", []);
+  if (to < 0 || to >= doc.conditions.length) return entry("already at the end", []);
   return entry(`condition ${name} moved ${by < 0 ? "up" : "down"}`, [{ op: "move_condition", name, to }]);
 }
 
 export function renameCondition(doc, name, to) {
-  const wanted = tidy(to);
-  if (name === wanted) return entry("", []);
-  return entry(`condition ${name} is now ${wanted}`, [
-    { op: "rename_condition", name, to: wanted },
-    withPredictions(doc, ({ formula }) => ({ formula: renameIn(formula, name, wanted) })),
+  const newName = tidy(to);
+  if (name === newName) return entry("", []);
+  return entry(`condition ${name} is now ${newName}`, [
+    { op: "rename_condition", name, to: newName },
+    withPredictions(doc, ({ formula }) => ({ formula: renameIn(formula, name, newName) })),
   ]);
 }
 
@@ -215,7 +236,7 @@ export function deleteRegion(doc, region) {
 
 export function moveRegion(doc, region, by) {
   const to = region + by;
-  if (to < 1 || to > doc.regions.length) return entry("it is at the end already", []);
+  if (to < 1 || to > doc.regions.length) return entry("already at the end", []);
   return entry(`region ${region} is now region ${to}`, [
     { op: "move_region", region, to },
     withNumbers(doc, afterMove(region, to)),
@@ -223,14 +244,17 @@ export function moveRegion(doc, region, by) {
 }
 
 export function renameRegion(doc, region, to) {
-  const wanted = tidy(to);
-  if (doc.regions[region - 1] === wanted) return entry("", []);
-  const names = doc.regions.map((one, k) => (k === region - 1 ? wanted : one));
-  return entry(`region ${region} is now ${wanted}`, [{ op: "rename_region", region, to: wanted }, withNames(doc, names)]);
+  const newName = tidy(to);
+  if (doc.regions[region - 1] === newName) return entry("", []);
+  const names = doc.regions.map((current, k) => (k === region - 1 ? newName : current));
+  return entry(`region ${region} is now ${newName}`, [
+    { op: "rename_region", region, to: newName },
+    withNames(doc, names),
+  ]);
 }
 
 function warning(doc, isLost) {
-  const hit = doc.predictions.filter((one) => references(one.formula).some(isLost)).length;
+  const hit = doc.predictions.filter((prediction) => references(prediction.formula).some(isLost)).length;
   return hit ? `; ${counted(hit, "prediction")} looked at it` : "";
 }
 
@@ -254,17 +278,20 @@ export function setFactors(doc, factors, label) {
   return entry(label, [{ op: "set_factors", factors, old: copyFactors(doc.factors) }]);
 }
 
-/* A condition for every combination of levels that has none: `missing` is [{name, levels}]. */
+/* Add a condition for each missing combination of levels; `missing` is [{name, levels}]. */
 export function addMissing(doc, missing) {
   const rows = Object.fromEntries(doc.items.map((item) => [item, doc.regions.map(() => "")]));
   const factors = copyFactors(doc.factors);
   const ops = [];
-  for (const { name: wanted, levels } of missing) {
+  for (const { name: base, levels } of missing) {
     const taken = [...doc.conditions, ...ops.map((op) => op.name)];
-    let name = wanted;
-    for (let k = 2; taken.includes(name); k += 1) name = `${wanted}_${k}`;
+    let name = base;
+    for (let k = 2; taken.includes(name); k += 1) name = `${base}_${k}`;
     ops.push({ op: "insert_condition", at: doc.conditions.length + ops.length, name, rows });
     factors.forEach((factor, k) => (factor.conditions[name] = levels[k]));
   }
-  return entry(`added ${counted(ops.length, "condition")}`, [...ops, { op: "set_factors", factors, old: copyFactors(doc.factors) }]);
+  return entry(`added ${counted(ops.length, "condition")}`, [
+    ...ops,
+    { op: "set_factors", factors, old: copyFactors(doc.factors) },
+  ]);
 }

@@ -1,4 +1,4 @@
-/* Regions and conditions while a formula is typed: a list under the field, arrows choose, Enter or Tab takes. */
+/* Completion of regions and conditions in a formula: arrows choose, Enter or Tab accepts. */
 
 import { completionAt } from "./formula.js";
 import { announce, counted, h } from "./dom.js";
@@ -10,7 +10,7 @@ export class Completer {
     this.field = field;
     this.list = list;
     this.getDoc = getDoc;
-    this.found = null;
+    this.completion = null;
     this.at = 0;
     serial += 1;
     list.id = `formula-options-${serial}`;
@@ -30,26 +30,33 @@ export class Completer {
 
   look() {
     const { regions, conditions } = this.getDoc();
-    this.found = completionAt(this.field.value, this.field.selectionStart, regions, conditions);
+    this.completion = completionAt(this.field.value, this.field.selectionStart, regions, conditions);
     this.at = 0;
-    if (!this.found) this.close();
+    if (!this.completion) this.close();
     else this.show();
   }
 
   show() {
-    const options = this.found.options.slice(0, 12).map((one, k) =>
-      h("li", { role: "option", id: `${this.list.id}-${k}`, "aria-selected": k === this.at ? "true" : "false" }, h("span", { text: one.label }), h("span", { class: "note", text: one.detail })),
-    );
+    const options = this.completion.options
+      .slice(0, 12)
+      .map((option, k) =>
+        h(
+          "li",
+          { role: "option", id: `${this.list.id}-${k}`, "aria-selected": k === this.at ? "true" : "false" },
+          h("span", { text: option.label }),
+          h("span", { class: "note", text: option.detail }),
+        ),
+      );
     const opened = this.list.hidden;
     this.list.replaceChildren(...options);
     this.list.hidden = false;
     this.field.setAttribute("aria-activedescendant", `${this.list.id}-${this.at}`);
     options[this.at]?.scrollIntoView({ block: "nearest" });
-    if (opened) announce(`${counted(options.length, this.found.kind)} to choose from`);
+    if (opened) announce(`${counted(options.length, this.completion.kind)} to choose from`);
   }
 
   close() {
-    this.found = null;
+    this.completion = null;
     this.list.hidden = true;
     this.field.removeAttribute("aria-activedescendant");
   }
@@ -61,8 +68,8 @@ export class Completer {
       this.look();
       return;
     }
-    if (!this.found) return;
-    const n = Math.min(12, this.found.options.length);
+    if (!this.completion) return;
+    const n = Math.min(12, this.completion.options.length);
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move) {
       this.at = (this.at + move + n) % n;
@@ -75,7 +82,7 @@ export class Completer {
   }
 
   take(k) {
-    const { from, to, options, kind } = this.found;
+    const { from, to, options, kind } = this.completion;
     const { field } = this;
     field.focus();
     field.setRangeText(options[k].insert, from, to, "end");

@@ -1,5 +1,5 @@
-/* The factorial design beside the sheet: its table, its factors, and the predictions that it offers. What a design means
-   is worked out by the server (designs/explain/). */
+/* Panel of the factorial design: its table, its factors and the predictions it offers, as computed by the server
+   (designs/explain/). */
 
 import { call } from "./api.js";
 import { addMissing, setFactors } from "./commands.js";
@@ -19,15 +19,20 @@ export class DesignPanel {
     this.lines = this.find("lines");
     this.region = this.find("region");
     this.offers = new Map(); // select -> {name, offers}
-    this.draft = []; // the factors of the form, as the server read them
+    this.draft = []; // the factors of the form, as parsed by the server
     this.reading = Promise.resolve();
     this.asked = "";
     this.askLater = debounce(ASK, () => this.ask());
-    // not on "toggle", which comes later, perhaps over what has been typed by then
-    this.find("edit").querySelector("summary").addEventListener("click", () => this.find("edit").open || this.open());
+    // not on "toggle", which fires later and could overwrite typed text
+    this.find("edit")
+      .querySelector("summary")
+      .addEventListener("click", () => this.find("edit").open || this.open());
     this.lines.addEventListener("change", () => (this.reading = this.read()));
-    // leaving the text shows the levels above the button: it would move away from under the mouse
-    this.find("form").addEventListener("mousedown", (event) => event.target.closest("button") && event.preventDefault());
+    // on blur the levels appear above the button, which would move away from the pointer
+    this.find("form").addEventListener(
+      "mousedown",
+      (event) => event.target.closest("button") && event.preventDefault(),
+    );
     this.find("form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.apply();
@@ -45,7 +50,7 @@ export class DesignPanel {
     return this.editor.doc;
   }
 
-  /* After any change of the document. */
+  /* Update after a change of the document. */
   sync() {
     const { factors, regions } = this.doc;
     this.find("none").hidden = factors.length > 0;
@@ -54,8 +59,11 @@ export class DesignPanel {
     this.find("shape").textContent = factors.map(({ levels }) => levels.length).join(" × ");
     this.table();
     const chosen = this.region.value;
-    this.region.replaceChildren(...regions.map((name, k) => h("option", { value: k + 1, text: `${k + 1} ${name}` })), h("option", { value: "*", text: "the whole sentence" }));
-    if ([...this.region.options].some((one) => one.value === chosen)) this.region.value = chosen;
+    this.region.replaceChildren(
+      ...regions.map((name, k) => h("option", { value: k + 1, text: `${k + 1} ${name}` })),
+      h("option", { value: "*", text: "the whole sentence" }),
+    );
+    if ([...this.region.options].some((option) => option.value === chosen)) this.region.value = chosen;
     if (!factors.length) this.find("missing").hidden = true;
     else if (this.asked !== this.key()) this.askLater();
     else this.marks();
@@ -70,27 +78,35 @@ export class DesignPanel {
       return;
     }
     const cells = (name) =>
-      factors.every((one) => Object.hasOwn(one.conditions, name))
-        ? factors.map((one) => h("td", { text: one.conditions[name] }))
+      factors.every((factor) => Object.hasOwn(factor.conditions, name))
+        ? factors.map((factor) => h("td", { text: factor.conditions[name] }))
         : [h("td", { colSpan: factors.length, class: "quiet", text: "outside the design" })];
     box.replaceChildren(
       h(
         "table",
         { class: "data design-table" },
         h("caption", { class: "visually-hidden", text: "The level of each factor in every condition" }),
-        h("thead", {}, h("tr", {}, ...["Condition", ...factors.map(({ name }) => name)].map((text) => h("th", { scope: "col", text })))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ...["Condition", ...factors.map(({ name }) => name)].map((text) => h("th", { scope: "col", text })),
+          ),
+        ),
         h("tbody", {}, ...conditions.map((name) => h("tr", {}, h("th", { scope: "row", text: name }), ...cells(name)))),
       ),
     );
   }
 
-  // --- what the server says about it ---------------------------------------------------------------------------
+  // --- explanation by the server ---------------------------------------------------------------------------
   key() {
     const { factors, conditions, regions } = this.doc;
     return JSON.stringify([factors, conditions, regions, this.region.value]);
   }
 
-  /* Throws what is wrong with the factors, too. */
+  /* Errors in the factors are thrown, too. */
   async explain(more) {
     const { conditions, regions } = this.doc;
     const { data } = await call("POST", this.url, { conditions, regions, ...more });
@@ -109,14 +125,17 @@ export class DesignPanel {
       this.asked = key;
       this.show(data);
     } catch (error) {
-      this.find("effects").replaceChildren(h("p", { class: "note", text: `No predictions to offer: ${error.message}` }));
+      this.find("effects").replaceChildren(
+        h("p", { class: "note", text: `No predictions to offer: ${error.message}` }),
+      );
     }
   }
 
   show({ missing, effects }) {
     this.missing = missing;
     this.find("missing").hidden = !missing.length;
-    this.find("missing-text").textContent = `No condition has ${missing.map(({ levels }) => levels.join(" × ")).join(", or ")}.`;
+    this.find("missing-text").textContent =
+      `No condition has ${missing.map(({ levels }) => levels.join(" × ")).join(", or ")}.`;
     this.offers.clear();
     this.find("effects").replaceChildren(...effects.map((effect, k) => this.offer(effect, k)));
     this.marks();
@@ -125,11 +144,13 @@ export class DesignPanel {
   offer({ name, greater, less, reason }, k) {
     const id = `effect-${k}`;
     if (!greater) return h("p", { class: "note", text: `${name}: ${reason}` });
-    const said = h("div", { class: "note", id: `${id}-said` });
+    const note = h("div", { class: "note", id: `${id}-said` });
     const offers = [greater, less];
     const show = () => {
-      const one = offers.find(({ formula }) => formula === select.value);
-      said.replaceChildren(...(one ? [h("p", { text: one.words }), h("p", { class: "formula-source", text: one.formula })] : []));
+      const offer = offers.find(({ formula }) => formula === select.value);
+      note.replaceChildren(
+        ...(offer ? [h("p", { text: offer.words }), h("p", { class: "formula-source", text: offer.formula })] : []),
+      );
     };
     const select = h(
       "select",
@@ -138,19 +159,19 @@ export class DesignPanel {
       ...offers.map(({ direction, formula }) => h("option", { value: formula, text: direction })),
     );
     this.offers.set(select, { name, offers });
-    return h("div", { class: "field" }, h("label", { for: id, text: name }), select, said);
+    return h("div", { class: "field" }, h("label", { for: id, text: name }), select, note);
   }
 
-  /* Predictions that are there already are said, and cannot be added twice. */
+  /* Existing predictions are marked and cannot be added twice. */
   marks() {
-    const there = new Set(this.doc.predictions.map(({ formula }) => formula));
+    const existing = new Set(this.doc.predictions.map(({ formula }) => formula));
     for (const option of this.find("effects").querySelectorAll("option[value]:not([value=''])")) {
-      option.disabled = there.has(option.value);
+      option.disabled = existing.has(option.value);
     }
   }
 
   add() {
-    const chosen = [...this.offers.keys()].filter((one) => one.value);
+    const chosen = [...this.offers.keys()].filter((select) => select.value);
     if (!chosen.length) {
       this.editor.say("Choose a direction for at least one effect first.", "");
       return;
@@ -158,14 +179,14 @@ export class DesignPanel {
     const region = this.region.value === "*" ? "whole sentence" : this.doc.regions[Number(this.region.value) - 1];
     const added = chosen.map((select) => {
       const { name, offers } = this.offers.get(select);
-      const { words, formula } = offers.find((one) => one.formula === select.value);
+      const { words, formula } = offers.find((offer) => offer.formula === select.value);
       return predictionOf({ name, words, formula }, region);
     });
     const label = `added ${added.length} prediction${added.length === 1 ? "" : "s"}`;
     if (!this.predictions.change(label, (list) => list.push(...added))) return;
-    for (const one of chosen) {
-      one.value = "";
-      one.dispatchEvent(new Event("change"));
+    for (const select of chosen) {
+      select.value = "";
+      select.dispatchEvent(new Event("change"));
     }
   }
 
@@ -186,18 +207,20 @@ export class DesignPanel {
     if (text) this.lines.setAttribute("aria-invalid", "true");
   }
 
-  /* Conditions that are not called after the levels keep what they have been given. */
+  /* Conditions not named after the levels keep their assigned levels. */
   async read() {
     try {
       const data = await this.explain({ lines: this.lines.value });
-      const before = new Map((this.draft ?? this.doc.factors).map((one) => [one.name, one]));
+      const before = new Map((this.draft ?? this.doc.factors).map((factor) => [factor.name, factor]));
       const known = data.factors.every(({ name }) => before.has(name));
       for (const name of known ? data.outside : []) {
-        const levels = data.factors.map((one) => before.get(one.name).conditions[name]);
+        const levels = data.factors.map((factor) => before.get(factor.name).conditions[name]);
         const cell = JSON.stringify(levels);
-        const taken = this.doc.conditions.some((other) => JSON.stringify(data.factors.map((one) => one.conditions[other])) === cell);
-        if (taken || !data.factors.every((one, k) => one.levels.includes(levels[k]))) continue;
-        data.factors.forEach((one, k) => (one.conditions[name] = levels[k]));
+        const taken = this.doc.conditions.some(
+          (other) => JSON.stringify(data.factors.map((factor) => factor.conditions[other])) === cell,
+        );
+        if (taken || !data.factors.every((factor, k) => factor.levels.includes(levels[k]))) continue;
+        data.factors.forEach((factor, k) => (factor.conditions[name] = levels[k]));
       }
       this.draft = data.factors;
       this.levels();
@@ -211,7 +234,12 @@ export class DesignPanel {
   levels() {
     const select = (factor, condition, k) => {
       const label = `${factor.name} of ${condition}`;
-      const made = h("select", { class: "form-select", "aria-label": label }, h("option", { value: "", text: "outside" }), ...factor.levels.map((level) => h("option", { value: level, text: level })));
+      const made = h(
+        "select",
+        { class: "form-select", "aria-label": label },
+        h("option", { value: "", text: "outside" }),
+        ...factor.levels.map((level) => h("option", { value: level, text: level })),
+      );
       made.value = factor.conditions[condition] ?? "";
       made.dataset.factor = k;
       made.dataset.condition = condition;
@@ -224,8 +252,27 @@ export class DesignPanel {
         "table",
         { class: "data design-table" },
         h("caption", { class: "visually-hidden", text: "Levels of the conditions" }),
-        h("thead", {}, h("tr", {}, ...["Condition", ...factors.map(({ name }) => name)].map((text) => h("th", { scope: "col", text })))),
-        h("tbody", {}, ...this.doc.conditions.map((condition) => h("tr", {}, h("th", { scope: "row", text: condition }), ...factors.map((factor, k) => select(factor, condition, k))))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ...["Condition", ...factors.map(({ name }) => name)].map((text) => h("th", { scope: "col", text })),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          ...this.doc.conditions.map((condition) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row", text: condition }),
+              ...factors.map((factor, k) => select(factor, condition, k)),
+            ),
+          ),
+        ),
       ),
     );
   }
@@ -234,9 +281,9 @@ export class DesignPanel {
     if (document.activeElement === this.lines) this.reading = this.read();
     await this.reading;
     if (!this.draft) return;
-    const factors = this.draft.map((one) => ({ ...one, conditions: {} }));
-    for (const one of this.find("levels").querySelectorAll("select")) {
-      if (one.value) factors[one.dataset.factor].conditions[one.dataset.condition] = one.value;
+    const factors = this.draft.map((factor) => ({ ...factor, conditions: {} }));
+    for (const select of this.find("levels").querySelectorAll("select")) {
+      if (select.value) factors[select.dataset.factor].conditions[select.dataset.condition] = select.value;
     }
     try {
       const data = await this.explain({ factors });

@@ -1,4 +1,4 @@
-/* Small helpers to build pages without markup in strings. */
+/* Helpers that build elements without markup in strings. */
 
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -48,7 +48,7 @@ export const OUTCOMES = [
   ["mark-none", "dash", "not evaluable"],
 ];
 
-/* Keys that go from button to button, round and round. */
+/* Arrow keys move between the buttons of a list and wrap around. */
 export function arrows(list, back = "ArrowUp", on = "ArrowDown") {
   list.addEventListener("keydown", (event) => {
     const all = [...list.querySelectorAll("button")];
@@ -60,7 +60,7 @@ export function arrows(list, back = "ArrowUp", on = "ArrowDown") {
   });
 }
 
-/* Text for screen readers; the same text twice is said twice. */
+/* Announce a text to screen readers, also when it repeats the last one. */
 export function announce(text) {
   const region = document.querySelector("#announcer");
   if (!region) return;
@@ -82,7 +82,7 @@ export function debounce(wait, action) {
 
 export const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
-const HEAT_EDGES = [1, 2, 4, 6, 8, 10, 13, 16]; // bits; as in the site's other tables
+const HEAT_EDGES = [1, 2, 4, 6, 8, 10, 13, 16]; // bits; as in the other tables of the site
 export const heat = (bits) => (Number.isFinite(bits) ? `h${HEAT_EDGES.filter((edge) => bits >= edge).length}` : "");
 export const condClass = (place) => `cond-${place % 12}`;
 export const shortBits = (bits) => (Number.isFinite(bits) ? bits.toFixed(1) : "–");

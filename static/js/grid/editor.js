@@ -1,4 +1,4 @@
-/* The editor of a suite: puts the sheet, its history, saving and the panels together. */
+/* The suite editor: connects sheet, history, saving and panels. */
 
 import { loadDraft } from "./api.js";
 import { attachClipboard } from "./clipboard.js";
@@ -14,13 +14,36 @@ import { CONDITION, HEAD, ITEM, Selection } from "./selection.js";
 import { GridView } from "./view.js";
 
 const TEXTS_ONLY = new Set(["set_cells"]);
-const BESIDE = new Set(["set_predictions", "set_factors", "set_scoring"]); // not in the sheet
-const QUIET_FOR_SCORES = new Set(["set_cells", "insert_items", "delete_items", "move_item", "rename_region", "move_condition", "set_factors"]);
+const OUTSIDE_SHEET = new Set(["set_predictions", "set_factors", "set_scoring"]);
+const QUIET_FOR_SCORES = new Set([
+  "set_cells",
+  "insert_items",
+  "delete_items",
+  "move_item",
+  "rename_region",
+  "move_condition",
+  "set_factors",
+]);
 
-const alsoHidden = (label, rows) => (rows ? `${label[0].toUpperCase()}${label.slice(1)}, also in ${counted(rows, "row")} that the filter hides.` : "");
+const alsoHidden = (label, rows) =>
+  rows ? `${label[0].toUpperCase()}${label.slice(1)}, also in ${counted(rows, "row")} that the filter hides.` : "";
 
 export class Editor {
-  /* hooks: onEdit(ops), onChange(ops), onMessage(text, look), onFind(), onSentence(), onHidden() when a row is wanted that is hidden; headed: {url, dialog} for sheets with headings */
+  /**
+   * @param {object} options
+   * @param {HTMLElement} options.box
+   * @param {HTMLElement} options.menu
+   * @param {string} options.title
+   * @param {{url: string, dialog: HTMLElement}} options.headed the dialog for pasted sheets with headings
+   * @param {boolean} [options.rightToLeft]
+   * @param {object} [options.hooks]
+   * @param {(ops: any[]) => void} [options.hooks.onEdit]
+   * @param {(ops: any[], keepsScores: boolean) => void} [options.hooks.onChange]
+   * @param {(text: string, look: string) => void} [options.hooks.onMessage]
+   * @param {() => void} [options.hooks.onFind]
+   * @param {() => void} [options.hooks.onSentence]
+   * @param {() => void} [options.hooks.onHidden] called when `goTo` needs a row that the filter hides
+   */
   constructor({ box, menu, title, headed, rightToLeft = false, hooks = {} }) {
     this.hooks = hooks;
     this.headed = headed;
@@ -51,7 +74,7 @@ export class Editor {
   }
 
   // --- the document --------------------------------------------------------------------------------------------
-  /* Another state of the same draft: the history stays, what no longer fits is dropped when its turn comes. */
+  /* Show another state of the same draft. The history stays; steps that no longer apply are dropped when they are reached. */
   setDocument(data) {
     const { item, condition } = this.here();
     this.sheet.doc = new GridDocument(data);
@@ -71,12 +94,16 @@ export class Editor {
   async load(endpoints, known) {
     this.setLocked(true);
     let seen = null;
-    const draft = await loadDraft(endpoints, (first, rows) => {
-      if (seen !== first) {
-        seen = first;
-        this.setDocument({ ...first, rows });
-      } else this.addRows(rows);
-    }, known);
+    const draft = await loadDraft(
+      endpoints,
+      (first, rows) => {
+        if (seen !== first) {
+          seen = first;
+          this.setDocument({ ...first, rows });
+        } else this.addRows(rows);
+      },
+      known,
+    );
     this.setLocked(false);
     return draft;
   }
@@ -89,16 +116,16 @@ export class Editor {
 
   mayEdit() {
     if (!this.sheet.locked) return true;
-    this.say("The suite is still being read; one moment.", "");
+    this.say("The suite is still loading.", "");
     return false;
   }
 
   lookAtFormulas() {
-    const formulas = this.doc.predictions.map((one) => one.formula);
+    const formulas = this.doc.predictions.map((prediction) => prediction.formula);
     this.sheet.critical = { regions: criticalRegions(formulas), cells: criticalCells(formulas) };
   }
 
-  // --- doing things --------------------------------------------------------------------------------------------
+  // --- actions --------------------------------------------------------------------------------------------
   perform({ label, ops }, where = null, { visit = null, quiet = false } = {}) {
     if (!this.mayEdit()) return null;
     const hidden = this.doc.hiddenIn(ops);
@@ -113,7 +140,8 @@ export class Editor {
       if (label && !quiet) announce(label);
       return null;
     }
-    if (where) this.selection.to(where.r ?? this.doc.rowOf(where.item, where.condition ?? this.doc.conditions[0]), where.c);
+    if (where)
+      this.selection.to(where.r ?? this.doc.rowOf(where.item, where.condition ?? this.doc.conditions[0]), where.c);
     this.show(done.ops);
     this.say(alsoHidden(label, hidden), "");
     if (!hidden && !quiet && label !== "edit") announce(label);
@@ -124,11 +152,11 @@ export class Editor {
     if (this.perform(entry, where)) this.openCell(this.selection.r, this.selection.c);
   }
 
-  /* The screen after ops: texts are repainted, everything else laid out anew. */
+  /* Update the screen after ops: repaint texts, lay out everything else again. */
   show(ops) {
     if (ops.some((op) => op.op === "set_predictions")) this.lookAtFormulas();
     if (ops.every((op) => TEXTS_ONLY.has(op.op))) this.showCells(ops);
-    else if (ops.every((op) => BESIDE.has(op.op)) && !this.sheet.overlay.on) {
+    else if (ops.every((op) => OUTSIDE_SHEET.has(op.op)) && !this.sheet.overlay.on) {
       this.view.repaintAll();
       this.view.place(this.view.hasFocus);
     } else {
@@ -137,7 +165,10 @@ export class Editor {
       this.view.reveal(this.selection.r, this.selection.c);
       if (hold) this.view.place(true);
     }
-    this.hooks.onChange?.(ops, ops.every((op) => QUIET_FOR_SCORES.has(op.op)));
+    this.hooks.onChange?.(
+      ops,
+      ops.every((op) => QUIET_FOR_SCORES.has(op.op)),
+    );
   }
 
   showCells(ops) {
@@ -171,7 +202,7 @@ export class Editor {
     try {
       entry = this.history[kind]();
     } catch (error) {
-      this.say(`This step no longer fits: ${error.message}`, "bad");
+      this.say(`This step no longer applies: ${error.message}`, "bad");
       return;
     }
     if (!entry) {
@@ -187,7 +218,7 @@ export class Editor {
     if (!hidden) announce(label);
   }
 
-  /* Takes what was typed into the active cell. False: refused. */
+  /* Commit the text typed into the active cell. Returns false if it was refused. */
   commitCell(text, seen) {
     const { r, c } = this.selection;
     const { doc } = this;
@@ -200,7 +231,7 @@ export class Editor {
           this.say("An item number is a whole number.", "bad");
           return false;
         }
-        entry = commands.renumberItem(doc, item, Number(text));
+        entry = commands.renumberItem(item, Number(text));
       } else if (c === CONDITION) entry = commands.renameCondition(doc, condition, text);
       else if (c < doc.regions.length) entry = commands.setCell(doc, r, c, text, seen);
     }
@@ -222,12 +253,13 @@ export class Editor {
 
   clearSelection() {
     const rect = this.rect();
-    if (!rect || this.selection.r === HEAD || this.selection.c < 0) announce("use the menu to delete items, conditions or regions");
+    if (!rect || this.selection.r === HEAD || this.selection.c < 0)
+      announce("use the menu to delete items, conditions or regions");
     else this.perform(commands.clear(this.doc, rect));
     return true;
   }
 
-  /* A new item under the last row, with its first text to be typed. */
+  /* Add an item below the last row and select its first cell. */
   addItem() {
     if (!this.keyboard.commit()) return;
     this.perform(commands.insertItem(this.doc, this.doc.items.length), { item: this.doc.nextNumber(), c: 0 });
@@ -244,7 +276,7 @@ export class Editor {
     if (!this.doc.nRows) return;
     this.selection.range(0, 0, this.doc.nRows - 1, this.doc.regions.length - 1);
     this.view.place(true);
-    announce(`all ${this.doc.nRows} rows chosen`);
+    announce(`all ${this.doc.nRows} rows selected`);
   }
 
   selectRow() {
@@ -261,7 +293,8 @@ export class Editor {
     return true;
   }
 
-  // --- where we are --------------------------------------------------------------------------------------------
+  // --- position --------------------------------------------------------------------------------------------
+  /** @returns {{r: number, c: number, item?: number, condition?: string, region?: number}} */
   here() {
     const { r, c } = this.selection;
     const at = r >= 0 && r < this.doc.nRows ? this.doc.place(r) : {};
@@ -291,7 +324,8 @@ export class Editor {
     const by = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
     if (key === "ArrowUp" || key === "ArrowDown") {
       if (item === undefined) return true;
-      const entry = c === CONDITION ? commands.moveCondition(this.doc, condition, by) : commands.moveItem(this.doc, item, by);
+      const entry =
+        c === CONDITION ? commands.moveCondition(this.doc, condition, by) : commands.moveItem(this.doc, item, by);
       this.perform(entry, { item, condition, c });
     } else if (region !== undefined) {
       const entry = commands.moveRegion(this.doc, region, by);
@@ -314,7 +348,7 @@ export class Editor {
     this.view.input.select();
   }
 
-  /* keep(item, condition, texts): which rows are shown; null: all. */
+  /* Show rows for which keep(item, condition, texts) is true; null shows all. */
   filter(keep) {
     const { item, condition, c } = this.here();
     this.keep = keep;

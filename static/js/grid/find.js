@@ -1,4 +1,4 @@
-/* Find and replace in the texts, and a filter of the rows. What the filter hides is neither found nor replaced. */
+/* Find and replace in the texts, and filter rows. Hidden rows are neither searched nor replaced. */
 
 import { textAt } from "./commands.js";
 import { cellLabel } from "./cells.js";
@@ -7,18 +7,25 @@ import { tidy } from "./model.js";
 
 const WORD = "[\\p{L}\\p{M}\\p{N}_]";
 
-/* What is looked for, as an expression; null: nothing. */
+/* The search as a regular expression; null if it is empty. */
 export function pattern(text, { matchCase = false, whole = false } = {}, flags = "") {
   if (!text) return null;
   const literal = text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
   return new RegExp(whole ? `(?<!${WORD})${literal}(?!${WORD})` : literal, `u${matchCase ? "" : "i"}${flags}`);
 }
 
-/* "1-3, 8" as a test of numbers; nothing: all. null: it is none. */
+/* Parse "1-3, 8" into a predicate on numbers; empty matches all, null is a syntax error. */
 export function numbersIn(text) {
-  const parts = text.replace(/\s*[-–]\s*/g, "-").split(/[,;\s]+/).filter(Boolean);
-  const ranges = parts.map((part) => /^(\d+)(?:-(\d+))?$/.exec(part)).map((found) => found && [Number(found[1]), Number(found[2] ?? found[1])]);
-  return ranges.every(Boolean) ? (number) => !ranges.length || ranges.some(([low, high]) => number >= low && number <= high) : null;
+  const parts = text
+    .replace(/\s*[-–]\s*/g, "-")
+    .split(/[,;\s]+/)
+    .filter(Boolean);
+  const ranges = parts
+    .map((part) => /^(\d+)(?:-(\d+))?$/.exec(part))
+    .map((match) => match && [Number(match[1]), Number(match[2] ?? match[1])]);
+  return ranges.every(Boolean)
+    ? (number) => !ranges.length || ranges.some(([low, high]) => number >= low && number <= high)
+    : null;
 }
 
 export class FindPanel {
@@ -27,7 +34,7 @@ export class FindPanel {
     this.state = state;
     this.editor = editor;
     this.part = (name) => root.querySelector(`[data-find-${name}]`);
-    this.within = null; // the rectangle that was selected
+    this.within = null; // the selected rectangle
     const look = debounce(120, () => this.look());
     const filter = debounce(200, () => this.filter());
     for (const name of ["text", "with", "case", "whole"]) this.part(name).addEventListener("input", look);
@@ -72,10 +79,16 @@ export class FindPanel {
   }
 
   wanted(flags) {
-    return this.root.hidden ? null : pattern(this.part("text").value, { matchCase: this.part("case").checked, whole: this.part("whole").checked }, flags);
+    return this.root.hidden
+      ? null
+      : pattern(
+          this.part("text").value,
+          { matchCase: this.part("case").checked, whole: this.part("whole").checked },
+          flags,
+        );
   }
 
-  /* The cells with a hit, in the order of the sheet: [{r, c, hits}]. */
+  /* Cells with hits, in sheet order: [{r, c, hits}]. */
   found() {
     const { doc } = this.editor;
     const wanted = this.wanted("g");
@@ -90,16 +103,18 @@ export class FindPanel {
     return cells;
   }
 
-  /* After a change of the words or of the document. */
+  /* Update after a change of the search or the document. */
   look() {
     const { sheet, view } = this.editor;
     const before = sheet.wanted;
     sheet.wanted = this.wanted();
     if (before || sheet.wanted) view.repaintAll();
     const cells = this.found();
-    const hits = cells.reduce((sum, one) => sum + one.hits, 0);
+    const hits = cells.reduce((sum, cell) => sum + cell.hits, 0);
     const where = this.within ? " in the selection" : "";
-    this.part("count").textContent = sheet.wanted ? `${hits ? counted(hits, "hit") : "No hits"}${hits ? ` in ${counted(cells.length, "cell")}` : ""}${where}` : "";
+    this.part("count").textContent = sheet.wanted
+      ? `${hits ? counted(hits, "hit") : "No hits"}${hits ? ` in ${counted(cells.length, "cell")}` : ""}${where}`
+      : "";
     for (const name of ["next", "previous", "one", "all"]) this.part(name).disabled = !hits;
     return cells;
   }
@@ -117,7 +132,7 @@ export class FindPanel {
 
   replaceHere() {
     const { r, c } = this.editor.selection;
-    const here = this.found().filter((one) => one.r === r && one.c === c);
+    const here = this.found().filter((cell) => cell.r === r && cell.c === c);
     if (here.length) this.replace(here);
     this.go(1);
   }
@@ -126,18 +141,19 @@ export class FindPanel {
     this.replace(this.found());
   }
 
-  /* One edit, however many cells. */
-  replace(found) {
+  /* Replace all hits as one edit. */
+  replace(matches) {
     const { doc } = this.editor;
     const wanted = this.wanted("g");
-    const cells = found.map(({ r, c }) => {
+    const cells = matches.map(({ r, c }) => {
       const { item, condition } = doc.place(r);
       const old = textAt(doc, r, c);
       return [item, condition, c + 1, old, tidy(old.replace(wanted, () => this.part("with").value))];
     });
-    const hits = found.reduce((sum, one) => sum + one.hits, 0);
-    const label = `replaced ${counted(hits, "hit")} in ${counted(found.length, "cell")}`;
-    if (this.editor.perform({ label, ops: [{ op: "set_cells", cells }] })) this.part("count").textContent = `${label[0].toUpperCase()}${label.slice(1)}`;
+    const hits = matches.reduce((sum, cell) => sum + cell.hits, 0);
+    const label = `replaced ${counted(hits, "hit")} in ${counted(matches.length, "cell")}`;
+    if (this.editor.perform({ label, ops: [{ op: "set_cells", cells }] }))
+      this.part("count").textContent = `${label[0].toUpperCase()}${label.slice(1)}`;
   }
 
   // --- rows --------------------------------------------------------------------------------------------------------
@@ -149,7 +165,10 @@ export class FindPanel {
     this.part("items").setAttribute("aria-invalid", String(!numbers));
     this.part("items-error").hidden = Boolean(numbers);
     if (!numbers) return;
-    this.editor.filter((item, name, row) => numbers(item) && (!condition || name === condition) && (!text || row.some((one) => text.test(one))));
+    this.editor.filter(
+      (item, name, row) =>
+        numbers(item) && (!condition || name === condition) && (!text || row.some((cellText) => text.test(cellText))),
+    );
     this.choose(false);
     this.sync();
     announce(`${doc.nRows} of ${counted(doc.nAll, "row")} shown`);
@@ -160,18 +179,19 @@ export class FindPanel {
     this.filter();
   }
 
-  /* After any change of the document. */
+  /* Update after a change of the document. */
   sync() {
     const { doc } = this.editor;
     const { value } = this.part("condition");
-    const known = [...this.part("condition").options].slice(1).map((one) => one.value);
+    const known = [...this.part("condition").options].slice(1).map((option) => option.value);
     if (String(known) !== String(doc.conditions)) {
       const option = (name) => Object.assign(document.createElement("option"), { value: name, textContent: name });
       this.part("condition").replaceChildren(this.part("condition").options[0], ...doc.conditions.map(option));
       this.part("condition").value = doc.conditions.includes(value) ? value : "";
     }
     this.state.hidden = !doc.shown;
-    this.state.querySelector("span").textContent = `The filter shows ${doc.nRows} of ${counted(doc.nAll, "row")}; the others are left alone.`;
+    this.state.querySelector("span").textContent =
+      `The filter shows ${doc.nRows} of ${counted(doc.nAll, "row")}; the others are not changed.`;
     if (!this.root.hidden) this.look();
   }
 }

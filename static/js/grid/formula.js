@@ -1,10 +1,10 @@
-/* Formulas as text: their references, what renames and moves do to them, and what may come next while typing.
-   The grammar itself lives on the server; here only `(2;%condition%)` and `(*;%condition%)` are known. */
+/* Formulas as text: their references, the effect of renames and moves on them, and completion.
+   The server has the grammar; this module only knows `(2;%condition%)` and `(*;%condition%)`. */
 
 const REFERENCE = /\(\s*(\*|\?|\d+)\s*;\s*%([^%]*)%\s*\)/g;
 const SPELLED = /(\(\s*)(\*|\?|\d+)(\s*;\s*%\s*)([^%]*?)(\s*%\s*\))/g;
 const FUNCTIONS = new Set(["abs", "min", "max", "sum", "mean"]);
-export const LOST = "?"; // stands for a region that was deleted: it does not parse, so it cannot go unnoticed
+export const LOST = "?"; // replaces a deleted region; it does not parse, so it is noticed
 
 export const reference = (region, condition) => `(${region};%${condition}%)`;
 
@@ -17,7 +17,7 @@ export function references(text) {
   }));
 }
 
-/* change({region, condition}) answers the new pair, or nothing to leave the reference as typed. */
+/* change({region, condition}) returns the new pair, or nothing to leave the reference unchanged. */
 export function rewrite(text, change) {
   return text.replace(SPELLED, (whole, open, region, middle, condition, close) => {
     const before = { region: /^\d+$/.test(region) ? Number(region) : region, condition };
@@ -32,11 +32,9 @@ export function renameCondition(text, from, to) {
   return rewrite(text, (ref) => (ref.condition === from ? { ...ref, condition: to } : null));
 }
 
-/* map(number) answers the number the region has afterwards, or null when it is deleted. */
+/* map(number) returns the region's new number, or null if it was deleted. */
 export function renumberRegions(text, map) {
-  return rewrite(text, (ref) =>
-    typeof ref.region === "number" ? { ...ref, region: map(ref.region) ?? LOST } : null,
-  );
+  return rewrite(text, (ref) => (typeof ref.region === "number" ? { ...ref, region: map(ref.region) ?? LOST } : null));
 }
 
 export const afterInsert = (at) => (number) => (number >= at ? number + 1 : number);
@@ -48,43 +46,43 @@ export const afterMove = (from, to) => (number) => {
   return number;
 };
 
-/* Region numbers that some formula looks at; "*" marks every region of no condition in particular. */
+/* Region numbers that formulas refer to; "*" marks every region of no condition in particular. */
 export function criticalRegions(formulas) {
-  const found = new Set();
+  const numbers = new Set();
   for (const text of formulas) {
-    for (const { region } of references(text)) if (typeof region === "number") found.add(region);
+    for (const { region } of references(text)) if (typeof region === "number") numbers.add(region);
   }
-  return found;
+  return numbers;
 }
 
 /* condition -> set of region numbers compared there */
 export function criticalCells(formulas) {
-  const found = new Map();
+  const byCondition = new Map();
   for (const text of formulas) {
     for (const { region, condition } of references(text)) {
       if (typeof region !== "number") continue;
-      if (!found.has(condition)) found.set(condition, new Set());
-      found.get(condition).add(region);
+      if (!byCondition.has(condition)) byCondition.set(condition, new Set());
+      byCondition.get(condition).add(region);
     }
   }
-  return found;
+  return byCondition;
 }
 
 const begins = (text, prefix) => text.toLocaleLowerCase().startsWith(prefix.toLocaleLowerCase());
 const holds = (text, part) => text.toLocaleLowerCase().includes(part.toLocaleLowerCase());
 
 function regionOptions(prefix, regions) {
-  const wanted = prefix.trim();
+  const typed = prefix.trim();
   const all = regions.map((name, k) => ({ insert: `(${k + 1};%`, label: name, detail: `region ${k + 1}` }));
   const star = { insert: "(*;%", label: "whole sentence", detail: "*" };
-  if (/^\d+$/.test(wanted)) return all.filter((_, k) => String(k + 1).startsWith(wanted));
-  if (wanted === "*") return [star];
-  const first = all.filter((one) => begins(one.label, wanted));
-  const rest = all.filter((one) => !first.includes(one) && holds(one.label, wanted));
-  return [...first, ...rest, ...(begins(star.label, wanted) ? [star] : [])];
+  if (/^\d+$/.test(typed)) return all.filter((_, k) => String(k + 1).startsWith(typed));
+  if (typed === "*") return [star];
+  const first = all.filter((option) => begins(option.label, typed));
+  const rest = all.filter((option) => !first.includes(option) && holds(option.label, typed));
+  return [...first, ...rest, ...(begins(star.label, typed) ? [star] : [])];
 }
 
-/* What could be completed at the caret: {from, to, kind, options: [{insert, label, detail}]} or null. */
+/* Completions at the caret: {from, to, kind, options: [{insert, label, detail}]}, or null. */
 export function completionAt(text, caret, regions, conditions) {
   const before = text.slice(0, caret);
   const after = text.slice(caret);
@@ -93,10 +91,10 @@ export function completionAt(text, caret, regions, conditions) {
     const rest = /^([^%()<>=&|~+*/[\]]*)%\s*\)?/.exec(after)?.[0] ?? "";
     const prefix = name[1].trimStart();
     const matching = [
-      ...conditions.filter((one) => begins(one, prefix)),
-      ...conditions.filter((one) => !begins(one, prefix) && holds(one, prefix)),
+      ...conditions.filter((name) => begins(name, prefix)),
+      ...conditions.filter((name) => !begins(name, prefix) && holds(name, prefix)),
     ];
-    const options = matching.map((one) => ({ insert: `${one}%)`, label: one, detail: "condition" }));
+    const options = matching.map((name) => ({ insert: `${name}%)`, label: name, detail: "condition" }));
     return options.length ? { from: caret - prefix.length, to: caret + rest.length, kind: "condition", options } : null;
   }
   const open = /\(\s*([^()[\];%<>=&|~+/-]*)$/.exec(before);

@@ -1,19 +1,27 @@
-/* Predictions that "Predict effects" makes, and their names and descriptions when regions move or are renamed. Pure.
-   The words are those of lmgym/suites/effects.py: what differs from them by a letter is the author's own and stays. */
+/* Update names and descriptions made by "Predict effects" when regions move or are renamed. Pure. The wording is that of
+   lmgym/suites/effects.py; text that differs from it is the author's and stays. */
 
 import { references } from "./formula.js";
 
 const MOST = 200; // characters of a name
 
-export const predictionOf = ({ name, words, formula }, region) => ({ name: `${name}, ${region}`.slice(0, MOST), description: words, formula });
+export const predictionOf = ({ name, words, formula }, region) => ({
+  name: `${name}, ${region}`.slice(0, MOST),
+  description: words,
+  formula,
+});
 
 const placed = ({ number, name }) => `at region ${number} (${name})`;
 const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-const listed = (one) => `${one}(?:, ${one})*(?: and ${one})?`;
+const listed = (part) => `${part}(?:, ${part})*(?: and ${part})?`;
 
-/* Everything that effects() can say of these factors about a region. */
+/* All texts that effects() can make from these factors about a region. */
 function patterns(factors, region) {
-  const any = (texts) => `(?:${[...texts].sort((a, b) => b.length - a.length).map(literal).join("|")})`;
+  const any = (texts) =>
+    `(?:${[...texts]
+      .sort((a, b) => b.length - a.length)
+      .map(literal)
+      .join("|")})`;
   const factor = any(factors.map(({ name }) => name));
   const level = any(factors.flatMap(({ levels }) => levels));
   const contrast = `${factor}(?: \\(${level} vs\\. ${level}\\))?`;
@@ -31,16 +39,15 @@ function patterns(factors, region) {
   };
 }
 
-/* The name and description of a prediction afterwards. move(number) answers the {number, name} that its region then has,
-   or nothing when it is deleted. */
+/* New name and description of a prediction. move(number) returns the region's new {number, name}, or nothing if it was deleted. */
 export function followed({ name, description, formula }, { factors, regions }, move) {
   const [number, ...others] = new Set(references(formula).map(({ region }) => region));
   const after = factors.length && !others.length && regions[number - 1] !== undefined ? move(number) : null;
   if (!after) return { name, description };
-  const found = patterns(factors, { number, name: regions[number - 1] });
-  const about = found.description.map((one) => one.exec(description)).find(Boolean);
+  const known = patterns(factors, { number, name: regions[number - 1] });
+  const about = known.description.map((pattern) => pattern.exec(description)).find(Boolean);
   return {
-    name: found.name.test(name) ? `${found.name.exec(name)[1]}${after.name}`.slice(0, MOST) : name,
+    name: known.name.test(name) ? `${known.name.exec(name)[1]}${after.name}`.slice(0, MOST) : name,
     description: about ? `${about[1]}${placed(after)}${about[2]}` : description,
   };
 }

@@ -1,8 +1,12 @@
-/* One entry per action of the person. Undo and redo are edits of their own: the server sees them as such. */
+/* Undo history, one entry per action. Undo and redo are sent to the server as edits. */
 
 import { applyOps, isIdle, refresh } from "./model.js";
 
 export class History {
+  /**
+   * @param {any} doc
+   * @param {{onEdit?: (ops: any[], entry: any, kind: "do" | "undo" | "redo") => void}} [hooks]
+   */
   constructor(doc, { onEdit = () => {} } = {}) {
     this.doc = doc;
     this.onEdit = onEdit;
@@ -10,21 +14,21 @@ export class History {
     this.undone = [];
   }
 
-  /* where: the selection to go back to; visit: edits of one visit to a field are one step. Answers the entry, or null
-     when there was nothing to do. */
+  /* Apply ops and record them. `where`: the selection to restore; `visit`: edits with the same visit are one step. Returns the entry,
+     or null if nothing changed. */
   run(label, ops, where = null, visit = null) {
-    const wanted = ops.filter((op) => !isIdle(op));
-    if (!wanted.length) return null;
-    const inverse = applyOps(this.doc, wanted);
+    const effective = ops.filter((op) => !isIdle(op));
+    if (!effective.length) return null;
+    const inverse = applyOps(this.doc, effective);
     const last = this.done.at(-1);
-    const entry = { label, ops: wanted, inverse, where, visit };
+    const entry = { label, ops: effective, inverse, where, visit };
     if (visit !== null && last?.visit === visit && this.undone.length === 0) {
-      entry.inverse = last.inverse; // both hold one set_predictions: the last text is redone, the first one undone
+      entry.inverse = last.inverse; // both have one set_predictions: redo the last text, undo the first
       this.done.pop();
     }
     this.done.push(entry);
     this.undone = [];
-    this.onEdit(wanted, entry, "do");
+    this.onEdit(effective, entry, "do");
     return entry;
   }
 
@@ -50,7 +54,7 @@ export class History {
       }
     } catch (error) {
       applyOps(this.doc, back);
-      throw error; // it no longer fits: the entry is gone
+      throw error; // the entry no longer applies and is dropped
     }
     to.push({ ...entry, visit: null, inverse: kind === "undo" ? source : back });
     const sent = ops.filter((op) => !isIdle(op));

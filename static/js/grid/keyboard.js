@@ -1,13 +1,13 @@
 /* Keys of the grid. Two states: moving (the input shows the cell, all of it selected) and editing. Editing that began
-   by typing ends with an arrow key; editing that began with Enter or F2 keeps the arrows inside the text. Nothing is
-   done while a composition (IME) is open. */
+   by typing ends with an arrow key; editing that began with Enter or F2 keeps the arrows inside the text. Keys are
+   ignored during composition (IME). */
 
 import { announce } from "./dom.js";
 import { HEAD, ITEM } from "./selection.js";
 
 const MIRRORED = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
 
-/* WebKitGTK calls Shift+Tab "Unidentified" and says only in `code` which key it was. */
+/* WebKitGTK reports Shift+Tab as "Unidentified"; only `code` names the key. */
 function keyOf({ key, code }) {
   return key === "Unidentified" && code === "Tab" ? "Tab" : key;
 }
@@ -21,7 +21,7 @@ export class Keyboard {
     this.editing = null; // null | "typed" | "opened"
     this.leaving = false;
     const { input, box } = this.view;
-    Object.defineProperty(this.view, "isEditing", { get: () => this.editing !== null });
+    this.view.isEditing = () => this.editing !== null;
     input.addEventListener("keydown", (event) => this.onKey(event));
     input.addEventListener("compositionstart", () => this.begin("typed"));
     input.addEventListener("input", () => this.onInput());
@@ -52,12 +52,12 @@ export class Keyboard {
     return this.editing !== null && performance.now() - this.typedAt < PAUSE;
   }
 
-  /* Resolves when a text is finished, or left alone for a while. */
+  /* Resolve when editing ends or pauses. */
   async rest() {
     while (this.isTyping) await new Promise((done) => setTimeout(done, 50));
   }
 
-  /* A text longer than its column is seen in full while it is typed. */
+  /* Show a long text in full while it is edited. */
   grow() {
     const { input } = this.view;
     input.style.width = "";
@@ -75,7 +75,7 @@ export class Keyboard {
     this.view.place(true);
   }
 
-  /* Takes over what was typed. False: it is refused, and the person is still in the cell. */
+  /* Commit the typed text. Returns false if it was refused; the cell stays in edit mode. */
   commit(focus = true) {
     if (!this.editing) return true;
     const { value } = this.view.input;
@@ -129,7 +129,7 @@ export class Keyboard {
     return false;
   }
 
-  /* In a sheet that begins at the right, the left arrow goes to the next region. */
+  /* In a right-to-left sheet the left arrow goes to the next region. */
   inSheet(key) {
     return (this.view.rightToLeft && MIRRORED[key]) || key;
   }
@@ -187,7 +187,7 @@ export class Keyboard {
       arrowleft: () => this.jump(r, 0, shift),
       arrowright: () => this.jump(r, right, shift),
     };
-    if (!Object.hasOwn(actions, key)) return false; // copy, cut and paste come as clipboard events
+    if (!Object.hasOwn(actions, key)) return false; // copy, cut and paste are clipboard events
     actions[key]();
     return true;
   }
@@ -213,7 +213,7 @@ export class Keyboard {
     return true;
   }
 
-  /* Through the texts, row by row; past the last one, and after Escape, focus leaves the grid. */
+  /* Tab moves through the texts row by row; past the last one, and after Escape, focus leaves the grid. */
   tab(backwards) {
     if (this.leaving) {
       this.leaving = false;

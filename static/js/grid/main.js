@@ -1,4 +1,4 @@
-/* Entry of the editor's page: reads the addresses from the page, loads the draft, connects editor, saving and panels. */
+/* Entry point of the editor page: reads the addresses from the page, loads the draft, connects editor, saving and panels. */
 
 import { call, loadDraft } from "./api.js";
 import { announce, counted } from "./dom.js";
@@ -18,11 +18,11 @@ import { LocalStore, choiceKeys } from "./store.js";
 
 const root = document.querySelector("[data-grid-editor]");
 const find = (name) => root.querySelector(`[data-${name}]`);
-const given = (name) => JSON.parse(document.querySelector(`#grid-${name}`).textContent);
-const endpoints = given("endpoints");
+const embedded = (name) => JSON.parse(document.querySelector(`#grid-${name}`).textContent);
+const endpoints = embedded("endpoints");
 
 const STATES = {
-  loading: "Reading …",
+  loading: "Loading …",
   saving: "Saving …",
   saved: "Saved",
   offline: "Offline, kept here",
@@ -61,11 +61,15 @@ const editor = new Editor({
   },
 });
 const store = new LocalStore(root.dataset.suite, root.dataset.user);
-const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: stateChanged, onDiverged: readAnew });
+const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: stateChanged, onDiverged: reload });
 const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
 const design = new DesignPanel(root.querySelector("[data-design]"), editor, predictions, { url: endpoints.design });
 const scoring = new ScoringPanel(root.querySelector("[data-scoring]"), editor);
-const lint = new LintPanel({ list: find("findings"), aside: find("findings-aside"), count: find("findings-count") }, editor, { url: endpoints.lint, settings: { join: ["Set how regions are joined", () => scoring.go()] } });
+const lint = new LintPanel(
+  { list: find("findings"), aside: find("findings-aside"), count: find("findings-count") },
+  editor,
+  { url: endpoints.lint, settings: { join: ["Set how regions are joined", () => scoring.go()] } },
+);
 const search = new FindPanel(find("find"), find("filter-state"), editor);
 const sentence = new SentenceDialog(find("sentence"), editor);
 const preview = new Preview({
@@ -95,13 +99,21 @@ function changed(ops, scoresStand) {
   find("redo").disabled = !editor.history.canRedo;
   if (!preview.on) return;
   const kinds = new Set(ops.map((op) => op.op));
-  if (kinds.size === 1 && kinds.has("set_cells")) preview.changed(new Set(ops.flatMap((op) => op.cells.map(([item]) => item))));
-  else preview.everything({ forget: !scoresStand && ![...kinds].every((kind) => kind === "set_predictions" || kind === "set_factors") });
+  if (kinds.size === 1 && kinds.has("set_cells"))
+    preview.changed(new Set(ops.flatMap((op) => op.cells.map(([item]) => item))));
+  else
+    preview.everything({
+      forget: !scoresStand && ![...kinds].every((kind) => kind === "set_predictions" || kind === "set_factors"),
+    });
 }
 
 function showShape() {
   const { items, conditions, regions } = editor.doc;
-  find("shape").textContent = [counted(items.length, "item"), counted(conditions.length, "condition"), counted(regions.length, "region")].join(" × ");
+  find("shape").textContent = [
+    counted(items.length, "item"),
+    counted(conditions.length, "condition"),
+    counted(regions.length, "region"),
+  ].join(" × ");
 }
 
 function stateChanged(state, detail) {
@@ -111,30 +123,30 @@ function stateChanged(state, detail) {
   }
 }
 
-// --- somebody else's changes -----------------------------------------------------------------------------------
-/* What is typed while the draft is on its way is saved first, and then it is read again. */
-async function readAnew() {
+// --- changes by others -----------------------------------------------------------------------------------
+/* Load the draft again. If edits are made meanwhile, they are saved first and this is repeated. */
+async function reload() {
   const draft = await loadDraft(endpoints);
   const moved = save.refused || draft.structure > save.version;
   if (moved && editor.keyboard.isTyping) {
-    await editor.keyboard.rest(); // nobody is interrupted in the middle of a word
-    return readAnew();
+    await editor.keyboard.rest(); // do not interrupt typing
+    return reload();
   }
-  if (moved) editor.keyboard.commit(); // what is being typed belongs to a cell of the draft as it was
+  if (moved) editor.keyboard.commit(); // the typed text belongs to a cell of the old draft
   predictions.commit();
   if (save.unsaved || draft.version < save.version) return;
-  if (moved) editor.history.clear(); // its steps name places by their numbers
+  if (moved) editor.history.clear(); // its steps refer to places by number
   editor.setDocument(draft);
   changed([{ op: "draft" }], false);
   save.caughtUp(draft.version);
   if (save.conflicts.length) showMerge();
-  else announce("somebody else's changes came in");
+  else announce("changes by another editor were loaded");
 }
 
 function showMerge() {
   openMerge(find("merge"), editor.doc, save.conflicts, root.dataset.user, (choices) => {
     save.conflicts = [];
-    const ops = choices.filter((one) => one.mine).map((one) => takeMine(editor.doc, one.conflict));
+    const ops = choices.filter((choice) => choice.mine).map((choice) => takeMine(editor.doc, choice.conflict));
     const cells = ops.filter((op) => op?.op === "set_cells").flatMap((op) => op.cells);
     const rest = ops.filter((op) => op && op.op !== "set_cells");
     save.keep();
@@ -152,14 +164,14 @@ function drawResults() {
 
 const modelKeys = choiceKeys(root.dataset.user, root.dataset.suite);
 
-/* The model that this person looked at last in this suite, else anywhere, is the one to begin with. */
+/* Select the model this person used last in this suite, else in any suite. */
 function recallModel(choice) {
   try {
-    const known = new Set([...choice.options].map((one) => one.value));
-    const last = modelKeys.map((key) => localStorage.getItem(key)).find((one) => known.has(one));
+    const known = new Set([...choice.options].map((option) => option.value));
+    const last = modelKeys.map((key) => localStorage.getItem(key)).find((slug) => known.has(slug));
     if (last) choice.value = last;
   } catch {
-    /* storage is forbidden */
+    /* storage is blocked */
   }
 }
 
@@ -167,7 +179,7 @@ function rememberModel(model) {
   try {
     for (const key of modelKeys) localStorage.setItem(key, model);
   } catch {
-    /* storage is forbidden */
+    /* storage is blocked */
   }
 }
 
@@ -180,7 +192,11 @@ function switchPreview() {
   } else preview.stop();
   find("plot-part").hidden = !preview.on;
   find("preview-scale").hidden = !preview.on;
-  editor.setOverlay({ on: preview.on, bitsOf: (...at) => preview.bitsOf(...at), outcomeOf: (...at) => preview.outcomeOf(...at) });
+  editor.setOverlay({
+    on: preview.on,
+    bitsOf: (...at) => preview.bitsOf(...at),
+    outcomeOf: (...at) => preview.outcomeOf(...at),
+  });
   if (!preview.on) predictions.tally(null);
 }
 
@@ -190,9 +206,18 @@ function attach() {
     action();
     editor.view.place(true);
   };
-  find("undo").addEventListener("click", back(() => editor.undo()));
-  find("redo").addEventListener("click", back(() => editor.redo()));
-  find("fill-down").addEventListener("click", back(() => editor.fillDown()));
+  find("undo").addEventListener(
+    "click",
+    back(() => editor.undo()),
+  );
+  find("redo").addEventListener(
+    "click",
+    back(() => editor.redo()),
+  );
+  find("fill-down").addEventListener(
+    "click",
+    back(() => editor.fillDown()),
+  );
   find("sentence-open").addEventListener("click", () => sentence.open());
   find("find-open").addEventListener("click", () => search.open());
   find("add-prediction").addEventListener("click", () => predictions.add());
@@ -229,7 +254,7 @@ function attach() {
   window.addEventListener("beforeunload", (event) => {
     if (store.closed) return;
     editor.keyboard.commit(false);
-    document.activeElement?.blur(); // a field beside the sheet takes over what stands in it
+    document.activeElement?.blur(); // commit a field outside the sheet
     if (!save.unsaved && !save.conflicts.length && !sentence.unsaved) return;
     save.flush();
     event.preventDefault();
@@ -240,26 +265,26 @@ function attach() {
   setInterval(() => store.beat(), 5000);
 }
 
-/* Edits that an earlier visit could not send go first: the server knows by their ids which ones it has. */
+/* Send unsaved edits of earlier visits; the server skips ids it already has. */
 async function sendKept() {
   const { records } = store.recover();
-  const found = [];
+  const conflicts = [];
   let edits = 0;
   for (const record of records) {
-    found.push(...(record.conflicts ?? []));
+    conflicts.push(...(record.conflicts ?? []));
     if (!record.edits?.length) continue;
     try {
       const { data } = await call("PATCH", endpoints.cells, bodyOf(record.version, record.edits));
-      found.push(...conflictsOf(data, record.edits));
+      conflicts.push(...conflictsOf(data, record.edits));
       edits += record.edits.length;
     } catch (error) {
       if (!error.status) throw error;
       const message = `Edits of an earlier visit were refused: ${error.message}`;
-      found.push(...record.edits.flatMap((edit) => undone(edit, { message })));
+      conflicts.push(...record.edits.flatMap((edit) => undone(edit, { message })));
     }
   }
   if (edits) editor.say(`${counted(edits, "edit")} of an earlier visit ${edits === 1 ? "was" : "were"} sent.`, "");
-  return together(found);
+  return together(conflicts);
 }
 
 async function start() {
@@ -267,7 +292,7 @@ async function start() {
   showState("loading");
   try {
     const conflicts = await sendKept();
-    const draft = await editor.load(endpoints, given("draft"));
+    const draft = await editor.load(endpoints, embedded("draft"));
     save.version = draft.version;
     save.conflicts = conflicts;
     save.keep();
@@ -278,7 +303,7 @@ async function start() {
     root.dataset.ready = "yes";
   } catch (error) {
     showState("refused", error.message);
-    editor.say("The draft could not be read. Reload the page to try again; nothing that you typed is lost.", "bad");
+    editor.say("The draft could not be loaded. Reload the page to try again; nothing that you typed is lost.", "bad");
   }
 }
 

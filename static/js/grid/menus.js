@@ -1,5 +1,5 @@
-/* What can be done with the item, the condition and the region at hand: menus of the toolbar, and the same as one
-   menu at the cell (right click, Shift+F10 or the menu key). */
+/* Actions on the current item, condition and region: menus of the toolbar, and a context menu at the cell (right click, Shift+F10
+   or the menu key). */
 
 import { clipboardCommand, pasteFromMenu } from "./clipboard.js";
 import * as commands from "./commands.js";
@@ -35,7 +35,12 @@ export function menuGroups(editor) {
               ["Move up", perform(() => commands.moveItem(doc, item, -1)), "Alt+Shift+↑"],
               ["Move down", perform(() => commands.moveItem(doc, item, 1)), "Alt+Shift+↓"],
               ["Change its number", edit(doc.rowOf(item, doc.conditions[first]), ITEM)],
-              [chosen.length > 1 ? `Delete ${chosen.length} items` : "Delete", perform(() => commands.deleteItems(doc, chosen)), "", "danger"],
+              [
+                chosen.length > 1 ? `Delete ${chosen.length} items` : "Delete",
+                perform(() => commands.deleteItems(chosen)),
+                "",
+                "danger",
+              ],
             ]),
       ],
     },
@@ -56,14 +61,22 @@ export function menuGroups(editor) {
     });
   }
   if (region !== undefined) {
-    const [before, after, back, on] = editor.view.rightToLeft ? ["right", "left", "→", "←"] : ["left", "right", "←", "→"];
+    const [before, after, back, on] = editor.view.rightToLeft
+      ? ["right", "left", "→", "←"]
+      : ["left", "right", "←", "→"];
     groups.push({
       id: "region",
       title: `${region} ${doc.regions[region - 1]}`,
       actions: [
         ["Rename", edit(HEAD, region - 1), "F2"],
-        [`Add to the ${after}`, () => editor.performAndOpen(commands.insertRegion(doc, region + 1), { r: HEAD, c: region })],
-        [`Add to the ${before}`, () => editor.performAndOpen(commands.insertRegion(doc, region), { r: HEAD, c: region - 1 })],
+        [
+          `Add to the ${after}`,
+          () => editor.performAndOpen(commands.insertRegion(doc, region + 1), { r: HEAD, c: region }),
+        ],
+        [
+          `Add to the ${before}`,
+          () => editor.performAndOpen(commands.insertRegion(doc, region), { r: HEAD, c: region - 1 }),
+        ],
         ["Duplicate", () => editor.performAndOpen(commands.duplicateRegion(doc, region), { r: HEAD, c: region })],
         [`Move ${before}`, perform(() => commands.moveRegion(doc, region, -1)), `Alt+Shift+${back}`],
         [`Move ${after}`, perform(() => commands.moveRegion(doc, region, 1)), `Alt+Shift+${on}`],
@@ -91,11 +104,15 @@ function buttons(editor, group, close) {
   return group.actions.map(([label, run, keys = "", look = ""]) =>
     h(
       "button",
-      { type: "button", class: look === "danger" ? "is-danger" : "", onclick: () => {
-        close();
-        run();
-        if (!editor.keyboard.editing) editor.view.place(true);
-      } },
+      {
+        type: "button",
+        class: look === "danger" ? "is-danger" : "",
+        onclick: () => {
+          close();
+          run();
+          if (!editor.keyboard.editing) editor.view.place(true);
+        },
+      },
       h("span", { text: label }),
       keys ? h("kbd", { text: keys }) : null,
     ),
@@ -108,10 +125,15 @@ export function attachMenus(editor, root) {
     arrows(list);
     menu.addEventListener("toggle", () => {
       if (!menu.open) return;
-      for (const other of root.querySelectorAll("details[data-grid-menu][open]")) if (other !== menu) other.open = false;
-      const group = menuGroups(editor).find((one) => one.id === menu.dataset.gridMenu);
+      for (const other of root.querySelectorAll("details[data-grid-menu][open]"))
+        if (other !== menu) other.open = false;
+      const group = menuGroups(editor).find((candidate) => candidate.id === menu.dataset.gridMenu);
       const close = () => (menu.open = false);
-      list.replaceChildren(...(group ? [h("p", { class: "menu-title", text: group.title }), ...buttons(editor, group, close)] : [h("p", { class: "menu-title", text: "Choose a cell first" })]));
+      list.replaceChildren(
+        ...(group
+          ? [h("p", { class: "menu-title", text: group.title }), ...buttons(editor, group, close)]
+          : [h("p", { class: "menu-title", text: "Choose a cell first" })]),
+      );
       list.querySelector("button")?.focus();
     });
   }
@@ -140,7 +162,14 @@ export class ContextMenu {
   open(x, y) {
     const close = () => this.close();
     this.box.replaceChildren(
-      ...[clipboardGroup(this.editor), ...menuGroups(this.editor)].map((group) => h("div", { class: "menu-group", role: "group", "aria-label": group.title }, h("p", { class: "menu-title", text: group.title }), ...buttons(this.editor, group, close))),
+      ...[clipboardGroup(this.editor), ...menuGroups(this.editor)].map((group) =>
+        h(
+          "div",
+          { class: "menu-group", role: "group", "aria-label": group.title },
+          h("p", { class: "menu-title", text: group.title }),
+          ...buttons(this.editor, group, close),
+        ),
+      ),
     );
     this.box.hidden = false;
     const { width, height } = this.box.getBoundingClientRect();

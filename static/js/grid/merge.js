@@ -1,57 +1,95 @@
-/* Two people, one draft: what did not fit is shown with both values; nothing of either is lost. */
+/* Merge dialog: shows conflicting edits of two people with both values. */
 
 import { refresh, scoringOf } from "./model.js";
 import { h } from "./dom.js";
 import { scoringInWords } from "./scoring.js";
 
-/* The number of the region that a conflict is about, as the draft is now; 0 when it, its item or its condition is gone. */
+/* Current number of a conflict's region; 0 if the region, its item or its condition no longer exists. */
 function regionOf(doc, { item, condition, region, name }) {
-  const places = doc.regions.flatMap((one, k) => (one === name ? [k + 1] : []));
-  const found = places.includes(region) ? region : places.length === 1 ? places[0] : 0;
-  return doc.cell(item, condition, found) === undefined ? 0 : found;
+  const places = doc.regions.flatMap((other, k) => (other === name ? [k + 1] : []));
+  const current = places.includes(region) ? region : places.length === 1 ? places[0] : 0;
+  return doc.cell(item, condition, current) === undefined ? 0 : current;
 }
 
-function theirsOf(doc, one) {
-  if (one.what === "predictions") return doc.predictions;
-  return one.what === "scoring" ? scoringOf(doc) : doc.cell(one.item, one.condition, regionOf(doc, one));
+function theirsOf(doc, conflict) {
+  if (conflict.what === "predictions") return doc.predictions;
+  return conflict.what === "scoring"
+    ? scoringOf(doc)
+    : doc.cell(conflict.item, conflict.condition, regionOf(doc, conflict));
 }
 
-/* The op that puts "yours" in place of what stands now. */
-export function takeMine(doc, one) {
-  if (one.what === "cell") return refresh(doc, { op: "set_cells", cells: [[one.item, one.condition, regionOf(doc, one), "", one.yours]] });
-  if (one.what === "scoring") return refresh(doc, { op: "set_scoring", ...one.yours });
-  return refresh(doc, { op: "set_predictions", predictions: one.yours });
+/* The op that replaces the current value by "yours". */
+export function takeMine(doc, conflict) {
+  if (conflict.what === "cell")
+    return refresh(doc, {
+      op: "set_cells",
+      cells: [[conflict.item, conflict.condition, regionOf(doc, conflict), "", conflict.yours]],
+    });
+  if (conflict.what === "scoring") return refresh(doc, { op: "set_scoring", ...conflict.yours });
+  return refresh(doc, { op: "set_predictions", predictions: conflict.yours });
 }
 
 const asText = (value) => {
-  if (Array.isArray(value)) return value.map((one) => `${one.name ? `${one.name}: ` : ""}${one.formula}`).join("\n") || "no predictions";
+  if (Array.isArray(value))
+    return (
+      value.map((prediction) => `${prediction.name ? `${prediction.name}: ` : ""}${prediction.formula}`).join("\n") ||
+      "no predictions"
+    );
   if (value?.metric) return scoringInWords(value);
   return value === "" || value === undefined || value === null ? "∅" : String(value);
 };
 
-function whereOf(one) {
-  if (one.what === "predictions") return "Predictions";
-  if (one.what === "scoring") return "Scoring";
-  return `Item ${one.item}, ${one.condition}, ${one.name ?? `region ${one.region}`}`;
+function whereOf(conflict) {
+  if (conflict.what === "predictions") return "Predictions";
+  if (conflict.what === "scoring") return "Scoring";
+  return `Item ${conflict.item}, ${conflict.condition}, ${conflict.name ?? `region ${conflict.region}`}`;
 }
 
-/* Shows the dialog. `me` is the name of the person here; choose(list of {conflict, mine}) is called once, with every choice. */
+/* Show the dialog. `me`: name of this person; choose(list of {conflict, mine}) is called once, with all choices. */
 export function openMerge(dialog, doc, conflicts, me, choose) {
   const body = dialog.querySelector("[data-merge-body]");
-  const both = conflicts.filter((one) => one.what !== "edit" && theirsOf(doc, one) !== undefined);
-  const lost = conflicts.filter((one) => !both.includes(one));
-  const who = [...new Set(conflicts.map((one) => (one.by === me ? "you, in another tab," : one.by)).filter(Boolean))].join(" and ") || "somebody else";
+  const both = conflicts.filter((conflict) => conflict.what !== "edit" && theirsOf(doc, conflict) !== undefined);
+  const lost = conflicts.filter((conflict) => !both.includes(conflict));
+  const who =
+    [
+      ...new Set(
+        conflicts.map((conflict) => (conflict.by === me ? "you, in another tab," : conflict.by)).filter(Boolean),
+      ),
+    ].join(" and ") || "another editor";
   const choices = new Map();
-  const rows = both.map((one, k) => {
-    const theirs = theirsOf(doc, one);
-    const untouched = asText(theirs) === asText(one.old); // only items, conditions or regions changed
+  const rows = both.map((conflict, k) => {
+    const theirs = theirsOf(doc, conflict);
+    const untouched = asText(theirs) === asText(conflict.old); // only items, conditions or regions changed
     const option = (mine, text) => {
       const id = `merge-${k}-${mine ? "mine" : "theirs"}`;
-      const radio = h("input", { type: "radio", class: "form-check-input", name: `merge-${k}`, id, checked: mine === untouched, onchange: () => choices.set(one, mine) });
-      return h("td", {}, h("span", { class: "merge-choice" }, radio, h("label", { for: id, class: "merge-text", dir: "auto", text: asText(text) })));
+      const radio = h("input", {
+        type: "radio",
+        class: "form-check-input",
+        name: `merge-${k}`,
+        id,
+        checked: mine === untouched,
+        onchange: () => choices.set(conflict, mine),
+      });
+      return h(
+        "td",
+        {},
+        h(
+          "span",
+          { class: "merge-choice" },
+          radio,
+          h("label", { for: id, class: "merge-text", dir: "auto", text: asText(text) }),
+        ),
+      );
     };
-    choices.set(one, untouched);
-    return h("tr", {}, h("th", { scope: "row", text: whereOf(one) }), h("td", { class: "quiet" }, h("div", { class: "merge-text", dir: "auto", text: asText(one.old) })), option(false, theirs), option(true, one.yours));
+    choices.set(conflict, untouched);
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row", text: whereOf(conflict) }),
+      h("td", { class: "quiet" }, h("div", { class: "merge-text", dir: "auto", text: asText(conflict.old) })),
+      option(false, theirs),
+      option(true, conflict.yours),
+    );
   });
   const all = (mine) => {
     for (const radio of body.querySelectorAll(`input[id$="-${mine ? "mine" : "theirs"}"]`)) {
@@ -59,12 +97,27 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
       radio.dispatchEvent(new Event("change"));
     }
   };
-  const parts = [h("p", { text: `While you were editing, ${who} changed this suite, too. Theirs is in the draft now; yours is kept here.` })];
+  const parts = [
+    h("p", {
+      text: `While you were editing, ${who} changed this suite, too. Theirs is in the draft now; yours is kept here.`,
+    }),
+  ];
   if (rows.length) {
-    const head = ["Where", "Before", who.startsWith("you,") ? "In the other tab" : `Theirs (${who})`, "Yours"].map((text) => h("th", { scope: "col", text }));
+    const head = ["Where", "Before", who.startsWith("you,") ? "In the other tab" : `Theirs (${who})`, "Yours"].map(
+      (text) => h("th", { scope: "col", text }),
+    );
     parts.push(
-      h("div", { class: "btn-row" }, h("button", { type: "button", class: "btn btn-s", text: "All theirs", onclick: () => all(false) }), h("button", { type: "button", class: "btn btn-s", text: "All mine", onclick: () => all(true) })),
-      h("div", { class: "table-box" }, h("table", { class: "data merge" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))),
+      h(
+        "div",
+        { class: "btn-row" },
+        h("button", { type: "button", class: "btn btn-s", text: "All theirs", onclick: () => all(false) }),
+        h("button", { type: "button", class: "btn btn-s", text: "All mine", onclick: () => all(true) }),
+      ),
+      h(
+        "div",
+        { class: "table-box" },
+        h("table", { class: "data merge" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)),
+      ),
     );
   }
   if (lost.length) parts.push(...lostPart(lost));
@@ -72,20 +125,23 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
   const apply = dialog.querySelector("[data-merge-apply]");
   apply.onclick = () => {
     dialog.close();
-    choose([...choices].map(([conflict, mine]) => ({ conflict, mine })), lost);
+    choose(
+      [...choices].map(([conflict, mine]) => ({ conflict, mine })),
+      lost,
+    );
   };
   if (!dialog.open) dialog.showModal();
 }
 
-function lostText(one) {
-  if (one.what !== "cell") return one.message || "An edit no longer fits.";
-  return `${whereOf(one)} is not there any more; you wrote “${one.yours}”.`;
+function lostText(conflict) {
+  if (conflict.what !== "cell") return conflict.message || "An edit no longer applies.";
+  return `${whereOf(conflict)} no longer exists; you wrote “${conflict.yours}”.`;
 }
 
 function lostPart(lost) {
-  const text = lost.map((one) => JSON.stringify(one.ops ?? one.yours)).join("\n");
+  const text = lost.map((conflict) => JSON.stringify(conflict.ops ?? conflict.yours)).join("\n");
   return [
-    h("h3", { text: "Could not be done any more" }),
+    h("h3", { text: "No longer possible" }),
     h("ul", { class: "bullets" }, ...lost.map((one) => h("li", { text: lostText(one) }))),
     h("label", { class: "form-label", for: "merge-lost", text: "Kept for copying" }),
     h("textarea", { id: "merge-lost", class: "form-control", readOnly: true, spellcheck: false, value: text }),

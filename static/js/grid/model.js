@@ -1,5 +1,5 @@
 /* The document of the grid and the ops that change it (docs/grid.md). Pure: no DOM, no network.
-   applyOps() changes the document and answers the ops that undo it. A row is an item in a condition. */
+   applyOps() changes the document and returns the ops that undo it. A row is an item in a condition. */
 
 export class OpError extends Error {}
 
@@ -8,23 +8,36 @@ const refuse = (message) => {
 };
 const need = (condition, message) => condition || refuse(message);
 
-const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const CONTROL =
+  /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/* Names, descriptions and formulas of predictions keep their blanks; control characters are accidents. */
+/* Remove control characters. Names, descriptions and formulas of predictions keep their spaces. */
 export const printable = (text) => String(text).replace(CONTROL, "");
 
-/* What the server does to a cell: blanks at the ends go, runs inside become one. No-break spaces stay. */
+/* Normalise a cell as the server does: trim, and collapse inner spaces. No-break spaces stay. */
 export function tidy(text) {
-  return printable(text).replace(/[ \t\r\n]+/g, " ").replace(/^ +| +$/g, "");
+  return printable(text)
+    .replace(/[ \t\r\n]+/g, " ")
+    .replace(/^ +| +$/g, "");
 }
 
-export const copyPredictions = (list) => list.map((one) => ({ ...one }));
+export const copyPredictions = (list) => list.map((prediction) => ({ ...prediction }));
 export const scoringOf = ({ metric, join }) => ({ metric, join });
-export const copyFactors = (list) => list.map(({ name, levels, conditions }) => ({ name, levels: [...levels], conditions: { ...conditions } }));
+export const copyFactors = (list) =>
+  list.map(({ name, levels, conditions }) => ({ name, levels: [...levels], conditions: { ...conditions } }));
 const samePredictions = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 export class GridDocument {
-  constructor({ regions = [], conditions = [], items = [], rows = [], predictions = [], factors = [], metric = "sum", join = "space" } = {}) {
+  constructor({
+    regions = [],
+    conditions = [],
+    items = [],
+    rows = [],
+    predictions = [],
+    factors = [],
+    metric = "sum",
+    join = "space",
+  } = {}) {
     this.metric = metric;
     this.join = join;
     this.regions = [...regions];
@@ -33,12 +46,12 @@ export class GridDocument {
     this.predictions = copyPredictions(predictions);
     this.factors = copyFactors(factors);
     this.texts = new Map();
-    this.hidden = new Set(); // the texts of rows that a filter hides
-    this.shown = null; // the places of the others
+    this.hidden = new Set(); // texts of the rows hidden by the filter
+    this.shown = null; // places of the other rows
     this.addRows(rows);
   }
 
-  /* Rows arrive in pages. */
+  /* Rows are loaded in pages. */
   addRows(rows) {
     for (const { item, condition, contents } of rows) {
       if (!this.texts.has(item)) this.texts.set(item, new Map());
@@ -52,11 +65,11 @@ export class GridDocument {
     return this.items.length * this.conditions.length;
   }
 
-  /* Rows in sight: all, or those for which keep(item, condition, texts) holds. What is made later is in sight, and what is
-     edited stays. */
+  /* Hide rows for which keep(item, condition, texts) is false. New rows are shown, and edited rows stay. */
   filter(keep = null) {
     this.hidden = new Set();
-    for (const [item, rows] of keep ? this.texts : []) for (const [condition, row] of rows) if (!keep(item, condition, row)) this.hidden.add(row);
+    for (const [item, rows] of keep ? this.texts : [])
+      for (const [condition, row] of rows) if (!keep(item, condition, row)) this.hidden.add(row);
     this.look();
   }
 
@@ -69,14 +82,15 @@ export class GridDocument {
     return this.hidden.has(this.contents(item, condition));
   }
 
-  /* How many rows out of sight these ops change or delete. */
+  /* Number of hidden rows that these ops change or delete. */
   hiddenIn(ops) {
     const rows = new Set();
     const add = (item, condition) => this.isHidden(item, condition) && rows.add(this.contents(item, condition));
     for (const op of this.hidden.size ? ops : []) {
       if (op.op === "set_cells") for (const [item, condition] of op.cells) add(item, condition);
       if (!op.op.startsWith("delete_")) continue;
-      for (const item of op.items ?? this.items) for (const name of op.name ? [op.name] : this.conditions) add(item, name);
+      for (const item of op.items ?? this.items)
+        for (const name of op.name ? [op.name] : this.conditions) add(item, name);
     }
     return rows.size;
   }
@@ -89,6 +103,7 @@ export class GridDocument {
     return row === 0 || this.place(row - 1).item !== this.place(row).item;
   }
 
+  /** @returns {{item?: number, condition?: string}} empty if there is no such row */
   place(row) {
     if (this.shown) return this.shown[row] ?? {};
     const n = this.conditions.length;
@@ -96,7 +111,7 @@ export class GridDocument {
   }
 
   rowOf(item, condition) {
-    if (this.shown) return this.shown.findIndex((one) => one.item === item && one.condition === condition);
+    if (this.shown) return this.shown.findIndex((row) => row.item === item && row.condition === condition);
     const at = this.items.indexOf(item);
     const c = this.conditions.indexOf(condition);
     return at < 0 || c < 0 ? -1 : at * this.conditions.length + c;
@@ -106,7 +121,7 @@ export class GridDocument {
     return this.texts.get(item)?.get(condition);
   }
 
-  /* region counts from 1 */
+  /* `region` is a number from 1. */
   cell(item, condition, region) {
     return this.texts.get(item)?.get(condition)?.[region - 1];
   }
@@ -158,20 +173,20 @@ const checkCondition = (doc, name) => need(doc.conditions.includes(name), `There
 
 function checkNewCondition(doc, name) {
   checkName(name, "condition");
-  need(!/[%\p{Cc}]/u.test(name), "A condition name cannot hold % or control characters.");
+  need(!/[%\p{Cc}]/u.test(name), "A condition name cannot contain % or control characters.");
   need(!doc.conditions.includes(name), `There is a condition “${name}” already.`);
 }
 
 function move(list, from, to) {
-  const [one] = list.splice(from, 1);
-  list.splice(to, 0, one);
+  const [moved] = list.splice(from, 1);
+  list.splice(to, 0, moved);
 }
 
 function eachRow(doc, change) {
   for (const rows of doc.texts.values()) for (const [condition, row] of rows) change(row, condition);
 }
 
-/* Every op: checks, changes, answers its inverse. `to` and `at` are the place the thing has afterwards. */
+/* Each op checks its arguments, changes the document and returns its inverse. `to` and `at` are places after the change. */
 const OPS = {
   set_cells(doc, { cells }) {
     for (const [item, condition, region] of cells) {
@@ -189,7 +204,7 @@ const OPS = {
 
   insert_items(doc, { at, items }) {
     need(within(at, doc.items.length), `Items cannot be put at place ${at}.`);
-    const numbers = items.map((one) => one.number);
+    const numbers = items.map((item) => item.number);
     for (const number of numbers) {
       checkNumber(number);
       need(!doc.items.includes(number), `There is an item ${number} already.`);
@@ -198,7 +213,11 @@ const OPS = {
     doc.items.splice(at, 0, ...numbers);
     for (const { number, rows } of items) {
       const texts = new Map();
-      for (const name of doc.conditions) texts.set(name, doc.regions.map((_, k) => rows?.[name]?.[k] ?? ""));
+      for (const name of doc.conditions)
+        texts.set(
+          name,
+          doc.regions.map((_, k) => rows?.[name]?.[k] ?? ""),
+        );
       doc.texts.set(number, texts);
     }
     return [{ op: "delete_items", items: numbers }];
@@ -211,9 +230,9 @@ const OPS = {
     doc.items.forEach((number, at) => {
       if (!gone.has(number)) return;
       const before = back.at(-1);
-      const one = { number, rows: rowsOfItem(doc, number) };
-      if (before && before.at + before.items.length === at) before.items.push(one);
-      else back.push({ op: "insert_items", at, items: [one] });
+      const restored = { number, rows: rowsOfItem(doc, number) };
+      if (before && before.at + before.items.length === at) before.items.push(restored);
+      else back.push({ op: "insert_items", at, items: [restored] });
     });
     doc.items = doc.items.filter((number) => !gone.has(number));
     for (const item of items) doc.texts.delete(item);
@@ -245,7 +264,10 @@ const OPS = {
     doc.conditions.splice(at, 0, name);
     for (const item of doc.items) {
       if (!doc.texts.has(item)) doc.texts.set(item, new Map());
-      doc.texts.get(item).set(name, doc.regions.map((_, k) => rows?.[item]?.[k] ?? ""));
+      doc.texts.get(item).set(
+        name,
+        doc.regions.map((_, k) => rows?.[item]?.[k] ?? ""),
+      );
     }
     return [{ op: "delete_condition", name }];
   },
@@ -263,7 +285,10 @@ const OPS = {
     const before = copyFactors(doc.factors);
     for (const { conditions } of doc.factors) delete conditions[name];
     const levels = before.some(({ conditions }) => Object.hasOwn(conditions, name));
-    return [{ op: "insert_condition", at, name, rows }, ...(levels ? [{ op: "set_factors", factors: before, old: copyFactors(doc.factors) }] : [])];
+    return [
+      { op: "insert_condition", at, name, rows },
+      ...(levels ? [{ op: "set_factors", factors: before, old: copyFactors(doc.factors) }] : []),
+    ];
   },
 
   move_condition(doc, { name, to }) {
@@ -284,7 +309,9 @@ const OPS = {
       if (row) rows.set(to, row);
     }
     for (const factor of doc.factors) {
-      factor.conditions = Object.fromEntries(Object.entries(factor.conditions).map(([key, level]) => [key === name ? to : key, level]));
+      factor.conditions = Object.fromEntries(
+        Object.entries(factor.conditions).map(([key, level]) => [key === name ? to : key, level]),
+      );
     }
     return [{ op: "rename_condition", name: to, to: name }];
   },
@@ -360,7 +387,7 @@ export function applyOp(doc, op) {
   return back;
 }
 
-/* All or nothing: when one op does not fit, those before it are undone and the error goes on. */
+/* Apply all ops or none: if one fails, undo the earlier ones and rethrow. */
 export function applyOps(doc, ops) {
   let back = [];
   try {
@@ -372,7 +399,7 @@ export function applyOps(doc, ops) {
   return back;
 }
 
-/* The same op with `old` as it stands now: for undo after somebody else's changes came in. */
+/* Update `old` of an op to the current values, for undo after changes by others. */
 export function refresh(doc, op) {
   if (op.op === "set_cells") {
     const cells = op.cells
@@ -386,7 +413,7 @@ export function refresh(doc, op) {
   return op;
 }
 
-/* An op that leaves everything as it is need not be sent. */
+/* True if the op changes nothing and need not be sent. */
 export function isIdle(op) {
   if (op.op === "set_cells") return op.cells.every(([, , , old, text]) => old === text);
   if (op.op === "set_predictions") return samePredictions(op.old, op.predictions);

@@ -1,5 +1,5 @@
-/* Mouse and finger: press to choose, drag or Shift to extend, double click (second tap) to edit, right click for the
-   menu. A finger scrolls; the on-screen keyboard comes with the second tap only. */
+/* Mouse and touch: press to select, drag or Shift to extend, double click (second tap) to edit, right click for the menu. Touch
+   scrolls; the on-screen keyboard opens with the second tap only. */
 
 export function attachPointer(editor) {
   const { view, keyboard } = editor;
@@ -45,7 +45,13 @@ export function attachPointer(editor) {
     if (!at || keyboard.editing) return;
     event.preventDefault();
     const rect = editor.rect();
-    const inside = editor.selection.isRange && rect && at.r >= rect.top && at.r <= rect.bottom && at.c >= rect.left && at.c <= rect.right;
+    const inside =
+      editor.selection.isRange &&
+      rect &&
+      at.r >= rect.top &&
+      at.r <= rect.bottom &&
+      at.c >= rect.left &&
+      at.c <= rect.right;
     if (!inside) view.go(at.r, at.c);
     editor.openMenu(event.clientX, event.clientY);
   });

@@ -1,4 +1,4 @@
-/* Predictions beside the sheet: one card each. A field is one undo step per visit, however long one types in it. */
+/* Prediction cards. All typing in a field between focus and blur is one undo step. */
 
 import { call } from "./api.js";
 import { builder, joined } from "./builder.js";
@@ -24,7 +24,7 @@ export class PredictionsPanel {
     this.commits = [];
   }
 
-  /* Takes over what stands in the fields now. */
+  /* Commit the current contents of all fields. */
   commit() {
     for (const commit of this.commits) commit();
   }
@@ -44,16 +44,16 @@ export class PredictionsPanel {
     if (done) this.cards.at(-1)?.formula.focus();
   }
 
-  /* After any change of the document: cards follow, the caret stays. */
+  /* Update the cards after a change of the document, without moving the caret. */
   sync() {
     const { predictions } = this.doc;
     while (this.cards.length > predictions.length) this.cards.pop().root.remove();
     while (this.cards.length < predictions.length) {
-      const card = this.card(this.cards.length);
+      const card = this.card();
       this.cards.push(card);
       this.list.append(card.root);
     }
-    predictions.forEach((one, k) => {
+    predictions.forEach((prediction, k) => {
       const card = this.cards[k];
       card.root.setAttribute("aria-label", `Prediction ${k + 1}`);
       card.number.textContent = `P${k + 1}`;
@@ -61,25 +61,51 @@ export class PredictionsPanel {
       card.up.disabled = k === 0;
       card.down.disabled = k === predictions.length - 1;
       for (const field of ["name", "description", "formula"]) {
-        // a blank at the end of what is being typed is not taken away
-        const typed = document.activeElement === card[field] && tidy(card[field].value) === tidy(one[field]);
-        if (card[field].value !== one[field] && !typed) card[field].value = one[field];
+        // keep a trailing space while typing
+        const typed = document.activeElement === card[field] && tidy(card[field].value) === tidy(prediction[field]);
+        if (card[field].value !== prediction[field] && !typed) card[field].value = prediction[field];
       }
       this.check(card);
     });
     this.list.hidden = predictions.length === 0;
   }
 
-  card(k) {
+  card() {
     this.serial += 1;
     const id = (part) => `prediction-${this.serial}-${part}`;
     const index = () => this.cards.indexOf(card);
-    const button = (label, drawing, action) => h("button", { type: "button", class: "btn btn-quiet btn-s", "aria-label": label, title: label, onclick: action }, icon(drawing));
+    const button = (label, drawing, action) =>
+      h(
+        "button",
+        { type: "button", class: "btn btn-quiet btn-s", "aria-label": label, title: label, onclick: action },
+        icon(drawing),
+      );
     const card = {
       number: h("span", { class: "prediction-no", "aria-hidden": "true" }),
-      name: h("input", { id: id("name"), class: "form-control", type: "text", maxLength: 200, "aria-label": "Name", autocomplete: "off" }),
-      description: h("textarea", { id: id("description"), class: "form-control prediction-about", rows: 1, placeholder: "Why this should hold", "aria-label": "Description" }),
-      formula: h("textarea", { id: id("formula"), class: "form-control formula-field", rows: 1, spellcheck: false, "aria-label": "Formula", "aria-describedby": id("said"), placeholder: "(2;%condition%) > (2;%other%)" }),
+      name: h("input", {
+        id: id("name"),
+        class: "form-control",
+        type: "text",
+        maxLength: 200,
+        "aria-label": "Name",
+        autocomplete: "off",
+      }),
+      description: h("textarea", {
+        id: id("description"),
+        class: "form-control prediction-about",
+        rows: 1,
+        placeholder: "Why this should hold",
+        "aria-label": "Description",
+      }),
+      formula: h("textarea", {
+        id: id("formula"),
+        class: "form-control formula-field",
+        rows: 1,
+        spellcheck: false,
+        "aria-label": "Formula",
+        "aria-describedby": id("said"),
+        placeholder: "(2;%condition%) > (2;%other%)",
+      }),
       back: h("div", { class: "formula-back", "aria-hidden": "true" }),
       said: h("div", { class: "prediction-said", id: id("said") }),
       options: h("ul", { class: "formula-options", hidden: true }),
@@ -91,12 +117,22 @@ export class PredictionsPanel {
     card.root = h(
       "li",
       { class: "prediction" },
-      h("div", { class: "prediction-head" }, card.number, card.name, h("span", { class: "btn-row" }, card.up, card.down, remove)),
+      h(
+        "div",
+        { class: "prediction-head" },
+        card.number,
+        card.name,
+        h("span", { class: "btn-row" }, card.up, card.down, remove),
+      ),
       h("div", { class: "formula-box" }, card.back, card.formula, card.options),
       card.said,
       card.tally,
       card.description,
-      builder(() => this.doc, (part) => this.use(index(), part), this.serial),
+      builder(
+        () => this.doc,
+        (part) => this.use(index(), part),
+        this.serial,
+      ),
     );
     new Completer(card.formula, card.options, () => this.doc);
     for (const field of ["name", "description", "formula"]) this.watch(card, field, index);
@@ -134,7 +170,9 @@ export class PredictionsPanel {
 
   move(k, by) {
     const to = k + by;
-    const done = this.change(`prediction ${k + 1} moved ${by < 0 ? "up" : "down"}`, (list) => list.splice(to, 0, ...list.splice(k, 1)));
+    const done = this.change(`prediction ${k + 1} moved ${by < 0 ? "up" : "down"}`, (list) =>
+      list.splice(to, 0, ...list.splice(k, 1)),
+    );
     if (!done) return;
     const card = this.cards[to];
     const button = by < 0 ? card.up : card.down;
@@ -151,7 +189,7 @@ export class PredictionsPanel {
     this.cards[k].formula.focus();
   }
 
-  // --- what the server says about a formula --------------------------------------------------------------------
+  // --- check of a formula by the server --------------------------------------------------------------------
   check(card) {
     const key = this.key(card);
     if (card.checked === key) return;
@@ -177,12 +215,18 @@ export class PredictionsPanel {
     card.controller = new AbortController();
     const { regions, conditions } = this.doc;
     try {
-      const { data } = await call("POST", this.url, { formula: card.formula.value, regions, conditions }, { signal: card.controller.signal });
+      const { data } = await call(
+        "POST",
+        this.url,
+        { formula: card.formula.value, regions, conditions },
+        { signal: card.controller.signal },
+      );
       this.answers.set(key, data);
       if (this.answers.size > 500) this.answers.delete(this.answers.keys().next().value);
       if (this.key(card) === key) this.show(card, data, key);
     } catch (error) {
-      if (error.name !== "AbortError") card.said.replaceChildren(h("p", { class: "note", text: "Not checked: the server cannot be reached." }));
+      if (error.name !== "AbortError")
+        card.said.replaceChildren(h("p", { class: "note", text: "Not checked: no connection to the server." }));
     }
   }
 
@@ -194,28 +238,39 @@ export class PredictionsPanel {
     if (!answer.ok && !answer.empty) card.formula.setAttribute("aria-invalid", "true");
     this.underline(card, answer.errors ?? []);
     if (answer.empty) {
-      card.said.replaceChildren(h("p", { class: "note", text: "Type a region's name, or ( and a number, and choose." }));
+      card.said.replaceChildren(
+        h("p", { class: "note", text: "Type a region's name, or ( and a number, and choose." }),
+      );
       return;
     }
     if (answer.ok) {
       const parts = [];
       if (answer.prose) parts.push(h("p", { class: "gloss", text: `In words: ${answer.prose}` }));
-      for (const warning of answer.warnings ?? []) parts.push(h("p", { class: "note prediction-warning", text: warning }));
+      for (const warning of answer.warnings ?? [])
+        parts.push(h("p", { class: "note prediction-warning", text: warning }));
       const chance = chanceText(answer.chance);
       if (chance) parts.push(h("p", { class: "note", text: `Chance ${chance}` }));
       card.said.replaceChildren(...parts);
       return;
     }
-    card.said.replaceChildren(...(answer.errors ?? []).map((one) => this.complaint(card, one)));
-    if (before !== undefined && document.activeElement === card.formula && answer.errors?.[0]) announce(answer.errors[0].message);
+    card.said.replaceChildren(...(answer.errors ?? []).map((error) => this.complaint(card, error)));
+    if (before !== undefined && document.activeElement === card.formula && answer.errors?.[0])
+      announce(answer.errors[0].message);
   }
 
   complaint(card, { message, position, hint }) {
-    const lost = card.formula.value.includes(`(${LOST};`) ? "A region that was deleted stood at the ?. Choose another, or shorten the formula." : hint;
-    return h("p", { class: "invalid-feedback" }, h("strong", { text: `Column ${(position ?? 0) + 1}: ${message}` }), lost ? h("span", { text: ` ${lost}` }) : null);
+    const lost = card.formula.value.includes(`(${LOST};`)
+      ? "The ? replaces a deleted region. Choose another region, or shorten the formula."
+      : hint;
+    return h(
+      "p",
+      { class: "invalid-feedback" },
+      h("strong", { text: `Column ${(position ?? 0) + 1}: ${message}` }),
+      lost ? h("span", { text: ` ${lost}` }) : null,
+    );
   }
 
-  /* A copy of the text lies under the field; only the wavy line of the wrong part is seen. */
+  /* Mark errors in a transparent copy of the text below the field; only the wavy underline is visible. */
   underline(card, errors) {
     const letters = Array.from(card.formula.value);
     const parts = [];
@@ -223,7 +278,10 @@ export class PredictionsPanel {
     for (const { position = 0, length = 1 } of [...errors].sort((a, b) => a.position - b.position)) {
       const start = Math.max(at, Math.min(position, letters.length));
       const end = Math.max(start + 1, start + (length || 1));
-      parts.push(letters.slice(at, start).join(""), h("span", { class: "formula-wrong", text: letters.slice(start, end).join("") || " " }));
+      parts.push(
+        letters.slice(at, start).join(""),
+        h("span", { class: "formula-wrong", text: letters.slice(start, end).join("") || " " }),
+      );
       at = end;
     }
     parts.push(letters.slice(at).join(""), "\u200b");
@@ -236,13 +294,13 @@ export class PredictionsPanel {
 
   tally(counts) {
     this.cards.forEach((card, k) => {
-      const one = counts?.[k];
-      card.tally.hidden = !one?.n || one.none === one.n;
+      const count = counts?.[k];
+      card.tally.hidden = !count?.n || count.none === count.n;
       if (card.tally.hidden) return;
-      const parts = [`${one.held} of ${one.n} items hold`];
-      if (one.tied) parts.push(`${one.tied} tied`);
-      if (one.none) parts.push(`${one.none} not evaluable`);
-      if (one.close) parts.push(`${one.close} too close to call (≈)`);
+      const parts = [`${count.held} of ${count.n} items hold`];
+      if (count.tied) parts.push(`${count.tied} tied`);
+      if (count.none) parts.push(`${count.none} not evaluable`);
+      if (count.close) parts.push(`${count.close} too close to call (≈)`);
       card.tally.textContent = parts.join(" · ");
     });
   }
@@ -253,7 +311,13 @@ export function chanceText(chance) {
   if (!Number.isFinite(value)) return "";
   const text = `${(100 * value).toFixed(1).replace(/\.0$/, "")}%`;
   const error = chance?.standard_error;
-  const scale = Number.isFinite(chance?.assumed_bits) ? `, assuming surprisals of ${chance.assumed_bits} bits on average` : "";
-  const regions = Number.isFinite(chance?.assumed_regions) ? `, a sentence being the sum of ${chance.assumed_regions} regions` : "";
-  return chance?.exact === false ? `${text} (simulated${Number.isFinite(error) ? `, ± ${(100 * error).toFixed(2)}` : ""}${scale}${regions})` : text;
+  const scale = Number.isFinite(chance?.assumed_bits)
+    ? `, assuming surprisals of ${chance.assumed_bits} bits on average`
+    : "";
+  const regions = Number.isFinite(chance?.assumed_regions)
+    ? `, a sentence being the sum of ${chance.assumed_regions} regions`
+    : "";
+  return chance?.exact === false
+    ? `${text} (simulated${Number.isFinite(error) ? `, ± ${(100 * error).toFixed(2)}` : ""}${scale}${regions})`
+    : text;
 }

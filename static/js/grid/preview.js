@@ -1,5 +1,5 @@
-/* Bits while one types. Items that changed are asked for first, the rest follows in the background; a newer change
-   aborts what is on its way. Nothing here is waited for. */
+/* Live preview of surprisals. Changed items are scored first, the rest in the background; a newer change aborts the pending request.
+   Editing never waits for it. */
 
 import { call } from "./api.js";
 import { debounce } from "./dom.js";
@@ -7,23 +7,27 @@ import { debounce } from "./dom.js";
 const DEBOUNCE = 80;
 const ROWS_AT_ONCE = 96;
 const WORDS_NAMED = 5;
-const CODES = { failed: 0, held: 1, tie: 2, "not evaluable": 3 }; // places in OUTCOMES of dom.js
+const CODES = { failed: 0, held: 1, tie: 2, "not evaluable": 3 }; // indices of OUTCOMES in dom.js
 
-/* A run begins with the first of several metrics, and with the sum of all of them. */
+/* The preview uses the first of several metrics, and the sum for "all", as a run does by default. */
 const firstOf = (metric) => (metric === "all" ? "sum" : [metric].flat()[0]);
 
 export class Preview {
   /* hooks: onResult(items), onState(text, look), visibleItems() */
   constructor({ url, getDoc, onResult, onState, visibleItems = () => [] }) {
-    Object.assign(this, { url, getDoc, onResult, onState, visibleItems });
+    this.url = url;
+    this.getDoc = getDoc;
+    this.onResult = onResult;
+    this.onState = onState;
+    this.visibleItems = visibleItems;
     this.on = false;
     this.model = "";
     this.scores = new Map(); // item -> condition -> {bits, total}
     this.results = new Map(); // item -> [{code, margin, close}]
     this.failures = new Map(); // item -> condition -> why there are no bits
     this.words = new Map(); // item -> condition -> {known, unknown}, lists of words
-    this.dirty = new Set(); // changed by the person: first
-    this.stale = new Set(); // all others that are not known yet
+    this.dirty = new Set(); // changed by the person; scored first
+    this.stale = new Set(); // all other unscored items
     this.controller = null;
     this.touched = 0;
     this.later = debounce(DEBOUNCE, () => this.ask());
@@ -42,7 +46,7 @@ export class Preview {
     this.onState("", "");
   }
 
-  /* All items anew: another model, other formulas, another shape. */
+  /* Score all items again, after a change of model, formulas or structure. */
   everything({ forget = true } = {}) {
     if (forget) {
       for (const known of [this.scores, this.results, this.failures, this.words]) known.clear();
@@ -61,7 +65,7 @@ export class Preview {
       this.stale.delete(item);
     }
     if (this.flying?.some((item) => this.dirty.has(item)) || !this.urgent) this.controller?.abort();
-    // The first change after a pause is asked about at once, a burst of changes when it ends.
+    // Send the first change after a pause at once, a burst of changes when it ends.
     const paused = performance.now() - this.touched > DEBOUNCE;
     this.touched = performance.now();
     if (paused) setTimeout(() => this.ask(), 0);
@@ -82,7 +86,10 @@ export class Preview {
     for (const set of [this.dirty, this.stale]) for (const item of set) if (!known.has(item)) set.delete(item);
     this.urgent = this.dirty.size > 0;
     const inSight = this.visibleItems().filter((item) => this.stale.has(item));
-    return [...new Set([...this.dirty, ...inSight, ...this.stale])].slice(0, this.urgent ? Math.max(1, Math.min(most, this.dirty.size)) : most);
+    return [...new Set([...this.dirty, ...inSight, ...this.stale])].slice(
+      0,
+      this.urgent ? Math.max(1, Math.min(most, this.dirty.size)) : most,
+    );
   }
 
   async ask() {
@@ -97,8 +104,18 @@ export class Preview {
     const controller = new AbortController();
     this.controller?.abort();
     this.controller = controller;
-    const sentences = items.flatMap((item) => doc.conditions.map((condition) => ({ item, condition, contents: [...doc.contents(item, condition)] })));
-    const body = { model: this.model, sentences, conditions: [...doc.conditions], regions: [...doc.regions], predictions: doc.predictions.map((one) => one.formula), metric: firstOf(doc.metric), join: doc.join };
+    const sentences = items.flatMap((item) =>
+      doc.conditions.map((condition) => ({ item, condition, contents: [...doc.contents(item, condition)] })),
+    );
+    const body = {
+      model: this.model,
+      sentences,
+      conditions: [...doc.conditions],
+      regions: [...doc.regions],
+      predictions: doc.predictions.map((prediction) => prediction.formula),
+      metric: firstOf(doc.metric),
+      join: doc.join,
+    };
     this.onState("scoring …", "busy");
     try {
       const data = await this._wait(body, controller.signal);
@@ -110,32 +127,39 @@ export class Preview {
         this.stale.delete(item);
       }
       this.onResult(items);
-      this._tell(doc);
+      this._showProgress(doc);
       if (this.dirty.size || this.stale.size) setTimeout(() => this.ask(), 0);
     } catch (error) {
       if (error.name === "AbortError") return;
       this.flying = null;
-      const enough = error.status === 429; // an allowance is used up, nothing is wrong
-      this.onState(error.status ? error.message : "no answer; typing goes on", enough ? "" : "bad");
+      const isQuota = error.status === 429; // a quota is exhausted; not an error
+      this.onState(error.status ? error.message : "no response; you can keep typing", isQuota ? "" : "bad");
     }
   }
 
-  /* How far it is, and the first sentence that could not be scored with its reason. */
-  _tell(doc) {
-    const [first, ...others] = doc.items.flatMap((item) => [...(this.failures.get(item) ?? [])].map(([condition, why]) => ({ item, condition, why })));
+  /* Show progress, or the first sentence that could not be scored, with the reason. */
+  _showProgress(doc) {
+    const [first, ...others] = doc.items.flatMap((item) =>
+      [...(this.failures.get(item) ?? [])].map(([condition, why]) => ({ item, condition, why })),
+    );
     const rest = others.length ? `, and ${others.length} more` : "";
     if (first) this.onState(`item ${first.item}, ${first.condition}${rest}: ${first.why}`, "bad");
-    else this.onState((this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date") + this._coverage(doc), "");
+    else
+      this.onState(
+        (this.stale.size ? `${doc.items.length - this.stale.size} of ${doc.items.length} items` : "up to date") +
+          this._coverage(doc),
+        "",
+      );
   }
 
-  /* As lmgym/runs/coverage.py says it of a run: over the different words of all items scored so far. */
+  /* Vocabulary coverage over the distinct words of all items scored so far, as in lmgym/runs/coverage.py. */
   _coverage(doc) {
     const words = new Set();
     const unknown = new Set();
     for (const item of doc.items) {
-      for (const one of this.words.get(item)?.values() ?? []) {
-        for (const word of [...one.known, ...one.unknown]) words.add(word);
-        for (const word of one.unknown) unknown.add(word);
+      for (const coverage of this.words.get(item)?.values() ?? []) {
+        for (const word of [...coverage.known, ...coverage.unknown]) words.add(word);
+        for (const word of coverage.unknown) unknown.add(word);
       }
     }
     if (!unknown.size) return "";
@@ -144,7 +168,7 @@ export class Preview {
     return `; coverage ${share}%: ${unknown.size} ${unknown.size === 1 ? "word" : "words"} this model does not know (${named})`;
   }
 
-  /* Asks again until the scores are there: soon at first, then less and less often. */
+  /* Poll until the scores are ready, at increasing intervals. */
   async _wait(body, signal) {
     const begun = performance.now();
     for (;;) {
@@ -157,10 +181,14 @@ export class Preview {
       const waited = performance.now() - begun;
       await new Promise((done, fail) => {
         const timer = setTimeout(done, waited < 1000 ? 40 : waited < 5000 ? 250 : 1000);
-        signal.addEventListener("abort", () => {
-          clearTimeout(timer);
-          fail(new DOMException("stale", "AbortError"));
-        }, { once: true });
+        signal.addEventListener(
+          "abort",
+          () => {
+            clearTimeout(timer);
+            fail(new DOMException("stale", "AbortError"));
+          },
+          { once: true },
+        );
       });
     }
   }
@@ -174,7 +202,11 @@ export class Preview {
       this.scores.get(item).set(condition, { bits, total });
     }
     const n = this.getDoc().predictions.length;
-    for (const item of items) this.results.set(item, Array.from({ length: n }, () => ({ code: CODES["not evaluable"], margin: null, close: false })));
+    for (const item of items)
+      this.results.set(
+        item,
+        Array.from({ length: n }, () => ({ code: CODES["not evaluable"], margin: null, close: false })),
+      );
     for (const { item, prediction, outcome, margin, too_close: close } of data.outcomes) {
       this.results.get(item)[prediction] = { code: CODES[outcome], margin, close };
     }
@@ -188,7 +220,7 @@ export class Preview {
       for (const item of doc.items) {
         const row = this.bitsOf(item, name);
         row?.region_surprisals.forEach((bits, k) => {
-          if (!Number.isFinite(bits) || !doc.cell(item, name, k + 1)) return; // an empty region says nothing
+          if (!Number.isFinite(bits) || !doc.cell(item, name, k + 1)) return; // skip empty regions
           sums[k] += bits;
           counts[k] += 1;
         });
@@ -197,17 +229,24 @@ export class Preview {
     });
   }
 
-  /* Per prediction: how many items held, failed, tied, were not evaluable; and how many are too close to call. */
+  /* Counts by prediction: items that held, failed, tied, were not evaluable, or were too close to call. */
   tally(doc) {
     return doc.predictions.map((_, p) => {
       const counts = [0, 0, 0, 0];
       let close = 0;
       for (const item of doc.items) {
-        const one = this.outcomeOf(item, p);
-        if (one) counts[one.code] += 1;
-        if (one?.close) close += 1;
+        const outcome = this.outcomeOf(item, p);
+        if (outcome) counts[outcome.code] += 1;
+        if (outcome?.close) close += 1;
       }
-      return { failed: counts[0], held: counts[1], tied: counts[2], none: counts[3], close, n: counts[0] + counts[1] + counts[2] + counts[3] };
+      return {
+        failed: counts[0],
+        held: counts[1],
+        tied: counts[2],
+        none: counts[3],
+        close,
+        n: counts[0] + counts[1] + counts[2] + counts[3],
+      };
     });
   }
 }

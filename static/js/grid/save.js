@@ -1,8 +1,8 @@
-/* The queue of edits on their way to the server. One PATCH at a time; what fails is sent again with the same ids.
+/* Queue of edits to be saved. One PATCH at a time; failed ones are repeated with the same ids.
 
-   Edits are compared and set: they are done if items, conditions and regions are still those of `version`, and a cell is
-   written if it holds the text that the person saw. The rest becomes conflicts, which keep what was typed, and the draft
-   is read anew. */
+   Edits are compare-and-set: they are applied if items, conditions and regions are still those of `version`, and a cell is
+   written if it still has the text that the person saw. The rest becomes conflicts, which keep the typed text, and the draft
+   is loaded again. */
 
 import { call } from "./api.js";
 import { scoringOf } from "./model.js";
@@ -12,41 +12,67 @@ const LONGEST_WAIT = 1000;
 const PER_PATCH = 200;
 const PAUSES = [1000, 2000, 4000, 8000, 15_000];
 
-const newId = () => crypto.randomUUID?.() ?? "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) => (c ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (c / 4)))).toString(16));
+const newId = () =>
+  crypto.randomUUID?.() ??
+  "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) =>
+    (Number(c) ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (Number(c) / 4)))).toString(16),
+  );
 
-/* An edit that was not done: its cells and predictions with what was typed, the rest for copying. `regions` are the names
-   at the time of the edit: their numbers may mean others now. */
+/* Conflicts for a rejected edit: cells and predictions with the typed text, other ops for copying. `regions` are the names at the
+   time of the edit, since numbers may have changed. */
 export function undone({ ops, regions = [] }, { message = "", by = "" } = {}) {
   return ops.flatMap((op) => {
-    if (op.op === "set_cells") return op.cells.map(([item, condition, region, old, yours]) => ({ what: "cell", item, condition, region, name: regions[region - 1], old, yours, by }));
+    if (op.op === "set_cells")
+      return op.cells.map(([item, condition, region, old, yours]) => ({
+        what: "cell",
+        item,
+        condition,
+        region,
+        name: regions[region - 1],
+        old,
+        yours,
+        by,
+      }));
     if (op.op === "set_predictions") return [{ what: "predictions", old: op.old, yours: op.predictions, by }];
     if (op.op === "set_scoring") return [{ what: "scoring", old: op.old, yours: scoringOf(op), by }];
     return [{ what: "edit", message, ops: [op], by }];
   });
 }
 
-/* What the server answered about these edits, as conflicts to be shown. */
+/* Conflicts in the server's response to these edits. */
 export function conflictsOf({ conflicts = [] }, edits) {
-  return conflicts.flatMap((one) => {
-    const edit = edits.find(({ id }) => id === one.edit);
-    return one.what === "cell" ? [{ ...one, name: edit.regions?.[one.region - 1] }] : undone(edit, one);
+  return conflicts.flatMap((conflict) => {
+    const edit = edits.find(({ id }) => id === conflict.edit);
+    return conflict.what === "cell"
+      ? [{ ...conflict, name: edit.regions?.[conflict.region - 1] }]
+      : undone(edit, conflict);
   });
 }
 
-/* Of two conflicts over one place the later one holds what the person wants now. */
+/* Keep the later of two conflicts over one place. */
 export function together(conflicts) {
-  const found = new Map();
-  for (const one of conflicts) {
-    const place = one.what === "edit" ? one : JSON.stringify([one.what, one.item, one.condition, one.name ?? one.region]);
-    found.set(place, { ...one, old: found.get(place)?.old ?? one.old });
+  const byPlace = new Map();
+  for (const conflict of conflicts) {
+    const place =
+      conflict.what === "edit"
+        ? conflict
+        : JSON.stringify([conflict.what, conflict.item, conflict.condition, conflict.name ?? conflict.region]);
+    byPlace.set(place, { ...conflict, old: byPlace.get(place)?.old ?? conflict.old });
   }
-  return [...found.values()];
+  return [...byPlace.values()];
 }
 
 export const bodyOf = (version, edits) => ({ version, edits: edits.map(({ id, ops }) => ({ id, ops })) });
 
 export class SaveQueue {
-  /* hooks: onState(state, detail); onDiverged() reads the draft anew and calls caughtUp() */
+  /**
+   * @param {object} options
+   * @param {string} options.url
+   * @param {number} options.version
+   * @param {any} options.store
+   * @param {(state: string, detail: string) => void} [options.onState]
+   * @param {() => Promise<void>} [options.onDiverged] reloads the draft and calls `caughtUp`
+   */
   constructor({ url, version, store, onState = () => {}, onDiverged = async () => {} }) {
     this.url = url;
     this.version = version;
@@ -55,7 +81,7 @@ export class SaveQueue {
     this.onDiverged = onDiverged;
     this.pending = [];
     this.flying = [];
-    this.behind = false; // the server has edits of somebody else, or has not done ours
+    this.behind = false; // the server has other edits, or rejected ours
     this.refused = false;
     this.conflicts = [];
     this.fails = 0;
@@ -83,10 +109,10 @@ export class SaveQueue {
 
   setState(state, detail = "") {
     this.state = state;
-    this.onState(state, detail, this);
+    this.onState(state, detail);
   }
 
-  /* At most a second after the first edit that waits, however fast one types. */
+  /* Save at most a second after the first waiting edit. */
   soon() {
     if (this.flying.length || this.state === "offline" || this.state === "refused") return;
     const now = Date.now();
@@ -126,19 +152,19 @@ export class SaveQueue {
     else this.settle();
   }
 
-  /* After a refusal, what waits was made on what was refused. */
+  /* After a rejection the waiting edits are conflicts, too, since they build on the rejected ones. */
   take(data) {
     const sent = this.flying;
     this.flying = [];
-    const found = conflictsOf(data, sent);
-    const refused = data.conflicts?.some((one) => one.what === "edit");
+    const conflicts = conflictsOf(data, sent);
+    const refused = data.conflicts?.some((conflict) => conflict.what === "edit");
     if (refused) {
-      found.push(...this.pending.splice(0).flatMap((edit) => undone(edit)));
+      conflicts.push(...this.pending.splice(0).flatMap((edit) => undone(edit)));
       this.refused = true;
     }
-    if (found.length || data.version !== this.version + sent.length) this.behind = true;
+    if (conflicts.length || data.version !== this.version + sent.length) this.behind = true;
     if (!refused) this.version = data.version;
-    this.conflicts = together([...this.conflicts, ...found]);
+    this.conflicts = together([...this.conflicts, ...conflicts]);
   }
 
   async catchUp() {
@@ -149,7 +175,7 @@ export class SaveQueue {
     }
   }
 
-  /* The draft was read anew, with all that was sent. */
+  /* The draft was loaded again and includes all sent edits. */
   caughtUp(version) {
     this.version = version;
     this.behind = this.refused = false;
@@ -175,14 +201,14 @@ export class SaveQueue {
     else this.flush();
   }
 
-  /* The network is back, or the person asks. */
+  /* Retry when the network is back or the person requests it. */
   retry() {
     this.fails = 0;
     if (this.state === "offline" || this.state === "refused") this.state = "saving";
     this.again();
   }
 
-  /* Resolves when everything is saved, or false when it cannot be now. */
+  /* Resolve to true once everything is saved, or to false if that is impossible now. */
   async drain(limit = 8000) {
     const end = Date.now() + limit;
     while (this.unsaved && Date.now() < end && this.state !== "refused" && this.state !== "conflict") {

@@ -1,13 +1,14 @@
-/* How the suite is scored: what a region's value is, and how regions are joined. */
+/* Scoring panel: the metric of region values, and how regions are joined. */
 
 import { setScoring } from "./commands.js";
 import { h } from "./dom.js";
 
 const keyOf = (metric) => [metric].flat().join(",");
 
-/* As the panel's choices say it. */
+/* Words of the panel's choices. */
 export function scoringInWords({ metric, join }) {
-  const words = (name, value) => document.querySelector(`[data-scoring-${name}] option[value="${value}"]`)?.textContent ?? value;
+  const words = (name, value) =>
+    document.querySelector(`[data-scoring-${name}] option[value="${value}"]`)?.textContent ?? value;
   return `${words("metric", keyOf(metric))}; ${words("join", join)}`;
 }
 
@@ -27,16 +28,17 @@ export class ScoringPanel {
     if (!this.editor.perform(setScoring(this.editor.doc, change))) this.sync();
   }
 
-  /* After any change of the document. A file may ask for several metrics: they stay until another one is chosen. */
+  /* Update after a change of the document. Several metrics from a file stay until another one is chosen. */
   sync() {
     const { metric, join } = this.editor.doc;
     const key = keyOf(metric);
     this.metric.value = key;
-    if (this.metric.value !== key) this.metric.append(h("option", { value: key, text: key.replaceAll(",", ", "), selected: true }));
+    if (this.metric.value !== key)
+      this.metric.append(h("option", { value: key, text: key.replaceAll(",", ", "), selected: true }));
     this.join.value = join;
   }
 
-  /* Where advice of the linter leads to. */
+  /* Open the panel from a finding of the checks. */
   go() {
     this.join.focus();
     this.join.scrollIntoView({ block: "center" });

@@ -1,4 +1,4 @@
-/* Which cell is active, and which rectangle is chosen. Row -1 is the heading, column -2 the item, -1 the condition. */
+/* The active cell and the selected rectangle. Row -1 is the heading, column -2 the item, -1 the condition. */
 
 export const HEAD = -1;
 export const ITEM = -2;
@@ -34,7 +34,7 @@ export class Selection {
     return this.anchor.r !== this.focus.r || this.anchor.c !== this.focus.c;
   }
 
-  /* The rectangle within the texts. A heading stands for its column, an item or condition cell for its row. */
+  /* The selected rectangle of texts. A heading selects its column, an item or condition cell its row. */
   rect(nRows, nRegions) {
     const top = Math.min(this.anchor.r, this.focus.r);
     const bottom = Math.max(this.anchor.r, this.focus.r);

@@ -1,4 +1,4 @@
-/* One whole sentence, cut into regions: a sign in the text is a cut; a click on a word begins a region with it. */
+/* Dialog that splits a whole sentence into regions: a sign in the text is a boundary; clicking a word starts a region there. */
 
 import { arrows, counted, h } from "./dom.js";
 import { tidy } from "./model.js";
@@ -37,13 +37,18 @@ export class SentenceDialog {
     const { doc } = this.editor;
     const { item, condition } = doc.place(r);
     this.seen = [...doc.contents(item, condition)];
-    Object.assign(this, { r, item, condition, regions: [...doc.regions] });
+    this.item = item;
+    this.condition = condition;
+    this.regions = [...doc.regions];
     this.sign = this.seen.some((text) => text.includes("|")) ? "¦" : "|";
     this.part("title").textContent = `Item ${item}, ${condition}`;
     this.part("place").textContent = `${r + 1} of ${counted(doc.nRows, "sentence")}`;
     for (const mark of this.dialog.querySelectorAll("[data-sentence-sign]")) mark.textContent = this.sign;
-    this.field.value = this.seen.join(` ${this.sign} `).replace(new RegExp(`( *\\${this.sign} *)+$`), "").trimStart();
-    this.given = this.field.value;
+    this.field.value = this.seen
+      .join(` ${this.sign} `)
+      .replace(new RegExp(`( *\\${this.sign} *)+$`), "")
+      .trimStart();
+    this.shownText = this.field.value;
     this.part("previous").disabled = r === 0;
     this.draw();
     if (!this.dialog.open) this.dialog.showModal();
@@ -52,7 +57,7 @@ export class SentenceDialog {
   }
 
   get unsaved() {
-    return this.dialog.open && this.field.value !== this.given;
+    return this.dialog.open && this.field.value !== this.shownText;
   }
 
   get pieces() {
@@ -64,13 +69,26 @@ export class SentenceDialog {
     let start = 0;
     const word = ({ segment, index, input }) => {
       const at = start + index;
-      return h("button", { type: "button", class: /\S$/.test(input.slice(0, index)) ? "is-joined" : "", tabIndex: -1, "aria-pressed": String(this.cutBefore(at) !== undefined), text: segment, onclick: () => this.toggle(at) });
+      return h("button", {
+        type: "button",
+        class: /\S$/.test(input.slice(0, index)) ? "is-joined" : "",
+        tabIndex: -1,
+        "aria-pressed": String(this.cutBefore(at) !== undefined),
+        text: segment,
+        onclick: () => this.toggle(at),
+      });
     };
     const parts = Array.from({ length: Math.max(regions.length, pieces.length) }, (_, k) => {
-      const found = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());
-      const texts = found.length ? found.map(word) : [h("span", { class: "note", text: "∅" })];
+      const segments = [...words.segment(pieces[k] ?? "")].filter(({ segment }) => segment.trim());
+      const texts = segments.length ? segments.map(word) : [h("span", { class: "note", text: "∅" })];
       start += (pieces[k] ?? "").length + 1;
-      return h("li", {}, h("span", { class: "no", text: k + 1 }), h("span", { class: "region-name", text: regions[k] ?? "new region" }), h("span", { class: "words", dir: "auto" }, ...texts));
+      return h(
+        "li",
+        {},
+        h("span", { class: "no", text: k + 1 }),
+        h("span", { class: "region-name", text: regions[k] ?? "new region" }),
+        h("span", { class: "words", dir: "auto" }, ...texts),
+      );
     });
     this.list.replaceChildren(...parts);
     const all = this.list.querySelectorAll("button");
@@ -80,7 +98,7 @@ export class SentenceDialog {
     this.part("said").textContent = more > 0 ? `Saving adds ${counted(more, "region")} to the suite.` : "";
   }
 
-  /* Where a cut stands right before this place of the text; undefined: nowhere. */
+  /* Position of the boundary directly before `at`, or undefined. */
   cutBefore(at) {
     const before = this.field.value.slice(0, at).trimEnd();
     return before.endsWith(this.sign) ? before.length - 1 : undefined;
@@ -94,7 +112,7 @@ export class SentenceDialog {
     this.draw(place);
   }
 
-  /* At the caret. */
+  /* Insert a boundary at the caret. */
   cut() {
     this.field.setRangeText(` ${this.sign} `, this.field.selectionStart, this.field.selectionEnd, "end");
     this.field.focus();
@@ -108,18 +126,35 @@ export class SentenceDialog {
     else this.dialog.close();
   }
 
-  /* The cells that changed, compared with what stood there when the sentence was shown. False: not saved. */
+  /* Save the cells that differ from the texts shown at first. Returns false if not saved. */
   save() {
     const { item, condition, regions, seen } = this;
     const { doc } = this.editor;
     if (String(doc.regions) !== String(regions) || !doc.contents(item, condition)) {
-      this.part("said").textContent = "Somebody changed the regions or this item meanwhile. Copy your sentence, close, and open it again.";
+      this.part("said").textContent =
+        "Another editor changed the regions or this item. Copy your sentence, close this dialog and open it again.";
       return false;
     }
     const texts = this.pieces.map(tidy);
-    const ops = texts.slice(regions.length).map((_, k) => ({ op: "insert_region", at: regions.length + k + 1, name: `Region ${regions.length + k + 1}`, texts: [] }));
-    const cells = Array.from({ length: Math.max(regions.length, texts.length) }, (_, k) => [item, condition, k + 1, seen[k] ?? "", texts[k] ?? ""]).filter(([, , , old, text]) => old !== text);
+    const ops = texts.slice(regions.length).map((_, k) => ({
+      op: "insert_region",
+      at: regions.length + k + 1,
+      name: `Region ${regions.length + k + 1}`,
+      texts: [],
+    }));
+    const cells = Array.from({ length: Math.max(regions.length, texts.length) }, (_, k) => [
+      item,
+      condition,
+      k + 1,
+      seen[k] ?? "",
+      texts[k] ?? "",
+    ]).filter(([, , , old, text]) => old !== text);
     if (!cells.length && !ops.length) return true;
-    return Boolean(this.editor.perform({ label: `sentence of item ${item}, ${condition}`, ops: [...ops, { op: "set_cells", cells }] }, { item, condition, c: 0 }));
+    return Boolean(
+      this.editor.perform(
+        { label: `sentence of item ${item}, ${condition}`, ops: [...ops, { op: "set_cells", cells }] },
+        { item, condition, c: 0 },
+      ),
+    );
   }
 }

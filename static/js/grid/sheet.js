@@ -1,5 +1,5 @@
-/* A whole sheet on the clipboard: its headings tell what is in the columns. The server reads it (suites/pasting.py) and
-   asks what it leaves open; what it names is found or made here, what it does not name stays. */
+/* Paste a sheet with headings. The server parses it (suites/pasting.py) and lists open questions. Items, conditions and regions are
+   matched by name or added; others stay. */
 
 import { post } from "./api.js";
 import { withNames } from "./commands.js";
@@ -11,32 +11,36 @@ const ITEM = /^items?([ _.-]?(number|no|nr|id))?$/i;
 const CONDITION = /^cond(ition)?s?([ _.-]?(name|id))?$/i;
 const NUMBER = /^\d+(\.0+)?$/;
 
-/* Headings that say item and condition, or names of regions here, or words above a column of item numbers. Where this
-   is wrong, the person is asked and pastes plain cells. */
+/* Guess whether the first row is a heading: item and condition, known region names, or words above item numbers. If the guess is
+   wrong, the dialog offers to paste plain cells. */
 export function hasHeadings(doc, { rows, width }, text) {
   if (width === 1) return /^"?item[^\n\t]*[,;]/i.test(text);
-  const [head, ...below] = rows.map((row) => row.map((one) => tidy(one)));
-  if (!below.length || head.some((one) => NUMBER.test(one))) return false;
-  if (head.some((one) => ITEM.test(one)) && head.some((one) => CONDITION.test(one))) return true;
-  if (head.filter((one) => doc.regions.includes(one)).length > 1) return true;
+  const [head, ...below] = rows.map((row) => row.map((text) => tidy(text)));
+  if (!below.length || head.some((text) => NUMBER.test(text))) return false;
+  if (head.some((text) => ITEM.test(text)) && head.some((text) => CONDITION.test(text))) return true;
+  if (head.filter((text) => doc.regions.includes(text)).length > 1) return true;
   const numbered = (c) => NUMBER.test(below[0][c] ?? "") && below.every((row) => !row[c] || NUMBER.test(row[c]));
-  return width > 2 && head.some((one, c) => one && numbered(c));
+  return width > 2 && head.some((text, c) => text && numbered(c));
 }
 
-const isBlank = (doc) => doc.items.every((item) => doc.conditions.every((name) => doc.contents(item, name).every((text) => text === "")));
+const isBlank = (doc) =>
+  doc.items.every((item) => doc.conditions.every((name) => doc.contents(item, name).every((text) => text === "")));
 
-/* Asks the server and, as long as the sheet leaves something open, the person. take(sheet) is called once it is read;
-   plain() pastes the cells as they are. */
+/* Ask the server and, while questions are open, the person. take(sheet) is called with the parsed sheet; plain() pastes the cells
+   unchanged. */
 export async function readSheet({ url, dialog }, doc, { rows, width }, text, { take, plain }) {
-  const said = new FormData();
-  said.set("text", width === 1 ? text : writeTsv(rows.map((row) => Array.from({ length: width }, (_, c) => tidy(row[c] ?? "")))));
+  const form = new FormData();
+  form.set(
+    "text",
+    width === 1 ? text : writeTsv(rows.map((row) => Array.from({ length: width }, (_, c) => tidy(row[c] ?? "")))),
+  );
   if (!isBlank(doc)) {
-    for (const name of doc.conditions) said.append("condition", name);
-    for (const name of doc.regions) said.append("region", name);
+    for (const name of doc.conditions) form.append("condition", name);
+    for (const name of doc.regions) form.append("region", name);
   }
   const body = dialog.querySelector("[data-sheet-body]");
   const ask = async () => {
-    const { data, page } = await post(url, said);
+    const { data, page } = await post(url, form);
     if (data) {
       dialog.close();
       take(data);
@@ -44,13 +48,17 @@ export async function readSheet({ url, dialog }, doc, { rows, width }, text, { t
     }
     body.replaceChildren(...page.body.childNodes);
     if (!dialog.open) dialog.showModal();
-    (body.querySelector("[name^='conditions.'], [name^='regions.']") ?? body.querySelector("select, :checked"))?.focus();
+    (
+      body.querySelector("[name^='conditions.'], [name^='regions.']") ?? body.querySelector("select, :checked")
+    )?.focus();
   };
   body.onsubmit = (event) => {
     event.preventDefault();
-    for (const [name, value] of new FormData(event.target)) said.set(name, value);
+    for (const [name, value] of new FormData(event.target)) form.set(name, value);
     dialog.querySelector("[data-sheet-said]").textContent = "";
-    ask().catch((error) => (dialog.querySelector("[data-sheet-said]").textContent = `Not read: ${error.message}.`));
+    ask().catch(
+      (error) => (dialog.querySelector("[data-sheet-said]").textContent = `Could not be read: ${error.message}.`),
+    );
   };
   dialog.querySelector("[data-sheet-plain]").onclick = () => {
     dialog.close();
@@ -61,7 +69,7 @@ export async function readSheet({ url, dialog }, doc, { rows, width }, text, { t
 
 const unique = (values) => [...new Set(values)];
 
-/* An empty sheet takes over the pasted one's conditions and regions; otherwise they are found by name or added. */
+/* An empty document adopts the sheet's conditions and regions; otherwise they are matched by name or added. */
 export function pasteSheet(doc, sheet) {
   const ops = [];
   const isBlankDoc = isBlank(doc);
@@ -74,17 +82,23 @@ export function pasteSheet(doc, sheet) {
     ops.push({ op: "delete_items", items: numbers });
     numbers = [];
   }
-  for (const name of conditions.filter((one) => !names.includes(one))) {
-    ops.push({ op: "insert_condition", at: names.length, name, rows: Object.fromEntries(numbers.map((one) => [one, regions.map(() => "")])) });
+  for (const name of conditions.filter((other) => !names.includes(other))) {
+    ops.push({
+      op: "insert_condition",
+      at: names.length,
+      name,
+      rows: Object.fromEntries(numbers.map((number) => [number, regions.map(() => "")])),
+    });
     names.push(name);
   }
   if (isBlankDoc) {
-    for (const name of names.filter((one) => !conditions.includes(one))) ops.push({ op: "delete_condition", name });
-    names = names.filter((one) => conditions.includes(one));
+    for (const name of names.filter((other) => !conditions.includes(other))) ops.push({ op: "delete_condition", name });
+    names = names.filter((other) => conditions.includes(other));
   }
   const free = regions.map(() => true);
   const place = sheet.regions.map((name, k) => {
-    let at = isBlankDoc || !name ? (k < regions.length ? k : -1) : regions.findIndex((one, j) => one === name && free[j]);
+    let at =
+      isBlankDoc || !name ? (k < regions.length ? k : -1) : regions.findIndex((other, j) => other === name && free[j]);
     if (at < 0) {
       at = regions.length;
       regions.push(name || `Region ${at + 1}`);
@@ -96,15 +110,28 @@ export function pasteSheet(doc, sheet) {
     free[at] = false;
     return at;
   });
-  if (isBlankDoc) for (let k = regions.length; k > sheet.regions.length; k -= 1) ops.push({ op: "delete_region", region: k });
-  ops.push(withNames(doc, regions), ...placeCells(doc, sheet, { names, numbers, place, width: isBlankDoc ? sheet.regions.length : regions.length, items }));
-  return { label: `pasted a ${sheet.kind} sheet: ${counted(items.length, "item")}, ${counted(conditions.length, "condition")}, ${counted(sheet.regions.length, "region")}`, ops: ops.filter(Boolean) };
+  if (isBlankDoc)
+    for (let k = regions.length; k > sheet.regions.length; k -= 1) ops.push({ op: "delete_region", region: k });
+  ops.push(
+    withNames(doc, regions),
+    ...placeCells(doc, sheet, {
+      names,
+      numbers,
+      place,
+      width: isBlankDoc ? sheet.regions.length : regions.length,
+      items,
+    }),
+  );
+  return {
+    label: `pasted a ${sheet.kind} sheet: ${counted(items.length, "item")}, ${counted(conditions.length, "condition")}, ${counted(sheet.regions.length, "region")}`,
+    ops: ops.filter(Boolean),
+  };
 }
 
 function placeCells(doc, sheet, { names, numbers, place, width, items }) {
   const known = new Set(numbers);
   const fresh = new Map();
-  for (const item of items.filter((one) => !known.has(one))) {
+  for (const item of items.filter((other) => !known.has(other))) {
     fresh.set(item, Object.fromEntries(names.map((name) => [name, Array(width).fill("")])));
   }
   const cells = [];

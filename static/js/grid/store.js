@@ -1,5 +1,5 @@
-/* What has not reached the server is kept in this browser, per suite, person and tab. A tab that is gone leaves its
-   edits to the next one that opens the suite; a tab shows that it lives by a time stamp. */
+/* Unsaved edits in localStorage, per suite, person and tab. A tab refreshes a timestamp; edits of a tab that stopped doing so are
+   taken over by the next tab that opens the suite. */
 
 const LIVES = 15_000;
 const PREFIX = "lmgym-draft";
@@ -7,23 +7,25 @@ const CHOICE = "lmgym-preview-model";
 const SIGNED_OUT = "lmgym-signed-out";
 
 const keysOf = (storage, starts) =>
-  Array.from({ length: storage.length }, (_, k) => storage.key(k)).filter((key) => starts.some((one) => key.startsWith(one)));
+  Array.from({ length: storage.length }, (_, k) => storage.key(k)).filter((key) =>
+    starts.some((start) => key.startsWith(start)),
+  );
 
-/* Suites with something of this person that has not reached the server. */
+/* Slugs of suites with unsaved edits of this person. */
 export function unsavedSuites(user, storage = window.localStorage) {
-  const found = new Set();
+  const slugs = new Set();
   try {
     for (const key of keysOf(storage, [`${PREFIX}:${user}:`])) {
       const record = JSON.parse(storage.getItem(key) ?? "null");
-      if (record?.edits?.length || record?.conflicts?.length) found.add(key.split(":")[2]);
+      if (record?.edits?.length || record?.conflicts?.length) slugs.add(key.split(":")[2]);
     }
   } catch {
-    /* storage is forbidden: nothing was kept */
+    /* storage is blocked: nothing was stored */
   }
-  return [...found];
+  return [...slugs];
 }
 
-/* Delete what is kept of this person in this browser, and let other tabs keep nothing more. */
+/* Delete this person's data from this browser and stop other tabs from storing more. */
 export function forgetPerson(user, storage = window.localStorage) {
   try {
     const keys = keysOf(storage, [`${PREFIX}:${user}:`, `${CHOICE}:${user}:`]);
@@ -31,11 +33,11 @@ export function forgetPerson(user, storage = window.localStorage) {
     storage.setItem(SIGNED_OUT, user);
     storage.removeItem(SIGNED_OUT);
   } catch {
-    /* storage is forbidden: nothing was kept */
+    /* storage is blocked: nothing was stored */
   }
 }
 
-/* Keys of the models that this person looked at last: in this suite, anywhere. */
+/* Storage keys of the model this person used last: in this suite, in any suite. */
 export const choiceKeys = (user, suite) => [`${CHOICE}:${user}:${suite}`, `${CHOICE}:${user}`];
 
 export class LocalStore {
@@ -73,26 +75,26 @@ export class LocalStore {
     return Boolean(record && this.now() - (record.seen ?? 0) < LIVES);
   }
 
-  /* What this tab and tabs that are gone left behind, oldest first: {records: [{version, edits, conflicts}]}. What
-     others left belongs to this tab from now on. */
+  /* Unsaved records of this tab and of closed tabs, oldest first: {records: [{version, edits, conflicts}]}. This tab takes them
+     over. */
   recover() {
-    const found = [];
+    const records = [];
     try {
       const keys = Array.from({ length: this.storage.length }, (_, k) => this.storage.key(k));
-      for (const key of keys.filter((one) => one?.startsWith(this.base))) {
+      for (const key of keys.filter((candidate) => candidate?.startsWith(this.base))) {
         const record = this._read(key);
         if (!record || (key !== this.key && this._lives(record))) continue;
-        found.push(record);
+        records.push(record);
         this.taken.push(key);
       }
     } catch {
-      /* storage is forbidden: nothing was kept */
+      /* storage is blocked: nothing was stored */
     }
-    found.sort((a, b) => (a.kept ?? 0) - (b.kept ?? 0));
-    return { records: found };
+    records.sort((a, b) => (a.kept ?? 0) - (b.kept ?? 0));
+    return { records };
   }
 
-  /* The server has what was recovered. */
+  /* The server has the recovered records. */
   forget() {
     for (const key of this.taken) if (key !== this.key) this.storage.removeItem(key);
     this.taken = [];
@@ -103,7 +105,7 @@ export class LocalStore {
     if (key === SIGNED_OUT && newValue === this.user) this.close();
   }
 
-  /* Nothing is kept any more. */
+  /* Stop storing. */
   close() {
     this.closed = true;
   }
@@ -128,7 +130,7 @@ export class LocalStore {
     try {
       this.storage.setItem(this.key, JSON.stringify({ ...record, seen }));
     } catch {
-      /* nothing to be done */
+      /* storage is blocked */
     }
   }
 

@@ -1,12 +1,15 @@
 /* Clipboard text to cells and back: tab-separated text as Excel and Sheets write it, and HTML tables.
-   Answers {rows: [[text, …], …], ragged, merged}: nothing is evaluated, whatever it begins with.
-   No-break spaces are text, as everywhere, except where a program writes them into HTML for want of anything else. */
+   Returns {rows: [[text, …], …], ragged, merged}; nothing is evaluated as a formula.
+   No-break spaces are text, except where a program writes them into HTML as padding. */
 
 import { tidy } from "./model.js";
 
-/* Quoted cells may hold tabs, newlines and doubled quotes. A quote inside an unquoted cell is a quote. */
+/* Quoted cells may contain tabs, newlines and doubled quotes. A quote inside an unquoted cell is a quote. */
 export function parseTsv(text) {
-  const source = text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  const source = text
+    .replace(/^\ufeff/, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(/\n$/, "");
   const rows = [[]];
   let at = 0;
   for (;;) {
@@ -34,7 +37,7 @@ function nextBreak(source, at) {
   return end;
 }
 
-/* The quote that ends the cell: followed by a tab, a newline or the end. -1: it was an ordinary quote. */
+/* Index of the closing quote (before a tab, a newline or the end), or -1 if the first quote is an ordinary character. */
 function closingQuote(source, at) {
   for (let k = at + 1; k < source.length; k += 1) {
     if (source[k] !== '"') continue;
@@ -52,7 +55,7 @@ function shapeOf(rows) {
   return { ragged: new Set(widths).size > 1, width: Math.max(0, ...widths) };
 }
 
-/* The first table of a piece of HTML; null when there is none. A merged cell keeps its text in its first place. */
+/* The first table in a piece of HTML, or null. A merged cell keeps its text in its first place. */
 export function parseHtml(html) {
   if (!/<table/i.test(html)) return null;
   const table = new DOMParser().parseFromString(html, "text/html").querySelector("table");
@@ -67,7 +70,8 @@ export function parseHtml(html) {
       const down = Math.min(cell.rowSpan || 1, table.rows.length - r);
       const across = Math.min(cell.colSpan || 1, 1000);
       if (down > 1 || across > 1) merged += 1;
-      for (let k = 1; k < down; k += 1) for (let c = 0; c < across; c += 1) taken.set(`${r + k},${row.length + c}`, true);
+      for (let k = 1; k < down; k += 1)
+        for (let c = 0; c < across; c += 1) taken.set(`${r + k},${row.length + c}`, true);
       row.push(cellText(cell));
       for (let c = 1; c < across; c += 1) row.push("");
     }
@@ -80,12 +84,13 @@ export function parseHtml(html) {
 function cellText(cell) {
   for (const br of cell.querySelectorAll("br")) br.replaceWith("\n");
   if (cell.dataset.verbatim !== undefined) return cell.textContent;
-  // Excel writes runs of blanks as no-break spaces, and many programs an empty cell as one.
-  for (const run of cell.querySelectorAll("[style*=mso-spacerun]")) run.textContent = run.textContent.replace(/\u00a0/g, " ");
+  // Excel writes runs of spaces as no-break spaces, and many programs an empty cell as one.
+  for (const run of cell.querySelectorAll("[style*=mso-spacerun]"))
+    run.textContent = run.textContent.replace(/\u00a0/g, " ");
   return cell.textContent.trim() === "" ? "" : tidy(cell.textContent);
 }
 
-/* A whole column of 20,000 rows is more than a suite may have. */
+/* Most rows of a suite; a selected column of a spreadsheet may have more. */
 export const MOST_ROWS = 20_000;
 
 export function readClipboard(data) {

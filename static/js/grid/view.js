@@ -1,5 +1,5 @@
-/* The table on screen. Only the rows in sight (and the active one) exist; heights are equal, so that the rest is
-   padding. The active cell holds the one input of the grid: typing, composing and clipboard events land there. */
+/* The visible table. Only rows in view (and the active one) exist in the DOM; equal heights allow padding for the rest. The active
+   cell contains the grid's only input, which receives typing, composition and clipboard events. */
 
 import { cellLabel, paintCell, paintHead } from "./cells.js";
 import { h, icon } from "./dom.js";
@@ -10,10 +10,12 @@ const NARROWEST = 4.5;
 const WIDEST = 22;
 const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
 
-/* The sides of a cell that are sides of the whole rectangle: one outline is drawn around it. */
+/* Sides of a cell that are sides of the selected rectangle, which has one outline. */
 function edgesOf({ top, right, bottom, left }, r, c, rightToLeft) {
   const [first, last] = rightToLeft ? ["right", "left"] : ["left", "right"];
-  return [r === top && "top", c === right && last, r === bottom && "bottom", c === left && first].filter(Boolean).join(" ");
+  return [r === top && "top", c === right && last, r === bottom && "bottom", c === left && first]
+    .filter(Boolean)
+    .join(" ");
 }
 
 export class GridView {
@@ -24,6 +26,7 @@ export class GridView {
     this.sheet = sheet; // doc, selection, overlay, flags, critical
     this.rows = new Map();
     this.pads = [];
+    this.isEditing = () => false; // replaced by Keyboard
     this.first = 0;
     this.last = -1;
     this.widths = [];
@@ -63,7 +66,7 @@ export class GridView {
     return this.sheet.doc;
   }
 
-  /* Columns after item and condition: the regions, then what the preview adds. */
+  /* Preview columns, after the regions. */
   get extras() {
     const { overlay } = this.sheet;
     return overlay.on ? ["total", ...this.doc.predictions.map((_, k) => k)] : [];
@@ -74,7 +77,7 @@ export class GridView {
   }
 
   // --- structure -----------------------------------------------------------------------------------------------
-  /* Headings, widths and all rows anew: after anything but a change of texts. */
+  /* Rebuild headings, widths and rows, after any change other than of texts. */
   layout() {
     const { doc, table } = this;
     this.sheet.selection.clampTo(doc.nRows, this.nColumns);
@@ -82,10 +85,12 @@ export class GridView {
     table.setAttribute("aria-colcount", this.nColumns + 2);
     table.classList.toggle("has-overlay", this.sheet.overlay.on);
     this.empty.hidden = doc.nRows > 0;
-    this.empty.textContent = doc.nAll ? "No row fits the filter." : "No items yet. Add the first one from the Item menu, or paste a sheet here.";
+    this.empty.textContent = doc.nAll
+      ? "No row matches the filter."
+      : "No items yet. Add the first one from the Item menu, or paste a sheet here.";
     this._measure();
     const hold = this.hasFocus;
-    const draft = this.isEditing ? this.input.value : null;
+    const draft = this.isEditing() ? this.input.value : null;
     this.holding = true;
     this.input.remove();
     this.headRow.replaceChildren();
@@ -120,9 +125,9 @@ export class GridView {
       if (row) row.forEach((text, k) => (widths[k] = Math.max(widths[k], this._textWidth(text))));
     }
     const names = doc.conditions.map((name) => this.pen.measureText(name).width / rem + 2.2);
-    const names_ = Math.min(14, Math.max(5.5, ...names));
+    const conditionWidth = Math.min(14, Math.max(5.5, ...names));
     this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.2 + extra)));
-    this.box.style.setProperty("--w-cond", `${names_}rem`);
+    this.box.style.setProperty("--w-cond", `${conditionWidth}rem`);
     const all = [...this.widths, ...this.extras.map(() => RESULT)];
     this.colgroup.replaceChildren(
       h("col", { class: "col-item" }),
@@ -137,15 +142,15 @@ export class GridView {
     this.table.style.setProperty("--w-rest", `${total}rem`);
   }
 
-  /* What the preview says stays in sight at the right, as long as it leaves room for the texts. */
+  /* Preview columns stick to the right edge while they leave room for the texts. */
   _stick(cell, c) {
     const k = c - this.doc.regions.length;
     const after = this.extras.length - 1 - k;
     if (k >= 0 && this.extras.length <= 4) cell.style.insetInlineEnd = `${after * RESULT}rem`;
   }
 
-  /* Conditions and results that stay in sight must leave room for the widest region: no cell can then be hidden behind
-     them. Items are narrow and always stay. */
+  /* Sticky conditions and results must leave room for the widest region, so that they never cover a whole cell. Items are narrow and
+     always stick. */
   _makeRoom() {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const left = this._startOf(this.headRow.cells[2]);
@@ -156,7 +161,7 @@ export class GridView {
     this.box.classList.toggle("results-stick", stick);
   }
 
-  /* How far a cell is from the edge at which the sheet begins: the left one, or the right one. */
+  /* Distance of a cell from the sheet's start edge: left, or right in right-to-left sheets. */
   _startOf(cell) {
     if (!cell) return 0;
     return this.rightToLeft ? this.box.clientWidth - cell.offsetLeft - cell.offsetWidth : cell.offsetLeft;
@@ -166,20 +171,20 @@ export class GridView {
     return text.length < 4 ? 0 : this.pen.measureText(text).width;
   }
 
-  /* A longer text makes its column wider at once; columns become narrower only with the next layout. */
+  /* Widen a column for a longer text at once; columns narrow only at the next layout. */
   widen(region, text) {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const wanted = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 2.125 : 0));
-    if (wanted <= this.widths[region]) return;
-    const more = wanted - this.widths[region];
-    this.widths[region] = wanted;
-    this.colgroup.children[region + 2].style.width = `${wanted}rem`;
+    const width = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 2.125 : 0));
+    if (width <= this.widths[region]) return;
+    const more = width - this.widths[region];
+    this.widths[region] = width;
+    this.colgroup.children[region + 2].style.width = `${width}rem`;
     const rest = Number.parseFloat(this.table.style.getPropertyValue("--w-rest"));
     this.table.style.setProperty("--w-rest", `${rest + more}rem`);
     this._makeRoom();
   }
 
-  // --- rows in sight ---------------------------------------------------------------------------------------------
+  // --- visible rows ---------------------------------------------------------------------------------------------
   get rowHeight() {
     if (!this._height) {
       const some = this.rows.values().next().value;
@@ -211,11 +216,11 @@ export class GridView {
     this.first = first;
     this.last = last;
     const active = this.sheet.selection.r;
-    const wanted = [];
-    if (active >= 0 && active < first) wanted.push(active);
-    for (let r = first; r <= last; r += 1) wanted.push(r);
-    if (active > last && active < this.doc.nRows) wanted.push(active);
-    const keep = new Set(wanted);
+    const visible = [];
+    if (active >= 0 && active < first) visible.push(active);
+    for (let r = first; r <= last; r += 1) visible.push(r);
+    if (active > last && active < this.doc.nRows) visible.push(active);
+    const keep = new Set(visible);
     for (const [r, tr] of this.rows) {
       if (keep.has(r)) continue;
       tr.remove();
@@ -225,7 +230,7 @@ export class GridView {
     this.pads = [];
     let next = this.body.firstChild;
     let before = -1;
-    for (const r of wanted) {
+    for (const r of visible) {
       if (r > before + 1) this.body.insertBefore(this._pad(r - before - 1), next);
       let tr = this.rows.get(r);
       if (tr) next = tr.nextSibling;
@@ -266,7 +271,7 @@ export class GridView {
 
   _paintRow(tr, r) {
     tr.className = this.doc.beginsItem(r) ? "is-first" : "";
-    for (const cell of tr.cells) paintCell(cell, this.sheet, this.extras, this.input);
+    for (const cell of tr.cells) paintCell(cell, this.sheet, this.extras);
   }
 
   // --- painting ----------------------------------------------------------------------------------------------------
@@ -286,10 +291,10 @@ export class GridView {
 
   repaintAll() {
     for (const [r, tr] of this.rows) this._paintRow(tr, r);
-    for (const th of this.headRow.cells) paintHead(th, this.sheet, th.grid.c, this.extras, this.input);
+    for (const th of this.headRow.cells) paintHead(th, this.sheet, th.grid.c, this.extras);
   }
 
-  /* The input goes to the active cell; the selected rectangle gets its colour. */
+  /* Move the input to the active cell and paint the selection. */
   place(focus = false) {
     const { selection, doc } = this.sheet;
     if (this._activeIsMissing()) this.render();
@@ -301,7 +306,8 @@ export class GridView {
       old?.classList?.remove("is-active");
     }
     cell?.classList.add("is-active");
-    this.input.readOnly = selection.c >= doc.regions.length || (selection.r === HEAD && selection.c < 0) || !!this.sheet.locked;
+    this.input.readOnly =
+      selection.c >= doc.regions.length || (selection.r === HEAD && selection.c < 0) || !!this.sheet.locked;
     this.input.value = this.valueAt(selection.r, selection.c);
     this.input.setAttribute("aria-label", cellLabel(this.sheet, selection.r, selection.c, this.extras));
     if (focus) {
@@ -325,7 +331,10 @@ export class GridView {
 
   _paintSelection() {
     const { selection, doc } = this.sheet;
-    const rect = selection.isRange || selection.r === HEAD || selection.c < 0 ? selection.rect(doc.nRows, doc.regions.length) : null;
+    const rect =
+      selection.isRange || selection.r === HEAD || selection.c < 0
+        ? selection.rect(doc.nRows, doc.regions.length)
+        : null;
     this.box.classList.toggle("has-range", Boolean(rect && selection.isRange));
     for (const [r, tr] of this.rows) {
       const inside = rect && r >= rect.top && r <= rect.bottom;
@@ -342,7 +351,7 @@ export class GridView {
     }
   }
 
-  // --- moving about ------------------------------------------------------------------------------------------------
+  // --- movement ------------------------------------------------------------------------------------------------
   get hasFocus() {
     return document.activeElement === this.input;
   }
@@ -368,7 +377,7 @@ export class GridView {
     const last = this.headRow.cells[loose ? 0 : 1].getBoundingClientRect();
     const box = this.box.getBoundingClientRect();
     const stuck = this.rightToLeft ? box.right - last.left : last.right - box.left;
-    const sign = this.rightToLeft ? -1 : 1; // a sheet that begins at the right scrolls to negative places
+    const sign = this.rightToLeft ? -1 : 1; // right-to-left sheets scroll to negative offsets
     const scrolled = sign * this.box.scrollLeft;
     const left = this._startOf(cell);
     if (left - stuck < scrolled) this.box.scrollLeft = sign * Math.max(0, left - stuck);

@@ -1,4 +1,4 @@
-"""A form that a script sends (keep-files.js): the browser itself goes on, so that the next page has its messages."""
+"""After a form sent by htmx the browser follows the redirect, so that the next page shows its messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tests.agents.site import GOOD, make_suite
 
-BY_SCRIPT = {"X-Sent-By": "script"}
+BY_HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
@@ -23,14 +23,14 @@ def send(client, people):
     return post
 
 
-def test_the_script_is_told_where_to_go_on_and_the_message_waits_there(client, send):
-    answer = send(GOOD, **BY_SCRIPT)
-    assert (answer.status_code, answer.content) == (204, b"")
-    assert "1 case imported." in client.get(answer["X-Go-To"]).content.decode()
+def test_a_redirect_is_left_to_the_browser_and_its_message_waits_there(client, send):
+    answer = send(GOOD, **BY_HTMX)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert "1 case imported." in client.get(answer["HX-Redirect"]).content.decode()
 
 
 def test_a_refusal_is_the_page_of_the_form_and_other_senders_are_redirected(send):
-    refused = send("agent: [", **BY_SCRIPT)
+    refused = send("agent: [", **BY_HTMX)
     assert refused.status_code == 400
-    assert "data-form-answer" in refused.content.decode()
+    assert 'id="upload"' in refused.content.decode()
     assert send(GOOD).status_code == 302

@@ -1,0 +1,32 @@
+/* Forms with files that htmx sends (includes/keep_files.html): a refusal replaces the form, and hx-preserve keeps the chosen
+   files. Without scripts the browser sends the form, and files have to be chosen again. */
+
+const FORM = "form[hx-encoding]";
+const NOT_SENT = "The file could not be sent. If you changed it after choosing it, choose it again.";
+
+function fail(part) {
+  const notice = document.createElement("div");
+  notice.className = "notice notice-bad";
+  notice.setAttribute("role", "alert");
+  notice.textContent = NOT_SENT;
+  part.querySelector(":scope > [role=alert]")?.remove();
+  part.prepend(notice);
+  part.scrollIntoView({ block: "start" });
+}
+
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (!detail.requestConfig.elt.matches(FORM)) return;
+  // A refused form is a page with status 400, which htmx would not swap in; any other error page lacks the form.
+  detail.shouldSwap = detail.xhr.responseText.includes(`id="${detail.target.id}"`);
+  if (!detail.shouldSwap) fail(detail.target);
+});
+
+document.addEventListener("htmx:sendError", ({ detail }) => {
+  if (detail.requestConfig.elt.matches(FORM)) fail(detail.target);
+});
+
+/* htmx leaves the buttons disabled while the browser follows HX-Redirect: back on this page they work again. */
+window.addEventListener("pageshow", ({ persisted }) => {
+  if (!persisted) return;
+  for (const button of document.querySelectorAll(`${FORM} button`)) button.disabled = false;
+});
