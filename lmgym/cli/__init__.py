@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "login": ("lmgym.cli.login", "remember a site and a token of it"),
     "logout": ("lmgym.cli.logout", "forget them"),
     "suites": ("lmgym.cli.suites", "at a site: list suites"),
-    "models": ("lmgym.cli.models", "at a site: list, register, check, approve models"),
+    "models": ("lmgym.cli.models", "download a trained model; at a site: list, register, check, approve"),
     "push": ("lmgym.cli.push", "at a site: upload suite files"),
     "pull": ("lmgym.cli.pull", "at a site: download a suite as a file"),
     "run": ("lmgym.cli.run", "at a site: run models on suites"),
