@@ -85,7 +85,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 lock: $(VENV)/.dev
 	$(PIP) "uv==0.13.*"
 	@echo 'torch; python_version < "3"' > $(VENV)/without-torch.txt
-	$(COMPILE) --upgrade --extra gguf --extra site --group checkout --output-file requirements.txt
+	$(COMPILE) --upgrade --extra hf --extra site --group checkout --output-file requirements.txt
 	$(COMPILE) --upgrade --all-extras --group dev --constraints requirements.txt --output-file requirements-dev.txt
 
 # make bench-engine   the engine against minicons and lm-eval; takes hours (BENCH_ARGS="--suites 3 --rounds 3" for less)

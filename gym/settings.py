@@ -140,6 +140,7 @@ GYM_SIGN_IN_TRIES_PER_ADDRESS = env.number("GYM_SIGN_IN_TRIES_PER_ADDRESS", 50)
 GYM_SIGN_UPS_PER_ADDRESS = env.number("GYM_SIGN_UPS_PER_ADDRESS", 20)
 GYM_API_REQUESTS_PER_MINUTE = env.number("GYM_API_REQUESTS_PER_MINUTE", 600)
 GYM_DEMO_ACCOUNTS = env.flag("GYM_DEMO_ACCOUNTS", True)
+GYM_DEMO_TRAINED_MODEL = env.flag("GYM_DEMO_TRAINED_MODEL", True)
 GYM_DEMO_LINE = (
     "Demo accounts: alice (password demo-alice), bob (demo-bob), admin (demo-admin)"
     if GYM_DEMO_ACCOUNTS and _ONLY_HERE and not GYM_BEHIND_PROXY

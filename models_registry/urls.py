@@ -6,6 +6,7 @@ from models_registry import views
 urlpatterns = [
     path("", views.model_list, name="model-list"),
     path("register/", views.model_register, name="model-register"),
+    path("fetch/<slug:name>/", views.model_fetch, name="model-fetch"),
     *people_urls(views.SHAREABLE),
     path("<slug:slug>/edit/", views.model_edit, name="model-edit"),
     path("<slug:slug>/correct/", views.model_correct, name="model-correct"),

@@ -17,7 +17,7 @@ from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act
 from gym.sharing.shareable import Shareable
 from lmgym.models.backends.downloads import reads_files
-from models_registry import permissions, services
+from models_registry import packaged, permissions, services
 from models_registry.forms import CardForm, RegisterForm, SourceForm
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import ModelFilter, used_in, visible_to
@@ -27,11 +27,25 @@ SHAREABLE = Shareable("model", "model-list", "Models", visible_to)
 
 @require_safe
 def model_list(request: HttpRequest) -> HttpResponse:
-    """Context: models, wrong."""
+    """Context: models, wrong; of staff: offered [(PackagedModel, its running Job or None)]."""
     filtered = ModelFilter(request.GET, queryset=visible_to(request.user), request=request)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
     context = {"models": RegisteredModel.objects.none() if wrong else filtered.qs, "wrong": wrong}
+    if permissions.can_approve(request.user):
+        context["offered"] = packaged.offered()
     return render(request, "models_registry/list.html", context, status=400 if wrong else 200)
+
+
+@login_required
+@require_POST
+def model_fetch(request: SignedInRequest, name: str) -> HttpResponse:
+    try:
+        job = packaged.queue_fetch(name, actor=request.user)
+    except (ValidationError, TooManyJobs) as error:
+        messages.error(request, _said(error))
+    else:
+        messages.success(request, f"{job.title}: queued.")
+    return redirect("model-list")
 
 
 @login_required

@@ -149,6 +149,7 @@ def _settings_of_all_tests() -> Iterator[None]:
     """Pages need no collected static files, passwords need not be expensive to check."""
     with override_settings(
         GYM_WEB_THREADS=1_000,  # a test may hold many downloads that it does not read
+        GYM_DEMO_TRAINED_MODEL=False,  # no test downloads it
         GYM_TORCH_THREADS=1,  # read before this file sets the variable
         WHITENOISE_AUTOREFRESH=True,  # else every test's client looks through all static files
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+
+from django.conf import settings
+
 from gym.demo.loader import demo_models, demo_revisions, demo_user, queue_games
 from gym.jobs.context import JobContext
 from gym.jobs.handlers import handler
+from gym.jobs.services import enqueue
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
+from gym.sharing.models import Visibility
+from lmgym.models.packaged import PACKAGED, FetchError
+from models_registry import packaged
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
+
+logger = logging.getLogger(__name__)
+
+TRAINED = PACKAGED["smollm2"]
+TRAINED_KIND = "demo_trained_model"
 
 
 @handler("demo_runs")
@@ -29,3 +42,29 @@ def demo_runs(context: JobContext) -> None:
                 if not SuiteRun.objects.filter(revision=revision, model=model).exists():
                     queue_run(revision, model, actor=user)
         queue_games(user)
+        if settings.GYM_DEMO_TRAINED_MODEL and not RegisteredModel.objects.filter(slug=TRAINED.name).exists():
+            enqueue(TRAINED_KIND, {}, owner=user, title=f"Download {TRAINED.title} for the demo")
+
+
+@handler(TRAINED_KIND)
+def demo_trained_model(context: JobContext) -> None:
+    """Download the trained model of the demo, and run it on the demo suites. Without a network the demo is complete
+    without it: one line in the log."""
+    try:
+        packaged.download(TRAINED, context)
+    except FetchError as error:
+        logger.warning("The demo has no trained model: %s", error)
+        context.log(str(error))
+        with context.finish():
+            return
+    with context.finish():
+        user = demo_user()
+        if not RegisteredModel.objects.filter(slug=TRAINED.name).exists():
+            RegisteredModel.objects.create(
+                owner=user,
+                visibility=Visibility.PUBLIC,
+                tags=["demo"],
+                **packaged.source(TRAINED),
+                **packaged.card(TRAINED),
+            )
+        enqueue("demo_runs", {}, owner=user, title=f"Run {TRAINED.title} on the demo suites")

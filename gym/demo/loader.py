@@ -25,6 +25,7 @@ from gym.propara import services as propara
 from gym.propara.models import AnswerSet
 from gym.sharing.models import Visibility
 from lmgym.lmchallenge.play.games import GameOptions
+from lmgym.models.packaged import PACKAGED
 from lmgym.suites.formats import read_suite
 from models_registry.models import RegisteredModel
 from suites import services
@@ -70,7 +71,8 @@ def demo_user() -> User:
 
 
 def demo_models() -> QuerySet[RegisteredModel]:
-    return RegisteredModel.objects.filter(slug__in=[model.slug for model in DEMO_MODELS], owner=demo_user())
+    slugs = [*(model.slug for model in DEMO_MODELS), *PACKAGED]
+    return RegisteredModel.objects.filter(slug__in=slugs, owner=demo_user())
 
 
 def demo_revisions() -> list[SuiteRevision]:

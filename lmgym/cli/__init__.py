@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "login": ("lmgym.cli.login", "store the address of a site and an API token"),
     "logout": ("lmgym.cli.logout", "delete the stored login"),
     "suites": ("lmgym.cli.suites", "at a site: list suites"),
-    "models": ("lmgym.cli.models", "at a site: list, register, check, approve models"),
+    "models": ("lmgym.cli.models", "download a trained model; at a site: list, register, check, approve"),
     "push": ("lmgym.cli.push", "at a site: upload suite files"),
     "pull": ("lmgym.cli.pull", "at a site: download a suite as a file"),
     "run": ("lmgym.cli.run", "at a site: run models on suites"),

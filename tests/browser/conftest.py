@@ -96,7 +96,12 @@ def build_demo(folder: Path) -> None:
 def serving(folder: Path) -> Iterator[str]:
     """`manage.py serve` on the files in `folder`, once the demo runs are finished."""
     port = free_port()
-    env = os.environ | {"GYM_VAR_DIR": str(folder), "GYM_DATABASE_URL": "", "GYM_BROKER_URL": ""}
+    env = os.environ | {
+        "GYM_VAR_DIR": str(folder),
+        "GYM_DATABASE_URL": "",
+        "GYM_BROKER_URL": "",
+        "GYM_DEMO_TRAINED_MODEL": "0",
+    }
     env["DJANGO_SETTINGS_MODULE"] = "gym.settings"
     log = (folder / "serve.log").open("wb")
     LOGS[f"http://127.0.0.1:{port}"] = folder / "serve.log"

@@ -70,7 +70,7 @@ def read_header(path: Path) -> Header:
     try:
         from gguf import GGUFReader
     except ModuleNotFoundError as error:
-        raise BackendError("GGUF files need the package gguf.", 'pip install "lm-gym[gguf]"') from error
+        raise BackendError("GGUF files need the package gguf.", 'pip install "lm-gym[hf]"') from error
     try:
         reader = GGUFReader(path)
         kind, parts, architecture = (

@@ -25,6 +25,7 @@ ROWS: list[Row] = [
     ("GET", "model-list", [], OPEN),
     ("GET", "model-register", [], MEMBERS),
     ("POST", "model-register", [], FILL),
+    ("POST", "model-fetch", ["smollm2"], ("in", 403, 403, 403, 403, 302)),
     ("GET", "model-detail", ["public-model"], OPEN),
     ("GET", "model-detail", ["private-model"], (404, 404, 404, 404, 200, 200)),
     ("GET", "model-edit", ["private-model"], ("in", 404, 404, 404, 200, 200)),

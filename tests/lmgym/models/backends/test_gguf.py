@@ -99,4 +99,4 @@ def test_without_the_package_the_install_line_is_named(file, monkeypatch):
     monkeypatch.setitem(sys.modules, "gguf", None)
     with pytest.raises(BackendError) as caught:
         open_model(file)
-    assert caught.value.hint == 'pip install "lm-gym[gguf]"'
+    assert caught.value.hint == 'pip install "lm-gym[hf]"'
