@@ -30,7 +30,10 @@ def model_list(request: HttpRequest) -> HttpResponse:
     """Context: models, wrong; of staff: offered [(PackagedModel, its running Job or None)]."""
     filtered = ModelFilter(request.GET, queryset=visible_to(request.user), request=request)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
-    context = {"models": RegisteredModel.objects.none() if wrong else filtered.qs, "wrong": wrong}
+    context: dict[str, Any] = {
+        "models": RegisteredModel.objects.none() if wrong else filtered.qs,
+        "wrong": wrong,
+    }
     if permissions.can_approve(request.user):
         context["offered"] = packaged.offered()
     return render(request, "models_registry/list.html", context, status=400 if wrong else 200)
@@ -42,7 +45,7 @@ def model_fetch(request: SignedInRequest, name: str) -> HttpResponse:
     try:
         job = packaged.queue_fetch(name, actor=request.user)
     except (ValidationError, TooManyJobs) as error:
-        messages.error(request, _said(error))
+        messages.error(request, " ".join(_messages(error)))
     else:
         messages.success(request, f"{job.title}: queued.")
     return redirect("model-list")

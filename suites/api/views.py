@@ -26,7 +26,7 @@ from suites.api.serializers import (
     SuiteDetailSerializer,
     SuiteSerializer,
 )
-from suites.imports import says_the_same
+from suites.imports import identical_revision
 from suites.models import Suite, SuiteRevision
 from suites.options import SuiteOptions
 from suites.presenters import document_for
@@ -84,7 +84,7 @@ class SuiteList(SuiteView, ListView):
 
 
 def _refuse_identical(request: SignedInApiRequest, document: SuiteDocument) -> None:
-    identical = says_the_same(document, request.user)
+    identical = identical_revision(document, request.user)
     if identical is not None:
         more = {"suite": identical.suite.slug, "revision": identical.number}
         detail = (

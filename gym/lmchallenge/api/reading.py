@@ -9,8 +9,6 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.http import Http404
-from lmgym.lmchallenge.games import MOST_SELECTION_COST
-from lmgym.lmchallenge.measures import metrics_of
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,6 +22,8 @@ from gym.lmchallenge import counting, downloads, reading, selectors
 from gym.lmchallenge.api.games import GameView
 from gym.lmchallenge.models import Game
 from lmgym.lmchallenge.errors import LogError, OptionError
+from lmgym.lmchallenge.logs.measures import metrics_of
+from lmgym.lmchallenge.play.games import MOST_SELECTION_COST
 from lmgym.lmchallenge.tokens import FILTERS
 from lmgym.text.columns import record
 

@@ -23,7 +23,7 @@ from gym.api.formats import CSV, NDJSON, CsvRenderer, FormatQuery, NdjsonRendere
 from gym.api.operations import FILE, JSON, operation
 from gym.api.permissions import TokenScope
 from gym.api.requests import Body, Several
-from gym.jobs.api import results_unavailable, waiting_reason
+from gym.jobs.api import results_unavailable
 from gym.propara import exports, permissions, selectors, services
 from gym.propara.api.sets import FORM
 from gym.propara.comparison_views import MAX_COMPARED, not_comparable
@@ -49,9 +49,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     answer_set = serializers.CharField(source="version.answer_set.slug")
     version = serializers.IntegerField(source="version.number")
     owner = serializers.CharField(source="owner.username", allow_null=True)
-    model = serializers.CharField(
-        source="model.slug", allow_null=True, help_text="the model that generated it"
-    )
     link = serializers.CharField(help_text="to the system, or empty")
     repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
     repair_groups = serializers.SerializerMethodField(
@@ -59,7 +56,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     )
     reference = serializers.DictField(allow_null=True, help_text="official scores; null without a score")
     corrected = serializers.SerializerMethodField(help_text="another metric, not comparable with `reference`")
-    progress = serializers.SerializerMethodField(help_text="of a running generation")
     same_file_as = serializers.CharField(
         allow_null=True,
         default=None,
@@ -108,18 +104,6 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     def get_corrected(self, row: Submission) -> dict[str, Any] | None:
         corrected: dict[str, Any] | None = row.report.get("corrected")
         return corrected
-
-    def get_progress(self, row: Submission) -> dict[str, Any] | None:
-        job = row.job
-        if job is None or row.state != Submission.State.GENERATING:
-            return None
-        return {
-            "state": job.state,
-            "done": job.done,
-            "total": job.total,
-            "error": job.error,
-            "behind": waiting_reason(self, job),
-        }
 
 
 class ProParaProcessSerializer(serializers.Serializer[Any]):
@@ -195,7 +179,7 @@ def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
         raise results_unavailable("This submission", None, "It waits for your agreement to its repairs.")
     if not submission.has_scores:
-        raise results_unavailable("This submission", submission.job)
+        raise results_unavailable("This submission", None)
 
 
 class SubmissionView(ObjectView[Submission]):
@@ -213,7 +197,6 @@ class SubmissionFilter(Filters):
     answer_set = django_filters.CharFilter("version__answer_set__slug", label="Reference answers")
     version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
-    source = django_filters.ChoiceFilter(choices=Submission.Source.choices, label="Source")
     owner = django_filters.CharFilter("owner__username", label="User name of the submitter")
     file_sha256 = django_filters.CharFilter("file_sha256", label="Submissions of the same file")
     sort = django_filters.OrderingFilter(fields=[("created", "created"), ("system", "system")], label="Sort")
