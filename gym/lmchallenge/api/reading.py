@@ -243,7 +243,7 @@ class Compare(ApiView):
     @operation("Compare games", query=LmcGames, answers=OBJECT)
     def get(self, request: Request) -> Response:
         """Each `second` against the first: interval and p by resampling users or lines, `p_corrected` for all
-        comparisons of the response, and `p_mcnemar` for the tokens that only one got right. `note` says what limits a
+        comparisons of the response, and `p_mcnemar` for the tokens that only one got right. `note` names what limits a
         difference: tokens that only one log scores, different typing errors. 400 when the texts differ."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
