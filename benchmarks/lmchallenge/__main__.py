@@ -71,7 +71,7 @@ def compare_with_reference(reference: str, lines: int, copies: int, folder: Path
     """Every game and its statistics by both programs; and of a log that is `copies` times as long its statistics,
     colours, and the search of the mixture."""
     model = f"{sys.executable} -S -E {HERE / 'model.py'}"
-    programs = {"reference": [reference], "gym": [sys.executable, "-m", "lmgym.lmchallenge"]}
+    programs = {"reference": [reference], "gym": [sys.executable, "-m", "lmgym", "lmc"]}
     (folder / "vocabulary.txt").write_text("\n".join(vocabulary()) + "\n")
     rows: list[dict[str, object]] = []
     for game, share, extra in (

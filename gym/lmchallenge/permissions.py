@@ -40,4 +40,4 @@ def can_steer(user: AnyUser, game: Game) -> bool:
 def require(allowed: bool) -> None:
     """Raise PermissionDenied unless `allowed`."""
     if not allowed:
-        raise PermissionDenied("this belongs to somebody else")
+        raise PermissionDenied("this belongs to another user")

@@ -277,8 +277,8 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
             return {**result, "message": str(error)}
         result |= {"number": number, "pages": pages}
     names = [name for name in names if any(name in row for row in rows)]
-    said = user_words if kind == "user" else str
-    table = [(said(row[kind]), [_cell(row.get(name)) for name in names]) for row in rows]
+    name_of = user_words if kind == "user" else str
+    table = [(name_of(row[kind]), [_cell(row.get(name)) for name in names]) for row in rows]
     return {**result, "header": [(name, explained(name)) for name in names], "rows": table}
 
 

@@ -27,7 +27,7 @@ from suites.selectors import document_of
 from tests.agents.site import FLAKY, make_run, make_server
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_revision
-from tests.lmchallenge.worlds import make_corpus, wish
+from tests.lmchallenge.worlds import game_request, make_corpus
 from tests.lmgym.propara.worlds import LIGHT
 from tests.propara.worlds import hand_in, make_version
 
@@ -38,7 +38,7 @@ def queue_suite_run(alice, bob):
 
 def queue_game(alice, bob):
     make_model(alice, backend="ngram")
-    return playing.start_game(make_corpus(alice), wish(player="model:uniform"), actor=bob).job
+    return playing.start_game(make_corpus(alice), game_request(player="model:uniform"), actor=bob).job
 
 
 def queue_scoring_on_a_version(alice, bob):

@@ -240,8 +240,8 @@ def queue_game(player: str) -> int:
     ]
     text = "".join(json.dumps(row) + "\n" for row in rows)
     corpus = Corpus.objects.first() or create_corpus(text.encode(), actor=owner, title="Cats")
-    wish = playing.Wish(player, GameOptions("wp", train=True))
-    return playing.start_game(corpus, wish, actor=owner).pk
+    game_request = playing.GameRequest(player, GameOptions("wp", train=True))
+    return playing.start_game(corpus, game_request, actor=owner).pk
 
 
 def game_state(game: int) -> dict[str, Any]:

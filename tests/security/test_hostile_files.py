@@ -157,11 +157,11 @@ def test_a_log_of_too_many_lines_or_values_is_refused_before_they_are_decoded(mo
     row = b'{"wordPredictions": []}\n'
     holds = storage.LogContents()
     with pytest.raises(LogError, match="log: more than 10 lines"):
-        list(storage.take_in(io.BytesIO(gzip.compress(row + b"\n" * 10)), "log", 10**6, holds))
+        list(storage.parse_upload(io.BytesIO(gzip.compress(row + b"\n" * 10)), "log", 10**6, holds))
     assert holds.game == ""
     wide = b'{"wordPredictions": [], "a": [' + b"[]," * 10 + b"0]}\n"
     with pytest.raises(LogError, match="log, line 2: more than 20 values"):
-        list(storage.take_in(io.BytesIO(row + wide), "log", 10**6, holds))
+        list(storage.parse_upload(io.BytesIO(row + wide), "log", 10**6, holds))
 
 
 def test_what_the_preview_of_a_corpus_keeps_does_not_grow_with_its_lines():

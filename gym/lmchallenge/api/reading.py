@@ -186,8 +186,8 @@ class Compare(ApiView):
     @operation("Compare games", query=LmcGames, response=OBJECT)
     def get(self, request: Request) -> Response:
         """Compares each `second` with `first` (second minus first): interval and p by resampling users or lines,
-        `p_holm` corrected for all comparisons of the response, and McNemar's test on tokens that only one game got
-        right. `notes` name limits, such as tokens that only one log scores. 400 if the texts differ."""
+        `p_corrected` for all comparisons of the response, and `p_mcnemar` on tokens that only one game got right.
+        `note` names limits, such as tokens that only one log scores. 400 if the texts differ."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         games = [counted(request, key) for key in keys[: counting.MOST_COMPARED + 1]]
         try:

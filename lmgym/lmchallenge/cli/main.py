@@ -348,18 +348,20 @@ def _stats(stats: argparse.ArgumentParser) -> None:
 def _ic_opt(search: argparse.ArgumentParser) -> None:
     search.add_argument("log")
     _verbose(search)
-    search.add_argument("-t", "--target", default="accuracy", help="what is to be highest")
+    search.add_argument("-t", "--target", default="accuracy", help="metric to maximise")
     search.add_argument("-n", "--lines", type=whole(1), help="read only this many lines")
     _filter(search)
     search.add_argument("-a", "--alpha", type=domain, metavar="MIN:MAX:N|VALUE")
     search.add_argument("-o", "--oov-penalty", type=domain, metavar="MIN:MAX:N|VALUE")
     search.add_argument(
-        "--cross-validate", action="store_true", help="print a JSON object with held-out accuracy beside it"
+        "--cross-validate", action="store_true", help="also print the held-out accuracy, as JSON"
     )
 
 
 def _pretty(pretty: argparse.ArgumentParser) -> None:
-    pretty.add_argument("log", nargs="*", help="of several, the last is shown against the best of the others")
+    pretty.add_argument(
+        "log", nargs="*", help="with several, the last is shown against the best of the others"
+    )
     _filter(pretty)
     pretty.add_argument(
         "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
@@ -370,7 +372,7 @@ def _pretty(pretty: argparse.ArgumentParser) -> None:
         "--output",
         choices=["ansi", "html"],
         default="ansi",
-        help="html: one log as a file with its legend, in the colours of --readings corrected",
+        help="html: one log as a file with a legend, coloured as with --readings corrected",
     )
 
 
@@ -448,11 +450,11 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, Run]] 
     "run": (_run, "play a game: corpus on standard input, log on standard output", _play),
     "stats": (_stats, "statistics of logs", _logs),
     "ic-opt": (_ic_opt, "search the best mixture for an ic log", _logs),
-    "pretty": (_pretty, "a log, or a difference of logs, in colours", _logs),
-    "diff": (_diff, "two logs of version 5 on one text: what changed, in colours", _logs),
+    "pretty": (_pretty, "show a log, or the difference of logs, in colours", _logs),
+    "diff": (_diff, "changes between two logs of version 5 on one text, in colours", _logs),
     "grep": (_grep, "select tokens of a log of version 5", _logs),
-    "validate": (_validate, "whether logs of version 5 have its form", _logs),
-    "compare": (_compare, "logs on the same text, each against a baseline", _logs),
-    "corpus": (_corpus, "tools for corpora", _tool),
-    "serve": (_serve, "speak the model API on standard input and output", _play),
+    "validate": (_validate, "check the form of logs of version 5", _logs),
+    "compare": (_compare, "compare logs on the same text with a baseline", _logs),
+    "corpus": (_corpus, "convert and check corpora", _tool),
+    "serve": (_serve, "offer a model through the protocol of model programs", _play),
 }

@@ -155,21 +155,27 @@ class LogText:
             hint += " A log may omit lines but must keep their order."
         if line is None:
             return LogError(f"{where} The corpus has only {of:,} lines.", hint)
-        said, have = logged.text, self._parts(line)
-        there = f"line {line.number} of the corpus"
+        logged_parts, corpus_parts = logged.text, self._parts(line)
+        corpus_line = f"line {line.number} of the corpus"
         if self.game == "tc":
-            found, text = said[0], line.text
+            found, text = logged_parts[0], line.text
             if self.hidden or isinstance(found, int):
-                return LogError(f"{where} It has {_size(found):,} characters, {there} {len(text):,}.", hint)
+                return LogError(
+                    f"{where} It has {_size(found):,} characters, {corpus_line} {len(text):,}.", hint
+                )
             at = next(_apart(found, text), min(len(found), len(text)))
             return LogError(
-                f"{where} From character {at + 1} on it has {_shown(found[at:])}, {there} {_shown(text[at:])}.",
+                f"{where} From character {at + 1} on it has {_shown(found[at:])}, {corpus_line} {_shown(text[at:])}.",
                 hint,
             )
-        pair = (map(_size, said), map(_size, have)) if self.hidden else (said, have)
-        at = next(_apart(*pair), min(len(said), len(have)))
-        theirs, ours = (_described(parts[at : at + 1], self.hidden) for parts in (said, have))
-        return LogError(f"{where} Token {at + 1} is {theirs}; in {there} it is {ours}.", hint)
+        pair: tuple[Iterable[Part], Iterable[Part]] = (logged_parts, corpus_parts)
+        if self.hidden:
+            pair = (map(_size, logged_parts), map(_size, corpus_parts))
+        at = next(_apart(*pair), min(len(logged_parts), len(corpus_parts)))
+        in_log, in_corpus = (
+            _described(parts[at : at + 1], self.hidden) for parts in (logged_parts, corpus_parts)
+        )
+        return LogError(f"{where} Token {at + 1} is {in_log}; in {corpus_line} it is {in_corpus}.", hint)
 
 
 def _apart(first: Iterable[Part], second: Iterable[Part]) -> Iterator[int]:

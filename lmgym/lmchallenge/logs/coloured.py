@@ -58,18 +58,18 @@ class Piece:
 
     @property
     def words(self) -> str:
-        says = [f"“{self.text}”: {self.meaning}"]
+        parts = [f"“{self.text}”: {self.meaning}"]
         if self.typed and self.typed != self.text:
-            says.append(f"typed “{self.typed}”")
+            parts.append(f"typed “{self.typed}”")
         if self.place:
-            says.append(f"rank {self.place}")
+            parts.append(f"rank {self.place}")
         if self.score is not None:
-            says.append(f"score {_three_digits(self.score)}")
+            parts.append(f"score {_three_digits(self.score)}")
         listed = "  ".join(
             f"{text} {_three_digits(score)}" if score is not None else text
             for text, score in self.predictions
         )
-        return ", ".join(says) + (f". Best: {listed}" if listed else ".")
+        return ", ".join(parts) + (f". Top predictions: {listed}" if listed else ".")
 
 
 @dataclass(frozen=True)

@@ -279,7 +279,7 @@ def _check(game: str, entries: Any, where: str) -> None:
         try:
             problem = check(entry)
         except (TypeError, KeyError, AttributeError):
-            problem = "it has not the form of this game's entries"
+            problem = "it does not have the form of this game's entries"
         if problem:
             raise LogError(f"{where}: {RESULT_KEYS[game]}[{at}]: {problem}.")
 

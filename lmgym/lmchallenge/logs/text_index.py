@@ -259,7 +259,7 @@ def _other(table: Table, mix: int) -> tuple[Ints, Floats, Floats]:
 
 
 def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: Mixture | None) -> Index:
-    """Build the index of a log of version 5. The game is passed because one token does not tell we from ce."""
+    """Build the index of a log of version 5. The game is passed because one token does not distinguish we from ce."""
     codes = {name: code for code, name in enumerate(outcomes_of(game))}
     numbers, rows, users = array("q"), array("q"), []
     line, outcome, above, below = array("q"), array("q"), array("d"), array("d")

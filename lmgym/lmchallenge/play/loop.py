@@ -64,7 +64,7 @@ def play(
                 player.close()
             if block is not None and player.check():
                 continue
-        except Exception as error:  # noqa: BLE001 - raised again, behind the lines that stand
+        except Exception as error:  # noqa: BLE001 - raised again after the valid lines
             failure = _verified(error, held, player)
             if isinstance(failure, PlayerError) and failure.doubtful:
                 raise _without(held, failure) from failure

@@ -459,7 +459,7 @@ def parsed(raw: bytes, context: str, protocol_warnings: ProtocolWarnings) -> Rep
 
 def _no_number(fields: list[str], context: str) -> NoReturn:
     """Raise PlayerError naming the first score that is not a number."""
-    for text, score in zip(fields[::2], fields[1::2], strict=False):  # noqa: B007 - both are told below
+    for text, score in zip(fields[::2], fields[1::2], strict=False):  # noqa: B007 - both are used below
         try:
             float(score)
         except ValueError:

@@ -53,7 +53,7 @@ def _named() -> Mapping[str, Process]:
 
 
 def _model(slug: str, options: Mapping[str, Any]) -> Player:
-    """A model of the site; whoever may run manage.py may use every one of them."""
+    """Load a model of the site. Anyone who can run manage.py may use all of them."""
     from lmgym.lmchallenge.play.backend_players import player_for_backend
     from lmgym.models.backends import BackendError
     from models_registry.models import RegisteredModel

@@ -143,5 +143,5 @@ def token_of(row: Mapping[str, Any], where: str) -> Token:
     try:
         return msgspec.convert(row, Token)
     except msgspec.ValidationError as error:
-        hint = "One token or character stands on each line, with its user, message, token and target."
+        hint = "Each line must be one token or character, with its user, message, token and target."
         raise LogError(f"{where}: {error}.", hint) from None
