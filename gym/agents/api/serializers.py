@@ -51,7 +51,6 @@ class AgentServerDetailSerializer(AgentServerSerializer):
     )
     graphs = serializers.DictField(help_text="call graph of each agent, as reported by the server")
     url = serializers.SerializerMethodField(help_text="only for those who may change the server; else null")
-    wraps = serializers.SerializerMethodField(help_text="the model behind it, if you may see it")
     secret_headers = serializers.SerializerMethodField(
         help_text="names, only for those who may change the server; else null. Values are never returned."
     )

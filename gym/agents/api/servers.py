@@ -48,9 +48,6 @@ class NewServer(ServerAddress):
     kind = serializers.ChoiceField(AgentServer.Kind.choices)
     name = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=80, required=False, help_text="default: made from the name")
-    wraps = serializers.SlugField(
-        max_length=80, required=False, help_text="for kind model: the model behind it"
-    )
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     description = serializers.CharField(max_length=MOST_TEXT, allow_blank=True, default="")
 
