@@ -93,6 +93,7 @@ class Overall:
     failures: list[Failure]
     assessor: Assessor
     waited: float
+    n_iterations: int
 
     @property
     def contradictions(self) -> list[Contradiction]:
@@ -104,11 +105,12 @@ def overall(case_run: CaseRun) -> Overall:
     failures, assessor = Failures(), Assessor()
     rows: dict[tuple[Any, ...], CheckRow] = {}
     seconds: list[float] = []
-    waited = 0.0
+    waited, n = 0.0, 0
     several = False
     stored = case_run.iterations.order_by("number").values_list("data", flat=True)
     for data in stored.iterator(chunk_size=CHUNK_SIZE):
         iteration = IterationResult.from_dict(data)
+        n += 1
         failures.add(iteration)
         assessor.add(iteration)
         for check in iteration.checks:
@@ -119,7 +121,7 @@ def overall(case_run: CaseRun) -> Overall:
         waited += iteration.waited
         several = several or any(turn.connection for turn in iteration.turns)
     latency = (median(seconds), max(seconds)) if seconds else None
-    return Overall(list(rows.values()), latency, several, list(failures), assessor, waited)
+    return Overall(list(rows.values()), latency, several, list(failures), assessor, waited, n)
 
 
 @dataclass
@@ -152,7 +154,9 @@ def case_context(
     found = evidence_of(case_run)
     sums = overall(case_run)
     ended = case_run.iterations.order_by("number").only("case_run", "number", "outcome")
-    on_page = Paginator(ended, ITERATIONS_PER_PAGE).get_page(page)
+    paginator = Paginator(ended, ITERATIONS_PER_PAGE)
+    paginator.count = sums.n_iterations  # known already: saves a query
+    on_page = paginator.get_page(page)
     numbers = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
     rows = _side_by_side(case_run, numbers, on_page[0]) if on_page else []
     rows = rows[: MAX_COLUMNS // 2] if other is not None else rows

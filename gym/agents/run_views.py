@@ -42,9 +42,10 @@ def visible_run(request: HttpRequest, key: str) -> AgentRun:
 
 
 def visible_case_run(request: HttpRequest, key: str, pk: int) -> CaseRun:
-    return get_object_or_404(
-        visible_run(request, key).case_runs.select_related("run__suite", "run__server__model", "case"), pk=pk
+    rows = visible_run(request, key).case_runs.select_related(
+        "run__suite", "run__server__model", "case__suite", "naming__job", "naming__server__model"
     )
+    return get_object_or_404(rows, pk=pk)
 
 
 def _live(request: HttpRequest, run: AgentRun) -> dict[str, Any]:
@@ -282,8 +283,8 @@ def _keys(request: HttpRequest) -> list[str]:
 
 
 def _naming_of(case_run: CaseRun) -> Naming | None:
-    found = Naming.objects.select_related("job", "server__model", "case_run__run")
-    return found.filter(case_run=case_run).first()
+    """Return the naming of a case read by `visible_case_run`, if there is one."""
+    return getattr(case_run, "naming", None)
 
 
 @require_safe
