@@ -17,7 +17,7 @@ from lmgym.propara.groups import reason
 
 @handler(services.RESCORE)
 def rescore(context: JobContext) -> None:
-    """One transaction for each submission, so that a later attempt goes on with those that are left."""
+    """Score outdated submissions, one transaction each, so that a later attempt continues with the others."""
     keys = list(services.outdated().order_by("pk").values_list("pk", flat=True))
     for done, pk in enumerate(keys):
         context.progress(done, len(keys), "submissions")
@@ -32,8 +32,8 @@ def rescore(context: JobContext) -> None:
 
 @handler(services.SCORE_VERSION)
 def score_version(context: JobContext) -> None:
-    """One transaction for each submission, so that a later attempt goes on with those that are left. The log says why
-    one does not fit the version, or finds no room, but not which: it may be private."""
+    """Score earlier submissions on a version, one transaction each, so that a later attempt continues with the others.
+    The log has the reason why one was not scored, but not its name, which may be private."""
     rows = AnswerSetVersion.objects.select_related("answer_set__owner")
     version = rows.filter(pk=context.payload["version"]).first()
     if version is None:
@@ -57,9 +57,9 @@ def score_version(context: JobContext) -> None:
             try:
                 services.score_on_version(row, version, actor=actor)
             except ProParaError as error:
-                why = reason(error)
-                services.note_incompatible(row, version, why)
-                context.log(f"A submission does not fit v{version.number}: {why}")
+                message = reason(error)
+                services.note_incompatible(row, version, message)
+                context.log(f"A submission does not fit v{version.number}: {message}")
             except ValidationError as error:
                 context.log(f"A submission was not scored: {' '.join(error.messages)}")
     with context.finish():

@@ -12,7 +12,7 @@ from gym.sharing.admin import ThingAdmin
 
 @admin.register(AnswerSet)
 class AnswerSetAdmin(ThingAdmin):
-    """An answer set begins with a version, so it is made on the site's own pages."""
+    """Answer sets are created on the site's pages, because they need a first version."""
 
     list_display = ["title", "slug", "owner", "visibility", "licence", "updated"]
     list_filter = ["visibility"]
@@ -24,7 +24,7 @@ class AnswerSetAdmin(ThingAdmin):
 
 @admin.register(AnswerSetVersion)
 class AnswerSetVersionAdmin(SiteAdmin):
-    """Versions never change: scores rest on them."""
+    """Read-only: scores depend on versions."""
 
     list_display = ["__str__", "n_processes", "n_participants", "n_steps", "created"]
     list_filter = ["created"]
@@ -67,7 +67,7 @@ class SubmissionAdmin(SiteAdmin):
 
 @admin.register(PublishedResult)
 class PublishedResultAdmin(SiteAdmin):
-    """Numbers of papers, added on the page of the reference answers and never computed here."""
+    """Results of papers, added on the page of the reference answers."""
 
     list_display = ["system", "version", "precision", "recall", "f1", "citation"]
     list_filter = ["created"]

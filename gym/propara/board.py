@@ -1,5 +1,4 @@
-"""The leaderboard of a version: submissions, the all-NONE baseline, and what papers report. One path for page, chart
-and API."""
+"""The leaderboard of a version: submissions, the all-NONE baseline and published results, for page, chart and API."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ _KEEP = 30 * 24 * 3600
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One line. `report` has reference, corrected and intervals as `core.report.digest` has them, as far as they are
-    known. `rank`: by official F1 as it is printed, among submissions with a score; None for all others."""
+    """A row of the leaderboard. `report`: what is known of `lmgym.propara.digest.metrics`. `rank`: by official F1 as
+    printed, among submissions with a score; None for all others."""
 
     kind: str
     system: str
@@ -63,7 +62,7 @@ class BoardRow:
 def leaderboard(
     version: AnswerSetVersion, submissions: Iterable[Submission], sort: str = "-f1"
 ) -> list[BoardRow]:
-    """All rows in an order (see `in_order`). Only scored submissions are shown."""
+    """Return all rows, sorted by `in_order`. Submissions without scores are left out."""
     rows = _ranked([_of(row) for row in submissions if row.is_scored])
     rows += [BoardRow("baseline", "All NONE", all_none(version))]
     rows += [
@@ -78,7 +77,7 @@ def _of(row: Submission) -> BoardRow:
 
 
 def _ranked(rows: Sequence[BoardRow]) -> list[BoardRow]:
-    """Equal F1, to the three decimals that the reference prints, share a rank."""
+    """Rank by F1 to the three decimals that the reference prints; equal ones share a rank."""
     printed = sorted((round(row.f1, 3) for row in rows if row.f1 is not None), reverse=True)
     return [
         replace(row, rank=printed.index(round(row.f1, 3)) + 1) if row.f1 is not None else row for row in rows
@@ -90,8 +89,7 @@ def _published(row: PublishedResult) -> dict[str, Any]:
 
 
 def all_none(version: AnswerSetVersion) -> dict[str, Any]:
-    """Scores of predictions that say NONE everywhere, by our own evaluator. A version never changes, so they are
-    computed once per process and version of the evaluator."""
+    """Score predictions of NONE everywhere with our evaluator. Cached, as neither a version nor its scores change."""
     key = f"propara-all-none-{EVALUATOR}-{RESAMPLES}-{version.sha256}"
     known: dict[str, Any] | None = cache.get(key)
     if known is None:
@@ -105,7 +103,7 @@ def all_none(version: AnswerSetVersion) -> dict[str, Any]:
 
 
 def in_order(rows: Sequence[BoardRow], sort: str) -> list[BoardRow]:
-    """By one of ORDERS, with - the greatest first; what has no such value comes last. Anything else: by F1."""
+    """Sort by one of ORDERS, descending with "-", by F1 for anything else. Rows without the value come last."""
     key, down = sort.removeprefix("-"), sort.startswith("-")
     if key == "system":
         return sorted(rows, key=lambda row: row.system.casefold(), reverse=down)

@@ -1,4 +1,4 @@
-"""Charts of systems and their answers."""
+"""Charts of leaderboards and confusion matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmgym.text.number_format import grouped
 
 
 def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str) -> Figure | None:
-    """F1 of every submission that has one, with its interval, and of published results; None without submissions."""
+    """Draw F1 of submissions with their intervals, and of published results. None if no submission has a score."""
     known = [row for row in board if row.kind != "baseline" and row.f1 is not None]
     if not any(row.submission for row in known):
         return None
@@ -56,10 +56,10 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
 
 
 def confusion_figure(submission: Submission) -> Figure:
-    """Steps of participants: the answers' action by the predicted one; colours are shares of a row."""
+    """Draw the number of steps by the answers' action and the predicted one; colours are shares of a row."""
     counts = submission.report["confusion"]
     actions = [action for action in ACTIONS if action in counts]
-    grid = [[counts[right].get(said, 0) for said in actions] for right in actions]
+    grid = [[counts[answer].get(predicted, 0) for predicted in actions] for answer in actions]
     shares = [[n / sum(row) if sum(row) else None for n in row] for row in grid]
     title = f"{submission.system}: actions"
     draw = partial(
@@ -68,16 +68,16 @@ def confusion_figure(submission: Submission) -> Figure:
         actions,
         shares,
         title,
-        said="Steps; the stronger the colour, the greater their share",
+        said="Steps; a stronger colour is a greater share",
         axes=("answers", "prediction"),
         texts=[[grouped(n) for n in row] for row in grid],
         unit=" steps",
         missing="none in the answers",
     )
     rows = [
-        (right, said, grid[r][k], shares[r][k])
-        for r, right in enumerate(actions)
-        for k, said in enumerate(actions)
+        (answer, predicted, grid[r][k], shares[r][k])
+        for r, answer in enumerate(actions)
+        for k, predicted in enumerate(actions)
     ]
     header = ("answer", "prediction", "n", "share")
     return Figure("propara-actions", title, draw, header, rows, {"submission": submission.key})

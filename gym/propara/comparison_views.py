@@ -1,4 +1,4 @@
-"""Pages of submissions compared: all against the first, overall, by question, by process, line by line."""
+"""Pages that compare submissions with the first: overall, by question, by process, line by line."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from gym.propara.views import first_sentences, neighbours
 from lmgym.propara.mistakes import mistakes
 from lmgym.propara.scoring import QUESTIONS
 
-MOST_COMPARED = 5
-MOST_OFFERED = 500
+MAX_COMPARED = 5
+MAX_OFFERED = 500
 
 
-def not_comparable(found: Sequence[Submission]) -> str:
-    """Why these cannot be compared; empty where they can."""
-    if len(found) < 2:
+def not_comparable(submissions: Sequence[Submission]) -> str:
+    """Return why submissions cannot be compared, or an empty string."""
+    if len(submissions) < 2:
         return "Choose two or more different submissions."
-    if len(found) > MOST_COMPARED:
-        return f"At most {MOST_COMPARED} submissions are compared at once."
-    if len({row.version_id for row in found}) > 1:
-        return "These submissions were scored against different answers, so their numbers cannot be compared."
-    without = [row.system for row in found if row.reference is None]
-    return f"{', '.join(without)}: no score, so there is nothing to compare." if without else ""
+    if len(submissions) > MAX_COMPARED:
+        return f"At most {MAX_COMPARED} submissions are compared at once."
+    if len({row.version_id for row in submissions}) > 1:
+        return "These submissions were scored on different answers, so their numbers cannot be compared."
+    without = [row.system for row in submissions if row.reference is None]
+    return f"{', '.join(without)}: no score to compare." if without else ""
 
 
-def asked(request: HttpRequest) -> list[Submission]:
-    """`?first=a&second=b&second=c`: the baseline first, each once. 404 for what is not there for this person."""
-    named = [request.GET.get("first", ""), *request.GET.getlist("second")]
-    keys = [key.replace("\0", "") for key in dict.fromkeys(named) if key]
-    return [scored(request, key) for key in keys[: MOST_COMPARED + 1]]
+def requested_submissions(request: HttpRequest) -> list[Submission]:
+    """Submissions of `?first=a&second=b&second=c`, the baseline first, each once. Raises Http404."""
+    requested = [request.GET.get("first", ""), *request.GET.getlist("second")]
+    keys = [key.replace("\0", "") for key in dict.fromkeys(requested) if key]
+    return [scored(request, key) for key in keys[: MAX_COMPARED + 1]]
 
 
-def asked_or_404(request: HttpRequest) -> list[Submission]:
-    found = asked(request)
+def comparable_or_404(request: HttpRequest) -> list[Submission]:
+    found = requested_submissions(request)
     if wrong := not_comparable(found):
         raise Http404(wrong)
     return found
@@ -51,20 +51,22 @@ def asked_or_404(request: HttpRequest) -> list[Submission]:
 
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
-    """Ticked rows (`submission`) lead to `?first=a&second=b&second=c`. Context: rows (to choose from), chosen (keys),
-    wrong; with two or more: version, answer_set, found (presenters.Compared), table (rows of systems), rows_shown,
-    questions, query, swapped."""
+    """Compare submissions; ticked rows (`submission`) redirect to `?first=a&second=b&second=c`.
+
+    Context: rows (to choose from), chosen (submissions), wrong; with two or more: version, answer_set, found
+    (presenters.Compared), table (rows of systems), rows_shown, questions, query, swapped.
+    """
     if ticked := [key for key in request.GET.getlist("submission") if key]:
         query = [("first", ticked[0]), *(("second", key) for key in ticked[1:])]
         return redirect(f"{request.path}?{urlencode(query)}")
-    found = asked(request)
+    found = requested_submissions(request)
     wrong = not_comparable(found) if "second" in request.GET else ""
     context: dict[str, Any] = {"chosen": found, "wrong": wrong}
     rows = selectors.known_submissions(request.user).filter(state=Submission.State.SCORED)
     if found:
         rows = rows.filter(version=found[0].version_id)
     rows = rows.order_by("version__answer_set__title", "-version__number", "-f1")
-    context["rows"] = list(rows.defer(*selectors.HEAVY, "report")[:MOST_OFFERED])
+    context["rows"] = list(rows.defer(*selectors.HEAVY, "report")[:MAX_OFFERED])
     if wrong or len(found) < 2:
         return render(request, "propara/compare_pick.html", context, status=400 if wrong else 200)
     version = found[0].version
@@ -91,7 +93,7 @@ def _query(found: list[Submission]) -> str:
 @require_safe
 def compare_download(request: HttpRequest, form: str) -> HttpResponse:
     """differences.csv (overall and by question) or processes.csv."""
-    found = asked_or_404(request)
+    found = comparable_or_404(request)
     result = presenters.compare_submissions(*found, sentences=first_sentences(found[0].version))
     tables = {"differences.csv": result.differences_table, "processes.csv": result.processes_table}
     if form not in tables:
@@ -101,9 +103,9 @@ def compare_download(request: HttpRequest, form: str) -> HttpResponse:
 
 @require_safe
 def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
-    """All grids in one, and the lines that differ. Context: found (Submissions), table, lines, columns, names, query,
+    """Compare one process: all grids in one, and the lines that differ. Context: table, lines, columns, names, query,
     neighbours (in the order of the comparison)."""
-    found = asked_or_404(request)
+    found = comparable_or_404(request)
     version = found[0].version
     reports = [process_of(one, process_id) for one in found]
     names = presenters.distinct_names(found)
@@ -140,7 +142,7 @@ def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
 def former_address(
     request: HttpRequest, first: str, second: str, process_id: int | None = None
 ) -> HttpResponse:
-    """Where comparisons of two were once."""
+    """Redirect from former addresses of comparisons of two."""
     place = (
         reverse("propara-compare")
         if process_id is None

@@ -1,4 +1,4 @@
-"""What can be downloaded of a submission."""
+"""Downloads of a submission."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from lmgym.propara.scoring import QUESTIONS, overall
 from lmgym.propara.tables import ProcessScores
 from lmgym.text.columns import Row, table
 
-NONE = "There is no such download."
+NOT_FOUND = "There is no such download."
 
 
 def response_of(submission: Submission, form: str) -> HttpResponse:
-    """404 where there is no such download."""
+    """Return a download by its name. Raises Http404."""
     if form == "file":
         response = HttpResponse(bytes(submission.file), content_type="application/octet-stream")
         response["Content-Disposition"] = f'attachment; filename="{submission.key}-as-uploaded"'
         return response
     if not submission.has_scores:
-        raise Http404(NONE)
+        raise Http404(NOT_FOUND)
     stem = f"{submission.version.answer_set.slug}-{submission.key}"
     if form == "actions.tsv":
         return download(submission.samples[0]["text"], f"{stem}-actions.tsv", "text/tab-separated-values")
@@ -34,7 +34,7 @@ def response_of(submission: Submission, form: str) -> HttpResponse:
     if form == "processes.csv":
         return csv_download(f"{stem}-processes.csv", *process_table(submission))
     if submission.reference is None:
-        raise Http404(NONE)
+        raise Http404(NOT_FOUND)
     report = evaluated(submission)
     assert report.averages is not None
     if form == "report.txt":
@@ -44,7 +44,7 @@ def response_of(submission: Submission, form: str) -> HttpResponse:
         return download(reference.metrics_json(report.averages), f"{stem}-metrics.json", "application/json")
     if form == "diagnostics.txt":
         return download(diagnostics(submission, report), f"{stem}-diagnostics.txt", "text/plain")
-    raise Http404(NONE)
+    raise Http404(NOT_FOUND)
 
 
 def evaluated(submission: Submission) -> Report:
@@ -53,7 +53,7 @@ def evaluated(submission: Submission) -> Report:
 
 
 def diagnostics(submission: Submission, report: Report) -> str:
-    """As the reference writes it, with the name of the upload and the address of the answer set as files."""
+    """Write the reference's diagnostics, with the upload and the slug of the answer set as file names."""
     assert report.averages is not None
     parts = [reference.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")]
     parts += [reference.process_diagnostics(one) for one in report.processes]
@@ -83,7 +83,8 @@ def full_report(submission: Submission) -> dict[str, Any]:
 
 
 def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, Any]]:
-    """One row per process: stored numbers, and precision, recall, F1 and corrected F1 over all questions or of one."""
+    """Return a row per process: stored numbers with precision, recall, F1 and corrected F1, overall or of one
+    question."""
     names = [question] if question else list(QUESTIONS)
     rows = []
     for row in report["processes"]:
@@ -102,7 +103,7 @@ def process_table(submission: Submission) -> tuple[list[str], list[Row]]:
 
 
 def samples_summary(submission: Submission) -> dict[str, Any] | None:
-    """Mean and deviation over samples, and the rate of answers that could not be used; None for other files."""
+    """Return mean and deviation over samples, and the rate of unusable answers; None for other files."""
     if submission.kind != "answers":
         return None
     n_failures = sum(len(one["failures"]) for one in submission.samples)

@@ -14,8 +14,8 @@ from gym.uploads import OneFileField, read_upload
 from lmgym.propara.uploads import MAX_BYTES
 
 
-def _bytes(form: forms.BaseForm, field: str) -> None:
-    """The bytes of an uploaded file beside it, as `<field>_bytes`."""
+def _add_bytes(form: forms.BaseForm, field: str) -> None:
+    """Add the bytes of an uploaded file to the cleaned data as `<field>_bytes`."""
     upload = form.cleaned_data.get(field)
     if upload:
         try:
@@ -33,21 +33,21 @@ class AnswerFilesForm(forms.Form):
     sentences = OneFileField(
         required=False,
         label="Sentences",
-        help_text="Three columns: process, number, sentence. Without them there is no prompt pack.",
+        help_text="Three columns: process, number, sentence. Needed for the prompt pack.",
     )
 
     def clean(self) -> dict[str, Any]:
         super().clean()
-        _bytes(self, "answers")
-        _bytes(self, "sentences")
+        _add_bytes(self, "answers")
+        _add_bytes(self, "sentences")
         return self.cleaned_data
 
-    def files_given(self) -> tuple[bytes, bytes]:
+    def file_bytes(self) -> tuple[bytes, bytes]:
         return self.cleaned_data["answers_bytes"], self.cleaned_data.get("sentences_bytes", b"")
 
 
 class VersionForm(AnswerFilesForm):
-    note = forms.CharField(required=False, max_length=300, label="What changed")
+    note = forms.CharField(required=False, max_length=300, label="Changes")
 
 
 class AboutSetForm(AddressedForm):
@@ -64,12 +64,12 @@ class AboutSetForm(AddressedForm):
         if not may_manage:
             del self.fields["visibility"]
 
-    def given(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in self.fields}
 
 
 class AboutForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Submission metadata. `about()` is what the services take."""
+    """Submission metadata; `about()` returns it for the services."""
 
     link = forms.URLField(required=False, assume_scheme="https", help_text="Paper, code or model card.")
 
@@ -79,8 +79,8 @@ class AboutForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         widgets = {"description": forms.Textarea(attrs={"rows": 3})}
         labels = {"visibility": "Visibility"}
         help_texts = {
-            "system": "What the leaderboard calls it.",
-            "visibility": "Public ones are on everybody’s leaderboard.",
+            "system": "Name on the leaderboard.",
+            "visibility": "Everybody sees public submissions on the leaderboard.",
             "paper": "As you would cite it.",
         }
 
@@ -95,12 +95,12 @@ class SubmitForm(AboutForm):
         error_messages={"empty": "The file is empty."},
     )
     system = forms.CharField(
-        max_length=200, required=False, label="System", help_text="What the leaderboard calls it."
+        max_length=200, required=False, label="System", help_text="Name on the leaderboard."
     )
 
     def clean(self) -> dict[str, Any]:
         super().clean()
-        _bytes(self, "file")
+        _add_bytes(self, "file")
         upload = self.cleaned_data.get("file")
         if upload and not self.cleaned_data.get("system"):
             self.cleaned_data["system"] = default_system(upload.name)

@@ -16,23 +16,23 @@ from gym.sharing import addresses
 from gym.sharing.models import Collaborator, Invitation, Visibility
 
 _SHARE = [
-    MinValueValidator(0.0, "Write a number from 0 to 1."),
-    MaxValueValidator(1.0, "Write a number from 0 to 1: 0.545, not 54.5."),
+    MinValueValidator(0.0, "Enter a number from 0 to 1."),
+    MaxValueValidator(1.0, "Enter a number from 0 to 1: 0.545, not 54.5."),
 ]
 RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
 
 class FrozenAnswers(Exception):
-    """Versions of an answer set cannot be changed."""
+    """Raised by an attempt to change a version."""
 
 
 class AnswerSet(addresses.Addressed):
-    """Processes with their answers. Scores belong to one of its versions, which never change."""
+    """Reference answers about processes. Scores belong to a version; versions never change."""
 
     slug = models.SlugField(
         max_length=80,
         unique=True,
-        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is taken by a page.")],
+        validators=[RegexValidator(rf"^(?!({'|'.join(RESERVED)})$)", "This name is reserved.")],
     )
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="answer_sets")
@@ -78,7 +78,7 @@ class AnswerSetVersion(models.Model):
     n_participants = models.PositiveIntegerField()
     n_steps = models.PositiveIntegerField(help_text="steps of all processes")
     events = models.JSONField(help_text="number of steps by action")
-    notices = models.JSONField(default=list, help_text="what is odd, but accepted")
+    notices = models.JSONField(default=list, help_text="what is unusual, but accepted")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -90,7 +90,7 @@ class AnswerSetVersion(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:
-            raise FrozenAnswers("Versions of reference answers never change: make a new one.")
+            raise FrozenAnswers("Versions of reference answers never change: add a new one.")
         super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:
@@ -102,13 +102,13 @@ class AnswerSetVersion(models.Model):
 
 
 class Submission(models.Model):
-    """Predictions of one system for one version. `file` is the upload, `samples` hold the texts that are scored."""
+    """Predictions of a system for a version. `file` is the upload; `samples` are the action files that are scored."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "waits for agreement to its repairs"
+        WAITING = "waiting", "waiting for agreement to repairs"
         CHECKED = "checked", "checked, not saved"
         SCORED = "scored", "scored"
-        UNSCORABLE = "unscorable", "has no score"
+        UNSCORABLE = "unscorable", "no score"
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     version = models.ForeignKey(AnswerSetVersion, on_delete=models.PROTECT, related_name="submissions")
@@ -123,17 +123,17 @@ class Submission(models.Model):
     state = models.CharField(max_length=10, choices=State.choices)
 
     filename = models.CharField(max_length=200, blank=True)
-    file = models.BinaryField(default=bytes, help_text="as it was uploaded")
+    file = models.BinaryField(default=bytes, help_text="as uploaded")
     file_sha256 = models.CharField(max_length=64, blank=True)
     kind = models.CharField(max_length=10, default="actions", help_text="actions, states, grids or answers")
     repairs = models.JSONField(default=list, help_text="[{line, column, code, message}]")
-    agreed_at = models.DateTimeField(null=True, blank=True, help_text="when somebody agreed to the repairs")
+    agreed_at = models.DateTimeField(null=True, blank=True, help_text="when the owner agreed to the repairs")
     samples = models.JSONField(
-        default=list, help_text="[{text, failures, precision, recall, f1}]; the first is the one on the board"
+        default=list, help_text="[{text, failures, precision, recall, f1}]; the first is on the leaderboard"
     )
 
     n_samples = models.PositiveSmallIntegerField(
-        default=1, help_text="answers of a language model; files have one"
+        default=1, help_text="samples of a language model; other files have one"
     )
 
     evaluator = models.CharField(max_length=20, blank=True)
@@ -170,7 +170,7 @@ class Submission(models.Model):
 
     @property
     def is_checked(self) -> bool:
-        """Scored for its owner to look at; nobody else sees it, and it is not on the leaderboard."""
+        """Is it scored, but visible to its owner only and not on the leaderboard?"""
         return self.state == self.State.CHECKED
 
     @property
@@ -179,25 +179,25 @@ class Submission(models.Model):
 
     @property
     def is_repaired(self) -> bool:
-        """Its numbers are those of a file that the reference would refuse as it was uploaded."""
+        """Are its scores those of a repaired file, which the reference would have refused?"""
         return bool(self.repairs)
 
     @property
     def reference(self) -> dict[str, Any] | None:
-        """The reference's numbers; None while there are none, or where its arithmetic fails."""
-        found: dict[str, Any] | None = self.report.get("reference")
-        return found
+        """The official scores; None before scoring, or where the reference's arithmetic fails."""
+        scores: dict[str, Any] | None = self.report.get("reference")
+        return scores
 
 
 class PublishedResult(models.Model):
-    """Numbers that a paper gives for a system, on the leaderboard of a version. Nothing here computed them."""
+    """Scores of a system from a paper, listed on the leaderboard of a version. Not computed here."""
 
     version = models.ForeignKey(AnswerSetVersion, on_delete=models.CASCADE, related_name="published")
     system = models.CharField(max_length=200)
     precision = models.FloatField(null=True, blank=True, validators=_SHARE, help_text="0 to 1, e.g. 0.743")
     recall = models.FloatField(null=True, blank=True, validators=_SHARE, help_text="0 to 1")
     f1 = models.FloatField("F1", validators=_SHARE, help_text="0 to 1")
-    citation = models.CharField(max_length=500, help_text="The paper and the table that has these numbers.")
+    citation = models.CharField(max_length=500, help_text="The paper and the table with these numbers.")
     link = models.URLField(blank=True, help_text="Where the paper can be read.")
     created = models.DateTimeField(auto_now_add=True)
 
@@ -211,7 +211,7 @@ class PublishedResult(models.Model):
         return f"{self.system}, published"
 
     def clean(self) -> None:
-        """Precision, recall and F1 must agree, so that a slip of the pen is noticed."""
+        """Check that precision, recall and F1 agree, to catch typing errors."""
         if self.precision is None or self.recall is None or self.f1 is None:
             return
         total = self.precision + self.recall

@@ -1,4 +1,4 @@
-"""Who may do what with answer sets and submissions. One table, asked by services, pages and API alike."""
+"""Permissions on answer sets and submissions, used by services, pages and API."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from gym.sharing.permissions import may_edit, may_read, owns
 
 
 def can_view(user: AnyUser, answer_set: AnswerSet) -> bool:
-    """Public and unlisted ones are for everybody who knows the address; private ones for their people and staff."""
+    """Public and unlisted sets: everybody who knows the address. Private ones: collaborators and staff."""
     return answer_set.visibility != Visibility.PRIVATE or may_read(user, answer_set)
 
 
 def can_edit(user: AnyUser, answer_set: AnswerSet) -> bool:
-    """Edit metadata and add versions: the owner, staff and collaborators who may edit."""
+    """Edit metadata and add versions: owner, staff, and collaborators who can edit."""
     return may_edit(user, answer_set)
 
 
 def can_manage(user: AnyUser, answer_set: AnswerSet) -> bool:
-    """Change visibility and delete: the owner and staff."""
+    """Change visibility and delete: owner and staff."""
     return owns(user, answer_set)
 
 
@@ -28,6 +28,6 @@ def can_submit(user: AnyUser, answer_set: AnswerSet) -> bool:
 
 
 def can_steer(user: AnyUser, submission: Submission) -> bool:
-    """Agree to repairs, edit, delete: the person who submitted, and staff. Not the answer set's owner, who could
-    otherwise delete unwelcome results."""
+    """Agree to repairs, edit and delete: the submitter and staff, but not the owner of the answer set, who could delete
+    unwelcome results."""
     return owns(user, submission)

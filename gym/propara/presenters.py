@@ -1,4 +1,4 @@
-"""What pages need of a process (grids in layers, summaries with pairs, events in words) and of two submissions."""
+"""Values for pages: a process as grids, summaries with pairs and events in words; and compared submissions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_PAIRS = 300
 
 @dataclass(frozen=True)
 class Line:
-    """What one file says about a participant after a step. `wrong`: how it differs from the answers."""
+    """State of a participant after a step in one file. `wrong`: how it differs from the answers."""
 
     layer: str
     action: str
@@ -56,7 +56,7 @@ class GridTable:
 
 
 def grid_table(answer: Grid, sentences: Sequence[str], others: Sequence[tuple[str, Grid]] = ()) -> GridTable:
-    """Sentences by participants; each cell has a line for the answers and one for each other file."""
+    """Build a table of sentences by participants; a cell has a line for the answers and one for each other file."""
     names = list(answer.participants)
     steps = max([answer.steps, *(grid.steps for _, grid in others)])
     table = GridTable(names, ["answers", *(label for label, _ in others)])
@@ -80,9 +80,9 @@ def _line(layer: str, grid: Grid, name: str, step: int, answer: Grid | None = No
     if answer is not None:
         right = action_at(answer, name, step) if step else "NONE"
         if action != right:
-            wrong = "another action"
+            wrong = "different action"
         elif not same_place(location_at(answer, name, step), where):
-            wrong = "another place"
+            wrong = "different place"
     return Line(layer, action, SIGNS[action], WORDS[action], place(where), wrong)
 
 
@@ -95,7 +95,7 @@ def place(location: str) -> str:
 
 @dataclass(frozen=True)
 class PresentedItem:
-    """`score`: of its best pair. `by`: whom the partner is about, where that is somebody else."""
+    """An item of a summary. `score`: of its best pair. `by`: participants of the partner, if they are different."""
 
     text: str
     score: float
@@ -123,7 +123,7 @@ class PresentedQuestion:
 
     @property
     def starts_open(self) -> bool:
-        """Few enough pairs to show, and not all of them perfect."""
+        """Are there few pairs, not all of them perfect?"""
         return len(self.pairs) < 9 and any(one.pair.score != 1 for one in self.pairs)
 
     @property
@@ -161,19 +161,19 @@ def _question(name: str, process: ProcessReport) -> PresentedQuestion:
 
 
 def _item(match: Match) -> PresentedItem:
-    by = _who(match.partner) if match.partner is not None else ""
-    return PresentedItem(item_text(match.item), match.score, by if by != _who(match.item) else "")
+    by = _participants_of(match.partner) if match.partner is not None else ""
+    return PresentedItem(item_text(match.item), match.score, by if by != _participants_of(match.item) else "")
 
 
-def _who(item: Any) -> str:
-    """The participants of an item."""
+def _participants_of(item: Any) -> str:
+    """Name the participants of an item."""
     if isinstance(item, Conversion):
         return f"{item.destroyed} → {item.created}"
     return item.participants if isinstance(item, Move) else str(item)
 
 
 def item_text(item: Any) -> str:
-    """An item of a summary on one line."""
+    """Format an item of a summary on one line."""
     if isinstance(item, Conversion):
         return f"{item.step}: {item.destroyed} → {item.created} at {sign(item.location)}"
     if isinstance(item, Move):
@@ -185,7 +185,7 @@ def item_text(item: Any) -> str:
 
 
 def events(process: ProcessReport) -> list[tuple[int, list[str], list[str]]]:
-    """The explainer's sentences about answers and prediction, step by step."""
+    """Describe the events of answers and prediction, step by step, in the explainer's sentences."""
     grids = process.answer_grid, process.prediction_grid
     steps = range(1, max(grid.steps for grid in grids) + 1)
     rows = [(step, [_events_in_words(grid, step) for grid in grids]) for step in steps]
@@ -204,7 +204,7 @@ def _events_in_words(grid: Grid, step: int) -> list[str]:
 
 
 def line_text(grid: Grid, name: str, step: int) -> str:
-    """A row of an action file in short: what happens to a participant in a step, and where."""
+    """Format a row of an action file: what happens to a participant in a step, and where."""
     action = action_at(grid, name, step)
     before, after = (sign(location_at(grid, name, at)) for at in (step - 1, step))
     return f"{action} {before}" if before == after else f"{action} {before} → {after}"
@@ -212,7 +212,7 @@ def line_text(grid: Grid, name: str, step: int) -> str:
 
 @dataclass(frozen=True)
 class LineRow:
-    """A participant in a step: the answers' line and each system's, with whether it differs from the answers'."""
+    """A participant in a step. `lines`: of each system, with True if it differs from the answers."""
 
     step: int
     participant: str
@@ -221,14 +221,14 @@ class LineRow:
 
 
 def differing_lines(answer: Grid, others: Sequence[Grid]) -> list[LineRow]:
-    """Lines that some system does not have as the answers do, after normalisation; step by step."""
-    found = []
+    """Return the lines in which a system differs from the answers after normalisation, step by step."""
+    rows = []
     for step in range(1, max(grid.steps for grid in (answer, *others)) + 1):
         for name in answer.participants:
             lines = [(line_text(grid, name, step), _differs(answer, grid, name, step)) for grid in others]
             if any(differs for _, differs in lines):
-                found.append(LineRow(step, name, line_text(answer, name, step), lines))
-    return found
+                rows.append(LineRow(step, name, line_text(answer, name, step), lines))
+    return rows
 
 
 def _differs(answer: Grid, grid: Grid, name: str, step: int) -> bool:

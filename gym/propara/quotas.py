@@ -1,4 +1,4 @@
-"""What answer sets and submissions count as against their owner's quota."""
+"""Quotas of answer sets and submissions."""
 
 from __future__ import annotations
 

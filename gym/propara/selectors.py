@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 HEAVY = ("file", "samples")
-"""Columns of a submission that lists do not need."""
+"""Large columns of a submission that lists defer."""
 
 
 def visible_to(user: AnyUser) -> QuerySet[AnswerSet]:
-    """Answer sets whose page this user may open."""
+    """Answer sets that the user may open."""
     sets = AnswerSet.objects.select_related("owner")
     if not user.is_authenticated:
         return sets.exclude(visibility=Visibility.PRIVATE)
@@ -32,7 +32,7 @@ def visible_to(user: AnyUser) -> QuerySet[AnswerSet]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[AnswerSet]:
-    """For lists: visible ones, less other people's unlisted ones."""
+    """Answer sets for lists: visible ones without other people's unlisted ones."""
     sets = visible_to(user)
     if user.is_authenticated:
         return sets.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, AnswerSet))
@@ -46,7 +46,7 @@ def versions_for(user: AnyUser) -> QuerySet[AnswerSetVersion]:
 
 
 def submissions_for(user: AnyUser) -> QuerySet[Submission]:
-    """Submissions whose page this user may open. A submission without scores is visible to its owner and staff only."""
+    """Submissions that the user may open. Those without scores are visible to their owner and staff only."""
     rows = Submission.objects.filter(version__answer_set__in=visible_to(user)).select_related(
         "version__answer_set", "owner"
     )
@@ -59,25 +59,25 @@ def submissions_for(user: AnyUser) -> QuerySet[Submission]:
 
 
 def known_to(user: AnyUser) -> QuerySet[AnswerSet]:
-    """Answer sets whose address this user may be told."""
+    """Answer sets whose address may be shown to the user."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
 def submission_at(user: AnyUser, key: str) -> QuerySet[Submission]:
-    """The visible submission of this key, if there is one. A key that it had before leads to it only its owner, staff
-    and whoever works on its answer set, as long as they may be told of that."""
-    before = Q(pk__in=FormerSubmissionKey.objects.filter(key=key).values("submission"))
-    before &= Q(version__answer_set__in=known_to(user).values("pk"))
+    """The visible submission with this key. A former key works only for its owner, staff and people who work on its
+    answer set, if the set's address may be shown to them."""
+    former = Q(pk__in=FormerSubmissionKey.objects.filter(key=key).values("submission"))
+    former &= Q(version__answer_set__in=known_to(user).values("pk"))
     if not user.is_authenticated:
-        before &= Q(pk=None)
+        former &= Q(pk=None)
     elif not user.is_staff:
-        before &= Q(owner=user) | worked_on_by(user, AnswerSet, "version__answer_set__")
-    return submissions_for(user).filter(Q(key=key) | before)
+        former &= Q(owner=user) | worked_on_by(user, AnswerSet, "version__answer_set__")
+    return submissions_for(user).filter(Q(key=key) | former)
 
 
 def known_submissions(user: AnyUser) -> QuerySet[Submission]:
-    """For lists across answer sets: less those on other people's unlisted sets; one's own on these for as long as the
-    set has the address that one knew."""
+    """Submissions for lists across answer sets: without those to other people's unlisted sets, except one's own while
+    the set has the address that one knew."""
     known = Q(version__answer_set__in=listed_for(user).values("pk"))
     if user.is_authenticated:
         known |= Q(owner=user, former_keys=None)
@@ -85,7 +85,7 @@ def known_submissions(user: AnyUser) -> QuerySet[Submission]:
 
 
 def listed_submissions(user: AnyUser) -> QuerySet[Submission]:
-    """For the pages and leaderboards of answer sets: less other people's unlisted ones."""
+    """Submissions for pages and leaderboards of an answer set: without other people's unlisted ones."""
     rows = submissions_for(user)
     if user.is_authenticated:
         return rows.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))
@@ -101,8 +101,8 @@ class Duplicate(TypedDict):
 def with_duplicate(
     rows: QuerySet[Submission], user: AnyUser
 ) -> QuerySet[WithAnnotations[Submission, Duplicate]]:
-    """Annotates `same_file_as`: key of the earliest submission of the same file to the same answer set that this user
-    may see in lists. Those that score a file on another version are no news."""
+    """Annotate `same_file_as`: key of the earliest submission of the same file to the same answer set that the user may
+    see in lists. Submissions made by scoring a file on another version do not count."""
     earlier = (
         listed_submissions(user)
         .filter(
@@ -127,7 +127,7 @@ class Counts(TypedDict):
 
 
 def with_counts(sets: QuerySet[AnswerSet], user: AnyUser) -> QuerySet[WithAnnotations[AnswerSet, Counts]]:
-    """Annotates `newest` (number of the newest version), `n_submissions` and `best` (F1 on that version)."""
+    """Annotate `newest` (number of the newest version), `n_submissions` and `best` (F1 on that version)."""
     newest = AnswerSetVersion.objects.filter(answer_set=OuterRef("pk")).order_by("-number")
     shown = listed_submissions(user).filter(
         version__answer_set=OuterRef("pk"), state=Submission.State.SCORED, version__number=OuterRef("newest")

@@ -1,4 +1,4 @@
-"""Use cases of answer sets and submissions."""
+"""Use cases of answer sets and submissions. Every function that changes something takes the acting user as `actor`."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ ABOUT = ("title", "description", "licence", "reference", "visibility")
 RESCORE = "propara_rescore"
 SCORE_VERSION = "propara_score_version"
 CHECKED_FOR = timedelta(days=1)
-"""A checked file that is not saved is deleted after this, when somebody checks another one."""
+"""Age at which a checked, unsaved file expires. Expired ones are deleted when the next file is checked."""
 MAX_PUBLISHED = 200
-"""Published results on one version."""
+"""Limit of published results on a version."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class About:
 
 
 def default_system(filename: str) -> str:
-    """What a submission is called until somebody says so: its file without the ending."""
+    """Default name of a submission: the file name without its extension."""
     return filename.rpartition(".")[0][:200] or filename[:200]
 
 
@@ -78,51 +78,57 @@ def create_answer_set(
     visibility: str = Visibility.PRIVATE,
     **about: str,
 ) -> AnswerSet:
-    """An answer set with its first version. `about`: description, licence, reference. Raises ProParaError with all
-    problems of the files, and OverQuota."""
+    """Create an answer set with its first version. `about`: description, licence, reference.
+
+    Raises ProParaError with all problems of the files, ValidationError and OverQuota.
+    """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to add reference answers")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
-    read = read_answers(answers, sentences)
+    parsed = read_answers(answers, sentences)
     with ANSWER_SETS.growing(actor, new=True):
         answer_set = AnswerSet(title=title, owner=actor, visibility=visibility, **about)
         answer_set.full_clean(exclude=["slug"])
         addresses.assign_slug(answer_set, _slug_of(slug or title))
-        _add_version(answer_set, read, "")
+        _add_version(answer_set, parsed, "")
     return answer_set
 
 
 def add_version(
     answer_set: AnswerSet, answers: bytes, sentences: bytes = b"", *, actor: User, note: str = ""
 ) -> AnswerSetVersion:
-    """New answers beside the old ones. Submissions stay with the version they were scored against. Files that are those
-    of the newest version make none."""
+    """Add a version. Submissions stay with the version they were scored on. Raises ValidationError if the files equal
+    those of the newest version, and ProParaError with all problems of the files."""
     _require(permissions.can_edit(actor, answer_set))
-    read = read_answers(answers, sentences)
+    parsed = read_answers(answers, sentences)
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
         AnswerSet.objects.select_for_update().get(pk=answer_set.pk)
-        _require_change(answer_set, read)
-        version = _add_version(answer_set, read, note)
+        _require_change(answer_set, parsed)
+        version = _add_version(answer_set, parsed, note)
         answer_set.save(update_fields=["updated"])
     return version
 
 
-def _require_change(answer_set: AnswerSet, read: ReferenceAnswers) -> None:
+def _require_change(answer_set: AnswerSet, parsed: ReferenceAnswers) -> None:
     newest = answer_set.versions.order_by("-number").first()
-    if newest and (newest.answers, newest.sentences) == (read.text, read.sentences_text):
-        files = "Both files are" if read.sentences_text else "The file is"
-        raise ValidationError(f"{files} the same as in v{newest.number}, so there is nothing new to keep.")
+    if newest and (newest.answers, newest.sentences) == (parsed.text, parsed.sentences_text):
+        files = "Both files are" if parsed.sentences_text else "The file is"
+        raise ValidationError(
+            f"{files} the same as in v{newest.number}. Upload a changed file to add a version."
+        )
 
 
 def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> None:
-    """Title, description, licence, reference; visibility is for the owner to say."""
+    """Change title, description, licence or reference; visibility only by the owner or staff."""
     _require(permissions.can_edit(actor, answer_set))
     if fields.get("visibility", answer_set.visibility) != answer_set.visibility:
         _require(permissions.can_manage(actor, answer_set))
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
     if hides and (n := _count_of_others(answer_set)):
-        raise ValidationError(f"Other people’s submissions rest on it ({n}), so it cannot become private.")
+        raise ValidationError(
+            f"It cannot become private: {count(n, 'submission')} by other people depend on it."
+        )
     was = answer_set.visibility
     for name in ABOUT:
         if name in fields:
@@ -135,12 +141,13 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
 
 
 def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> None:
-    """With all versions and the owner's submissions; not while other people's rest on it."""
+    """Delete an answer set with its versions and its owner's submissions. Raises ValidationError while other people's
+    submissions depend on it."""
     _require(permissions.can_manage(actor, answer_set))
     if n := _count_of_others(answer_set):
-        raise ValidationError(f"Other people’s submissions rest on it ({n}), so it stays.")
+        raise ValidationError(f"It cannot be deleted: {count(n, 'submission')} by other people depend on it.")
     with transaction.atomic():
-        # With those that others only check: these do not keep it.
+        # Checked, unsaved submissions of others do not prevent the deletion.
         mine = Submission.objects.filter(version__answer_set=answer_set)
         mine.delete()
         answer_set.delete()
@@ -152,21 +159,21 @@ def _count_of_others(answer_set: AnswerSet) -> int:
     return rows.exclude(owner=answer_set.owner_id).count()
 
 
-def _add_version(answer_set: AnswerSet, read: ReferenceAnswers, note: str) -> AnswerSetVersion:
+def _add_version(answer_set: AnswerSet, parsed: ReferenceAnswers, note: str) -> AnswerSetVersion:
     last = answer_set.versions.aggregate(last=Max("number"))["last"] or 0
     return AnswerSetVersion.objects.create(
         answer_set=answer_set,
         number=last + 1,
         note=note,
-        answers=read.text,
-        sentences=read.sentences_text,
-        sha256=sha256_of(read.text.encode()),
-        sentences_sha256=sha256_of(read.sentences_text.encode()) if read.sentences_text else "",
-        process_ids=list(read.grids),
-        n_participants=read.n_participants,
-        n_steps=read.n_steps,
-        events=read.events,
-        notices=list(read.notices),
+        answers=parsed.text,
+        sentences=parsed.sentences_text,
+        sha256=sha256_of(parsed.text.encode()),
+        sentences_sha256=sha256_of(parsed.sentences_text.encode()) if parsed.sentences_text else "",
+        process_ids=list(parsed.grids),
+        n_participants=parsed.n_participants,
+        n_steps=parsed.n_steps,
+        events=parsed.events,
+        notices=list(parsed.notices),
     )
 
 
@@ -177,7 +184,7 @@ def _slug_of(text: str) -> str:
 
 @receiver(secret_address_given, sender=AnswerSet, dispatch_uid="gym.propara.keys")
 def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
-    """A secret address closes the old ones of the set's submissions, too: they would tell the new one."""
+    """Renew the keys of a set's submissions with its secret address: their pages link to the new one."""
     submissions = Submission.objects.filter(version__answer_set=thing)
     addresses.renew_keys(submissions.only("pk", "key"), FormerSubmissionKey)
 
@@ -188,9 +195,9 @@ def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
 def submit(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User, agreed: bool = False
 ) -> Submission:
-    """Read a file and score it; with repairs only if `agreed`, otherwise it waits for `agree`.
+    """Parse and score a file. If it needed repairs, it is scored only if `agreed`; otherwise it waits for `agree`.
 
-    Raises ProParaError with all problems, and then nothing is saved.
+    Raises ProParaError with all problems; nothing is saved then.
     """
     with _new_submission(version, data, filename, about, actor) as submission:
         if submission.repairs and not agreed:
@@ -205,13 +212,14 @@ def submit(
 def check_first(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User
 ) -> Submission:
-    """Score a file, as repaired if need be, for its owner alone; `save_checked` keeps it, and a day later it is gone.
-
-    Raises ProParaError with all problems.
+    """Score a file, repaired if necessary, visible to its owner only. It expires after CHECKED_FOR unless saved by
+    `save_checked`. Raises ProParaError with all problems.
     """
     _require(permissions.can_submit(actor, version.answer_set))
-    left = Submission.objects.filter(state=Submission.State.CHECKED, created__lt=timezone.now() - CHECKED_FOR)
-    left.delete()
+    expired = Submission.objects.filter(
+        state=Submission.State.CHECKED, created__lt=timezone.now() - CHECKED_FOR
+    )
+    expired.delete()
     with _new_submission(version, data, filename, about, actor) as submission:
         score(submission, checked=True)
     return submission
@@ -221,9 +229,9 @@ def check_first(
 def _new_submission(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, actor: User
 ) -> Iterator[Submission]:
-    """A submission that is not saved yet, within what its owner may keep."""
+    """Build an unsaved submission within its owner's quota."""
     _require(permissions.can_submit(actor, version.answer_set))
-    intake = parse_upload(data, version.answers, filename or "predictions")
+    upload = parse_upload(data, version.answers, filename or "predictions")
     with SUBMISSIONS.growing(actor, new=True):
         submission = Submission(
             version=version,
@@ -231,21 +239,21 @@ def _new_submission(
             filename=filename[:200],
             file=data,
             file_sha256=sha256_of(data),
-            kind=intake.kind,
-            repairs=[one._asdict() for one in intake.repairs],
-            samples=[{"text": one.text, "failures": list(one.failures)} for one in intake.samples],
+            kind=upload.kind,
+            repairs=[one._asdict() for one in upload.repairs],
+            samples=[{"text": one.text, "failures": list(one.failures)} for one in upload.samples],
         )
         describe(submission, about)
         yield submission
 
 
 def save_checked(submission: Submission, *, actor: User) -> None:
-    """Keep what was checked; with repairs, this agrees to them."""
+    """Save a checked submission. This agrees to its repairs."""
     _require(permissions.can_steer(actor, submission))
     with transaction.atomic():
         row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
         if row.state != Submission.State.CHECKED:
-            raise ValidationError("This submission is saved already.")
+            raise ValidationError("This submission is already saved.")
         row.agreed_at = timezone.now() if row.repairs else None
         row.created = timezone.now()
         if row.evaluator != EVALUATOR:
@@ -257,19 +265,19 @@ def save_checked(submission: Submission, *, actor: User) -> None:
 
 
 def agree(submission: Submission, *, actor: User) -> None:
-    """Score a file as repaired, now that somebody has seen what was changed."""
+    """Agree to the repairs of a waiting submission and score it."""
     _require(permissions.can_steer(actor, submission))
     with transaction.atomic():
         row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
         if row.state != Submission.State.WAITING:
-            raise ValidationError("This submission does not wait for anything.")
+            raise ValidationError("This submission is not waiting for agreement.")
         row.agreed_at = timezone.now()
         score(row)
     submission.refresh_from_db()
 
 
 def edit_submission(submission: Submission, about: About, *, actor: User) -> None:
-    """Name, description, paper, link and visibility; never the file."""
+    """Change name, description, paper, link or visibility, but not the file."""
     _require(permissions.can_steer(actor, submission))
     was = submission.visibility
     describe(submission, about)
@@ -285,7 +293,7 @@ def delete_submission(submission: Submission, *, actor: User) -> None:
 
 
 def score(submission: Submission, *, checked: bool = False) -> None:
-    """Score what `samples` hold and save. Earlier numbers go into the history. `checked`: for its owner alone."""
+    """Score all samples and save. Earlier numbers move to the history. `checked`: for its owner only."""
     version = submission.version
     reports: list[Report] = []
     samples = []
@@ -325,6 +333,7 @@ def _state_of(f1: float | None) -> str:
 
 
 def describe(submission: Submission, about: About) -> None:
+    """Set and validate the metadata of an unsaved submission."""
     for name, value in vars(about).items():
         setattr(submission, name, value)
     submission.clean_fields(exclude=["file", "samples", "repairs", "report", "history", "state"])
@@ -332,7 +341,7 @@ def describe(submission: Submission, about: About) -> None:
 
 def _require(allowed: bool) -> None:
     if not allowed:
-        raise PermissionDenied("this belongs to somebody else")
+        raise PermissionDenied("you may not change this")
 
 
 def sha256_of(data: bytes) -> str:
@@ -343,29 +352,29 @@ def sha256_of(data: bytes) -> str:
 
 
 def on_other_versions(submission: Submission) -> QuerySet[Submission]:
-    """The same submission, scored on other versions of its reference answers."""
+    """Submissions of the same file to other versions of the reference answers."""
     root = submission.rescored_from_id or submission.pk
     rows = Submission.objects.filter(Q(pk=root) | Q(rescored_from=root))
     return rows.exclude(pk=submission.pk).order_by("version__number")
 
 
 def unscored_on(version: AnswerSetVersion) -> QuerySet[Submission]:
-    """Scored submissions to other versions of these answers that can be scored on this one, too: of each the first."""
+    """Scored submissions to other versions that can still be scored on this one; of each file only the first."""
     return _on_other_versions_only(version).exclude(does_not_fit__has_key=str(version.number))
 
 
 def incompatible(version: AnswerSetVersion) -> dict[str, list[Submission]]:
-    """Why submissions to other versions cannot be scored on this one: those that have each reason."""
+    """Submissions to other versions that cannot be scored on this one, by reason."""
     key = str(version.number)
-    found: dict[str, list[Submission]] = {}
+    by_reason: dict[str, list[Submission]] = {}
     rows = _on_other_versions_only(version).filter(does_not_fit__has_key=key).select_related(None)
     for row in rows.only("system", "does_not_fit").order_by("pk"):
-        found.setdefault(row.does_not_fit[key], []).append(row)
-    return found
+        by_reason.setdefault(row.does_not_fit[key], []).append(row)
+    return by_reason
 
 
 def note_incompatible(submission: Submission, version: AnswerSetVersion, reason: str) -> None:
-    """Neither a file nor a version ever changes, so the submission is not offered to this version again."""
+    """Remember why a submission cannot be scored on a version. Files and versions never change, so it is final."""
     submission.does_not_fit = submission.does_not_fit | {str(version.number): reason}
     submission.save(update_fields=["does_not_fit"])
 
@@ -380,32 +389,35 @@ def _on_other_versions_only(version: AnswerSetVersion) -> QuerySet[Submission]:
 
 
 def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor: User) -> Submission:
-    """Score a submission's file against another version of the same reference answers, as a submission of its own to
-    that version. The first one keeps its numbers.
+    """Score a submission's file on another version of its reference answers, as a new submission to that version. The
+    original keeps its numbers.
 
-    Raises ProParaError where the file does not fit that version, and OverQuota."""
+    Raises ProParaError if the file does not fit the version, ValidationError, and OverQuota.
+    """
     _require(permissions.can_steer(actor, submission) or permissions.can_edit(actor, version.answer_set))
     if not submission.is_scored:
         raise ValidationError("Only a scored submission can be scored on another version.")
     if version.answer_set_id != submission.version.answer_set_id:
-        raise ValidationError("This is a version of other reference answers.")
+        raise ValidationError("This version belongs to other reference answers.")
     root = submission.rescored_from or submission
     if version.pk == root.version_id or root.rescored.filter(version=version).exists():
-        raise ValidationError(f"It is scored on v{version.number} already.")
-    intake = parse_upload(bytes(submission.file), version.answers, submission.filename or "predictions")
+        raise ValidationError(f"It is already scored on v{version.number}.")
+    upload = parse_upload(bytes(submission.file), version.answers, submission.filename or "predictions")
     made = Submission(
         version=version,
         owner=submission.owner,
         rescored_from=root,
-        kind=intake.kind,
-        repairs=[one._asdict() for one in intake.repairs],
-        agreed_at=submission.agreed_at if intake.repairs else None,
-        samples=[{"text": one.text, "failures": list(one.failures)} for one in intake.samples],
+        kind=upload.kind,
+        repairs=[one._asdict() for one in upload.repairs],
+        agreed_at=submission.agreed_at if upload.repairs else None,
+        samples=[{"text": one.text, "failures": list(one.failures)} for one in upload.samples],
         **{name: getattr(submission, name) for name in _SAME_FILE},
     )
-    room = SUBMISSIONS.growing(submission.owner, actor=actor, new=True) if submission.owner else nullcontext()
-    with transaction.atomic(), room:
-        if intake.repairs and made.agreed_at is None:
+    quota = (
+        SUBMISSIONS.growing(submission.owner, actor=actor, new=True) if submission.owner else nullcontext()
+    )
+    with transaction.atomic(), quota:
+        if upload.repairs and made.agreed_at is None:
             made.state = Submission.State.WAITING
             made.save()
         else:
@@ -419,7 +431,7 @@ _SAME_FILE = (
 
 
 def queue_scoring_on(version: AnswerSetVersion, *, actor: User) -> Job | None:
-    """Score by a job, on this version, all submissions that are on earlier ones alone; None where there are none."""
+    """Queue a job that scores `unscored_on(version)`. Return None if there are none."""
     _require(permissions.can_edit(actor, version.answer_set))
     n = unscored_on(version).count()
     if not n:
@@ -433,7 +445,7 @@ def queue_scoring_on(version: AnswerSetVersion, *, actor: User) -> Job | None:
 
 
 def add_published(version: AnswerSetVersion, *, actor: User, **fields: Any) -> PublishedResult:
-    """Put numbers of a paper on the leaderboard: system, precision, recall, f1 (0 to 1), citation, link."""
+    """Add a result of a paper to the leaderboard. `fields`: system, precision, recall, f1 (0 to 1), citation, link."""
     _require(permissions.can_edit(actor, version.answer_set))
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
         if version.published.count() >= MAX_PUBLISHED:
@@ -459,23 +471,23 @@ def delete_published(row: PublishedResult, *, actor: User) -> None:
 
 
 def is_official_test(version: AnswerSetVersion) -> bool:
-    """Whether the version has as many processes, participants and sentences as the official test split."""
+    """Is the version of the size of the official test split?"""
     return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
 
 
 def known_published_left(version: AnswerSetVersion) -> list[Published]:
-    """Results that papers report on the official test split and this version does not have; none on another split."""
+    """Published results on the official test split that this version lacks; none for other versions."""
     if not is_official_test(version):
         return []
-    there = set(version.published.filter(citation=TABLE).values_list("system", flat=True))
-    return [one for one in PUBLISHED if one.system not in there]
+    present = set(version.published.filter(citation=TABLE).values_list("system", flat=True))
+    return [one for one in PUBLISHED if one.system not in present]
 
 
 def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
-    """Results that papers report on the official test split, on a version that is as large; how many were added."""
+    """Add missing published results on the official test split. Return their number."""
     _require(permissions.can_edit(actor, version.answer_set))
     if not is_official_test(version):
-        raise ValidationError("These numbers were reported on the official test split of 54 processes.")
+        raise ValidationError("These results are for the official test split of 54 processes.")
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
         rows = [
             PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **one._asdict())
@@ -489,15 +501,15 @@ def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
 
 
 def outdated() -> Any:
-    """Submissions that another version of the evaluator scored."""
+    """Submissions scored by another version of the evaluator."""
     scored = [Submission.State.SCORED, Submission.State.UNSCORABLE]
     return Submission.objects.filter(state__in=scored).exclude(evaluator=EVALUATOR)
 
 
 def queue_rescore(*, actor: User) -> Job | None:
-    """Score again, by a job, whatever another version of the evaluator scored; None where there is nothing to do."""
+    """Queue a job that scores `outdated()` again. For staff. Return None if there are none."""
     if not (actor.is_authenticated and actor.is_staff):
-        raise PermissionDenied("staff decides when everything is scored again")
+        raise PermissionDenied("only staff may score everything again")
     n = outdated().count()
     if not n:
         return None
@@ -510,7 +522,7 @@ def queue_rescore(*, actor: User) -> Job | None:
 
 
 def kept_sets(user: User) -> Any:
-    """Answer sets that others rely on: public ones, and those with collaborators or other people's submissions."""
+    """Answer sets that others depend on: public ones, and those with collaborators or other people's submissions."""
     mine = AnswerSet.objects.filter(owner=user)
     rows = Submission.objects.exclude(owner=user).exclude(state=Submission.State.CHECKED)
     others = rows.values("version__answer_set")
@@ -522,7 +534,7 @@ def doomed_sets(user: User) -> Any:
 
 
 def doomed_submissions(user: User) -> Any:
-    """Those that only their owner could see, and those on answer sets that go."""
+    """Submissions visible to their owner only, and those to answer sets that are deleted."""
     waiting = [Submission.State.WAITING, Submission.State.CHECKED]
     hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
     gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))
@@ -532,7 +544,7 @@ def doomed_submissions(user: User) -> Any:
 def delete_or_hand_over(user: User, heir: User) -> None:
     """Delete or hand over the answer sets and submissions of an account that is deleted. Call inside a transaction.
 
-    What only the account could see is deleted. What others rely on goes to the heir, submissions lose their owner.
+    What only the account could see is deleted. What others depend on goes to `heir`; submissions lose their owner.
     """
     kept = list(kept_sets(user).values_list("pk", flat=True))
     doomed = list(doomed_sets(user).values_list("pk", flat=True))

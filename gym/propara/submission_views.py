@@ -1,4 +1,4 @@
-"""Pages of submissions: hand in, generate, agree to repairs, scores, processes, edit, downloads."""
+"""Pages of submissions: submit, check, agree to repairs, scores, processes, edit, downloads."""
 
 from __future__ import annotations
 
@@ -42,16 +42,15 @@ from lmgym.propara.uploads import KINDS
 
 @login_required
 def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Score a file and save it, or with `check` show first what would be saved. Context: version, answer_set, form,
-    problems."""
+    """Score and save a file, or with `check` only show the result. Context: version, answer_set, form, problems."""
     version = version_of(request, slug, number)
     form = SubmitForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"version": version, "answer_set": version.answer_set, "form": form}
     if request.method == "POST" and form.is_valid():
         data, name = form.cleaned_data["file_bytes"], form.cleaned_data["file"].name
-        take = services.check_first if "check" in request.POST else services.submit
+        submit_file = services.check_first if "check" in request.POST else services.submit
         try:
-            return redirect(take(version, data, name, form.about(), actor=request.user))
+            return redirect(submit_file(version, data, name, form.about(), actor=request.user))
         except ProParaError as error:
             context["problems"] = grouped_problems(error)
         except ValidationError as error:
@@ -61,8 +60,11 @@ def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
 
 @require_safe
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Scores, or what it waits for. Context: duplicate (an earlier submission of the same file), on_others (the same
-    one on other versions), newest (version), offers_newest; see `_results` for that of scored ones."""
+    """Show scores, or the repairs to agree to.
+
+    Context: duplicate (an earlier submission of the same file), on_others (the same file on other versions), newest
+    (version), offers_newest; with scores, see `_results`.
+    """
     submission = visible(request, key)
     if submission.key != key:
         return redirect(submission)
@@ -102,9 +104,10 @@ def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
 
 
 def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
-    """Context: report, rows (worst first, filtered), only, question, mistakes, warnings, confusion, samples."""
+    """Return context of scores: report, rows (worst first, filtered), only, question, mistakes, warnings, confusion,
+    samples."""
     report = submission.report
-    only, question = _asked(request)
+    only, question = _filters(request)
     first = first_sentences(submission.version)
     rows = [
         {**row, "first": first.get(row["process_id"], "")} for row in _worst_first(submission, only, question)
@@ -125,12 +128,14 @@ def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "question": question,
         "mistakes": [(code, label(code), MISTAKE_CODES[code], n) for code, n in counts.items()],
         "warnings": _warnings(report, submission.version),
-        "recalls": {right: _share(row[right], row.values()) for right, row in report["confusion"].items()},
+        "recalls": {action: _share(row[action], row.values()) for action, row in report["confusion"].items()},
         "precisions": {
-            said: _share(report["confusion"][said][said], [row[said] for row in report["confusion"].values()])
-            for said in ACTIONS
+            action: _share(
+                report["confusion"][action][action], [row[action] for row in report["confusion"].values()]
+            )
+            for action in ACTIONS
         },
-        "several": exports.samples_summary(submission),
+        "samples_summary": exports.samples_summary(submission),
         "outdated": submission.evaluator != EVALUATOR,
         "others": selectors.listed_submissions(request.user)
         .filter(version=submission.version, state=Submission.State.SCORED)
@@ -139,25 +144,25 @@ def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     }
 
 
-def _share(right: int, of: Iterable[int]) -> float | None:
-    total = sum(of)
-    return right / total if total else None
+def _share(n: int, counts: Iterable[int]) -> float | None:
+    total = sum(counts)
+    return n / total if total else None
 
 
-def _asked(request: HttpRequest) -> tuple[str, str]:
-    """Kind of mistake and question of the list of processes; empty for all."""
+def _filters(request: HttpRequest) -> tuple[str, str]:
+    """Return the filters of the list of processes: kind of mistake and question; empty for all."""
     question = request.GET.get("question", "")
     return request.GET.get("only", "")[:40], question if question in QUESTIONS else ""
 
 
 def _list_query(only: str, question: str) -> str:
-    """What leads from a list of processes to one of them and on to the next."""
-    given = {name: value for name, value in (("only", only), ("question", question)) if value}
-    return f"?{urlencode(given)}" if given else ""
+    """Return the query string that keeps the filters of a list of processes on the pages of its processes."""
+    filters = {name: value for name, value in (("only", only), ("question", question)) if value}
+    return f"?{urlencode(filters)}" if filters else ""
 
 
 def _worst_first(submission: Submission, only: str, question: str) -> list[dict[str, Any]]:
-    """Processes in the order of the submission's page: those without a score, then by F1."""
+    """Return the processes in the order of the submission's page: those without a score, then by F1."""
     rows = exports.process_rows(submission.report, question)
     if only:
         rows = [row for row in rows if row["mistakes"].get(only) or (only == "no-score" and row["error"])]
@@ -165,30 +170,31 @@ def _worst_first(submission: Submission, only: str, question: str) -> list[dict[
 
 
 def actions_chart(request: HttpRequest) -> Figure:
-    """Actions of the submission that the address names."""
+    """Draw the actions of the submission named in the query. Raises Http404."""
     submission = visible(request, request.GET.get("submission", "").replace("\0", ""))
     if not submission.has_scores:
-        raise Http404("This submission is not scored.")
+        raise Http404("This submission has no scores.")
     return confusion_figure(submission)
 
 
 def _warnings(
     report: dict[str, Any], version: AnswerSetVersion
 ) -> list[tuple[str, int, list[tuple[int, bool]]]]:
-    """Meaning, how many, and the processes with whether the answers have them; none for one about the whole file."""
+    """Return meaning, count and processes of each kind of warning, with True for processes in the answers. A warning
+    about the whole file has no processes."""
     known = set(version.process_ids)
-    found = []
+    rows = []
     for code, n in report["warning_counts"].items():
         listed = [row["process_id"] for row in report["warnings"] if row["code"] == code]
         where = [(pid, pid in known) for pid in dict.fromkeys(listed) if pid is not None]
-        found.append((WARNING_CODES[code], n, where))
-    return found
+        rows.append((WARNING_CODES[code], n, where))
+    return rows
 
 
 @login_required
 @require_POST
 def submission_agree(request: HttpRequest, key: str) -> HttpResponse:
-    done = "Scored as repaired. The file is kept as it came, too."
+    done = "Scored as repaired. The original file is kept, too."
     return act(request, steered(request, key), services.agree, done)
 
 
@@ -201,7 +207,7 @@ def submission_save(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def submission_score_on(request: SignedInRequest, key: str, number: int) -> HttpResponse:
-    """Score the file against another version of the same answers."""
+    """Score the file on another version of the same answers."""
     submission = steered(request, key)
     version = version_of(request, submission.version.answer_set.slug, number)
     try:
@@ -230,13 +236,13 @@ def submission_delete(request: SignedInRequest, key: str) -> HttpResponse:
     submission = steered(request, key)
     version = submission.version
     services.delete_submission(submission, actor=request.user)
-    messages.success(request, f"{submission.system} is deleted, with its file and scores.")
+    messages.success(request, f"{submission.system} was deleted with its file and scores.")
     return redirect(version)
 
 
 @require_safe
 def submission_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
-    """file (as it came), actions.tsv, json, processes.csv, report.txt, metrics.json, diagnostics.txt."""
+    """Download file (as uploaded), actions.tsv, json, processes.csv, report.txt, metrics.json or diagnostics.txt."""
     return exports.response_of(visible(request, key), form)
 
 
@@ -247,7 +253,7 @@ def visible(request: HttpRequest, key: str) -> Submission:
 def steered(request: HttpRequest, key: str) -> Submission:
     submission = visible(request, key)
     if not permissions.can_steer(request.user, submission):
-        raise PermissionDenied("this belongs to somebody else")
+        raise PermissionDenied("you may not change this")
     return submission
 
 
@@ -256,12 +262,12 @@ def steered(request: HttpRequest, key: str) -> Submission:
 
 @require_safe
 def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpResponse:
-    """Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table, questions, events,
-    mistakes, warnings, neighbours, sample, n_samples."""
+    """Show one process. Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table,
+    questions, events, mistakes, warnings, neighbours, sample, n_samples."""
     submission = scored(request, key)
     sample = _sample(request, submission)
     process = process_of(submission, process_id, sample)
-    only, question = _asked(request)
+    only, question = _filters(request)
     listed = [row["process_id"] for row in _worst_first(submission, only, question)]
     if process_id not in listed:
         only, question = "", ""
@@ -287,7 +293,7 @@ def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpRespo
 
 
 def _head(submission: Submission, process_id: int, listed: Sequence[int]) -> dict[str, Any]:
-    """`listed`: processes in the order of the page that led here."""
+    """Return context of the header. `listed`: processes in the order of the list from which the page was opened."""
     version = submission.version
     return {
         "place": listed.index(process_id) + 1,

@@ -46,16 +46,15 @@ ROOM = Room("propara", "api-propara-set", "propara-list", "ProPara", selectors.v
 
 @require_safe
 def set_list(request: HttpRequest) -> HttpResponse:
-    """Context: page (of AnswerSet with newest, n_submissions, best), first_set (with the most submissions), splits,
-    n_outdated (for staff)."""
+    """List answer sets. Context: page (of AnswerSet with newest, n_submissions, best), first_set (with the most
+    submissions), splits, n_outdated (for staff)."""
     sets = selectors.with_counts(selectors.listed_for(request.user), request.user)
     page: Any = Paginator(sets, PER_PAGE).get_page(request.GET.get("page"))
-    staff = request.user.is_authenticated and request.user.is_staff
     context = {
         "page": page,
         "first_set": max(page, key=lambda row: row.n_submissions or 0, default=None),
         "splits": SPLITS,
-        "n_outdated": services.outdated().count() if staff else 0,
+        "n_outdated": services.outdated().count() if _is_staff(request) else 0,
         "evaluator": EVALUATOR,
     }
     return render(request, "propara/list.html", context)
@@ -63,14 +62,14 @@ def set_list(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def set_new(request: SignedInRequest) -> HttpResponse:
-    """Context: about, files (forms), problems."""
+    """Create an answer set. Context: about, files (forms), problems."""
     about = AboutSetForm(request.POST or None)
     files = AnswerFilesForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"about": about, "files": files}
     if request.method == "POST" and all([about.is_valid(), files.is_valid()]):
         try:
-            made = services.create_answer_set(*files.files_given(), actor=request.user, **about.given())
-            messages.success(request, f"{made.title} is kept as version 1.")
+            made = services.create_answer_set(*files.file_bytes(), actor=request.user, **about.values())
+            messages.success(request, f"{made.title} was saved as version 1.")
             return redirect(made)
         except ProParaError as error:
             context["problems"] = grouped_problems(error)
@@ -81,8 +80,9 @@ def set_new(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse:
-    """Context: answer_set, version, versions, board, figure (of the board), sort, waiting (this user's, not
-    scored yet), may_edit, may_see_people, ..."""
+    """Show a version of an answer set. Context: answer_set, version, versions, board, figure (of the board), sort,
+    waiting (this user's submissions without scores), may_edit, may_see_people, n_unscored and incompatible (for
+    staff), …"""
     version = version_of(request, slug, number)
     answer_set = version.answer_set
     sort = request.GET.get("sort", "-f1")
@@ -91,7 +91,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
     mine = [row for row in rows if not row.is_scored and row.owner_id == request.user.pk]
     grids = read_grids(version.answers, "answers")
     versions = list(answer_set.versions.defer("answers", "sentences"))
-    number_is_newest = len(versions) > 1 and version.number == versions[0].number
+    offers_scoring = _is_staff(request) and len(versions) > 1 and version.number == versions[0].number
     context = {
         "answer_set": answer_set,
         "version": version,
@@ -107,8 +107,8 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
         "may_edit": permissions.can_edit(request.user, answer_set),
         "may_see_people": may_read(request.user, answer_set),
         "may_submit": permissions.can_submit(request.user, answer_set),
-        "n_unscored": services.unscored_on(version).count() if number_is_newest else 0,
-        "incompatible": _incompatible(request, version) if number_is_newest else [],
+        "n_unscored": services.unscored_on(version).count() if offers_scoring else 0,
+        "incompatible": services.incompatible(version) if offers_scoring else {},
         "form": SubmitForm(),
         "splits": SPLITS,
     }
@@ -116,7 +116,7 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
 
 
 def board_chart(request: HttpRequest) -> Figure:
-    """The leaderboard of the set and version that the address names."""
+    """Draw the leaderboard of the set and version named in the query. Raises Http404."""
     number = request.GET.get("v", "0")
     if not number.isdecimal() or len(number) > 9:
         raise Http404("This is not a number.")
@@ -132,15 +132,8 @@ def _submissions(request: HttpRequest, version: AnswerSetVersion) -> QuerySet[Su
     return selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
 
 
-def _incompatible(request: HttpRequest, version: AnswerSetVersion) -> list[tuple[str, list[str], int]]:
-    """Reason, the systems that this user may see in lists, and how many others have it."""
-    shown = selectors.listed_submissions(request.user).filter(version__answer_set=version.answer_set_id)
-    known = set(shown.values_list("pk", flat=True))
-    found = []
-    for why, rows in services.incompatible(version).items():
-        named = [row.system for row in rows if row.pk in known]
-        found.append((why, named, len(rows) - len(named)))
-    return found
+def _is_staff(request: HttpRequest) -> bool:
+    return request.user.is_authenticated and request.user.is_staff
 
 
 def _processes(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
@@ -158,7 +151,7 @@ def _processes(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
 
 @require_safe
 def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -> HttpResponse:
-    """The answers about one process. Context: version, process_id, table, neighbours."""
+    """Show the answers about one process. Context: version, process_id, table, neighbours."""
     version = version_of(request, slug, number)
     grids = read_grids(version.answers, "answers")
     if process_id not in grids:
@@ -176,16 +169,16 @@ def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -
 
 @login_required
 def set_edit(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: answer_set, form, may_manage."""
+    """Edit metadata. Context: answer_set, form, may_manage."""
     answer_set = editable(request, slug)
     may_manage = permissions.can_manage(request.user, answer_set)
     unsaved = AnswerSet.objects.get(pk=answer_set.pk)
     form = AboutSetForm(request.POST or None, instance=unsaved, may_manage=may_manage)
     if request.method == "POST" and form.is_valid():
-        if (asked := ask_before_leaving(request, answer_set, form)) is not None:
-            return asked
+        if (confirmation := ask_before_leaving(request, answer_set, form)) is not None:
+            return confirmation
         try:
-            services.edit_answer_set(answer_set, actor=request.user, **form.given())
+            services.edit_answer_set(answer_set, actor=request.user, **form.values())
             return redirect(answer_set)
         except ValidationError as error:
             form.add_error(None, error)
@@ -195,7 +188,7 @@ def set_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @login_required
 def version_new(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: answer_set, form, problems."""
+    """Add a version. Context: answer_set, form, problems."""
     answer_set = editable(request, slug)
     form = VersionForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"answer_set": answer_set, "form": form}
@@ -203,7 +196,7 @@ def version_new(request: SignedInRequest, slug: str) -> HttpResponse:
         try:
             note = form.cleaned_data["note"]
             return redirect(
-                services.add_version(answer_set, *form.files_given(), actor=request.user, note=note)
+                services.add_version(answer_set, *form.file_bytes(), actor=request.user, note=note)
             )
         except ProParaError as error:
             context["problems"] = grouped_problems(error)
@@ -215,13 +208,13 @@ def version_new(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def score_earlier(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Score, on this version, what was submitted to other ones."""
+    """Queue scoring of submissions to other versions on this one."""
     version = _editable_version(request, slug, number)
     job = services.queue_scoring_on(version, actor=request.user)
     done = (
-        f"{count(job.total or 0, 'earlier submission')} to score on v{number}."
+        f"{count(job.total or 0, 'earlier submission')} queued for scoring on v{number}."
         if job
-        else "Nothing is left to score."
+        else "All submissions are already scored on this version."
     )
     messages.success(request, done)
     return redirect(version)
@@ -229,7 +222,7 @@ def score_earlier(request: SignedInRequest, slug: str, number: int) -> HttpRespo
 
 @login_required
 def published(request: SignedInRequest, slug: str, number: int, pk: int = 0) -> HttpResponse:
-    """Add a published result, or change the one of `pk`. Context: version, answer_set, form, row (or None), rows,
+    """Add a published result, or change that with `pk`. Context: version, answer_set, form, row (or None), rows,
     offers_known."""
     version = _editable_version(request, slug, number)
     row = get_object_or_404(version.published, pk=pk) if pk else None
@@ -267,11 +260,11 @@ def published_delete(request: SignedInRequest, slug: str, number: int, pk: int) 
 @login_required
 @require_POST
 def published_known(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Add what papers report on the official test split."""
+    """Add published results on the official test split."""
     version = _editable_version(request, slug, number)
     try:
         n = services.add_known_published(version, actor=request.user)
-        added = f"Added {count(n, 'published result')}." if n else "They are all there."
+        added = f"Added {count(n, 'published result')}." if n else "All known results are already listed."
         messages.success(request, added)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
@@ -281,7 +274,7 @@ def published_known(request: SignedInRequest, slug: str, number: int) -> HttpRes
 def _editable_version(request: HttpRequest, slug: str, number: int) -> AnswerSetVersion:
     version = version_of(request, slug, number)
     if not permissions.can_edit(request.user, version.answer_set):
-        raise PermissionDenied("this belongs to somebody else")
+        raise PermissionDenied("you may not change this")
     return version
 
 
@@ -294,7 +287,7 @@ def set_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(answer_set)
-    messages.success(request, f"{answer_set.title} is deleted, with its versions and your submissions to it.")
+    messages.success(request, f"{answer_set.title} was deleted with its versions and your submissions.")
     return redirect("propara-list")
 
 
@@ -304,19 +297,19 @@ def rescore(request: SignedInRequest) -> HttpResponse:
     job = services.queue_rescore(actor=request.user)
     messages.success(
         request,
-        f"{count(job.total or 0, 'submission')} to score again." if job else "All scores are current.",
+        f"{count(job.total or 0, 'submission')} queued for scoring." if job else "All scores are current.",
     )
     return redirect("propara-list")
 
 
 @require_safe
 def set_download(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponse:
-    """answers.tsv, sentences.tsv, template.tsv, answers.json, prompts.jsonl."""
+    """Download answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl."""
     return version_file(version_of(request, slug, number), form)
 
 
 def version_file(version: AnswerSetVersion, form: str) -> HttpResponse:
-    """A download; 404 where there is none of this name, or no sentences for it."""
+    """Return a download by its name. Raises Http404, also if it needs sentences and there are none."""
     content = download_of(version, form)
     if content is None:
         raise Http404("There is no such download.")
@@ -325,7 +318,7 @@ def version_file(version: AnswerSetVersion, form: str) -> HttpResponse:
 
 
 def download_of(version: AnswerSetVersion, form: str) -> str | None:
-    """Its text, if there is one."""
+    """Return the text of a download, or None."""
     if form == "answers.tsv":
         return version.answers
     if form == "sentences.tsv":
@@ -340,22 +333,22 @@ def download_of(version: AnswerSetVersion, form: str) -> str | None:
     return None
 
 
-# --- what several pages share ---
+# --- shared by several pages ---
 
 
 def version_of(request: HttpRequest, slug: str, number: int = 0) -> AnswerSetVersion:
-    """A visible version; without a number the newest."""
+    """Return a visible version; without a number, the newest. Raises Http404."""
     rows = selectors.versions_for(request.user).filter(answer_set__slug=slug).order_by("-number")
     version = (rows.filter(number=number) if number else rows).first()
     if version is None:
-        raise Http404("There are no such reference answers.")
+        raise Http404("These reference answers do not exist.")
     return version
 
 
 def editable(request: HttpRequest, slug: str) -> AnswerSet:
     answer_set = get_object_or_404(selectors.visible_to(request.user), slug=slug)
     if not permissions.can_edit(request.user, answer_set):
-        raise PermissionDenied("this belongs to somebody else")
+        raise PermissionDenied("you may not change this")
     return answer_set
 
 
@@ -364,26 +357,26 @@ def sentences_of(version: AnswerSetVersion, process_id: int) -> tuple[str, ...]:
 
 
 def neighbours(listed: Sequence[int], process_id: int) -> tuple[int | None, int | None]:
-    """The processes before and after one in a list."""
+    """Return the processes before and after one in a list."""
     at = listed.index(process_id)
     return listed[at - 1] if at else None, listed[at + 1] if at + 1 < len(listed) else None
 
 
 def first_sentences(version: AnswerSetVersion) -> dict[int, str]:
-    """By process; empty without sentences."""
+    """Return the first sentence by process; empty without sentences."""
     texts = read_sentences(version.sentences, "sentences") if version.sentences else {}
-    return {pid: found[0] for pid, found in texts.items() if found}
+    return {pid: sentences[0] for pid, sentences in texts.items() if sentences}
 
 
 def problems_of(error: ProParaError) -> list[dict[str, Any]]:
-    """For includes/problems.html: message, hint, where."""
+    """Return problems for includes/problems.html: message, hint, where."""
     if not error.problems:
         return [{"message": str(error), "hint": "", "where": ""}]
     return [{"message": one.message, "hint": one.hint, "where": one.place} for one in error.problems]
 
 
 def grouped_problems(error: ProParaError) -> list[dict[str, Any]]:
-    """As `problems_of`, those of one kind together."""
+    """Return problems grouped by kind for includes/problems.html."""
     if not error.problems:
         return problems_of(error)
     return [

@@ -1,4 +1,4 @@
-"""`lmgym propara`: ProPara, here and at a site."""
+"""`lmgym propara`: ProPara, locally and with a site."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from lmgym.client import Client
 from lmgym.client.transport import line_of
 from lmgym.propara import cli as local
 
-EITHER = {"explain": "where a submission loses its points", "compare": "submissions, by their ids"}
-"""Commands of both places, and what they do at a site."""
+LOCAL_OR_SITE = {"explain": "where a submission loses points", "compare": "submissions, by their ids"}
+"""Commands that work locally and with a site: what they do with a site."""
 OWN_STATUS = ("check",)
-"""Commands whose exit status 1 is no error. `evaluate` and `explain` crash with 1 where the reference does."""
+"""Commands whose exit status 1 is not an error. `evaluate` and `explain` exit with 1 where the reference crashes."""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     def more(names: Any) -> None:
-        for name, text in EITHER.items():
+        for name, text in LOCAL_OR_SITE.items():
             at_site.add_choice_of_site(names.choices[name], f"{text}; {prog} {name} --site --help")
         _add_site_commands(names)
 
@@ -29,22 +29,26 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 def site_parser(prog: str) -> argparse.ArgumentParser:
     """Parser for calls with --site."""
-    top = argparse.ArgumentParser(prog=prog, description="ProPara at a site.")
+    top = argparse.ArgumentParser(prog=prog, description="ProPara with a site.")
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_site_commands(names)
 
-    why = _added(names, "explain", _explain, "where a submission at a site loses its points")
+    why = _added(names, "explain", _explain, "show where a submission loses points")
     why.add_argument("submission", help="id")
-    why.add_argument("--process", type=int, help="one process, mistake by mistake; default: all, worst first")
+    why.add_argument(
+        "--process", type=int, help="one process, mistake by mistake; default: all processes, worst first"
+    )
 
-    versus = _added(names, "compare", _compare, "submissions at a site with a first one, with intervals")
+    versus = _added(
+        names, "compare", _compare, "compare submissions of a site with the first, with intervals"
+    )
     versus.add_argument("first", help="id of the baseline")
-    versus.add_argument("second", nargs="+", help="ids of others, each compared with the first")
+    versus.add_argument("second", nargs="+", help="ids of others, each compared with the baseline")
     return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym propara") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command and return the exit status. Wrong arguments raise SystemExit(2)."""
     if at_site.is_asked_for(argv):
         return at_site.run(site_parser(prog), argv)
     if argv and argv[0] in local.COMMANDS and not {"-h", "--help"} & set(argv):
@@ -68,21 +72,23 @@ def _added(names: Any, name: str, act: at_site.Act, text: str) -> argparse.Argum
 
 
 def _add_site_commands(names: Any) -> None:
-    send = _added(names, "submit", _submit, "at a site: upload predictions and print the score")
+    send = _added(names, "submit", _submit, "with a site: upload predictions and print the score")
     send.add_argument("file", type=Path, help="action file, state file, JSON grids or answers to the prompts")
     send.add_argument("--answer-set", required=True, metavar="SLUG")
-    send.add_argument("--version", type=int, help="of the reference answers; default: the newest")
-    send.add_argument("--system", default="", help="its name on the leaderboard; default: the file's")
+    send.add_argument("--version", type=int, help="version of the reference answers; default: the newest")
+    send.add_argument("--system", default="", help="name on the leaderboard; default: the name of the file")
     send.add_argument("--visibility", default="private", choices=at_site.VISIBILITIES)
-    send.add_argument("--agree-to-repairs", action="store_true", help="score what had to be repaired")
+    send.add_argument(
+        "--agree-to-repairs", action="store_true", help="score the file even if it had to be repaired"
+    )
 
-    board = _added(names, "leaderboard", _leaderboard, "at a site: systems by F1")
+    board = _added(names, "leaderboard", _leaderboard, "with a site: list systems by F1")
     board.add_argument("answer_set", help="slug")
     board.add_argument("--version", type=int, help="default: the newest")
 
 
 def _submit(client: Client, given: argparse.Namespace) -> int:
-    """WRONG without a score."""
+    """Submit predictions. Return WRONG if they have no score."""
     card = {"visibility": given.visibility} | ({"system": given.system} if given.system else {})
     made = client.submit_predictions(
         given.answer_set,
@@ -100,10 +106,10 @@ def _submit(client: Client, given: argparse.Namespace) -> int:
     for group in made.raw["repair_groups"]:
         shared.note(line_of(group | {"message": _times(group) + group["message"]}))
     if same := made.raw["same_file_as"]:
-        shared.note(f"The same file was submitted before, as {same}.")
+        shared.note(f"This file was submitted before, as {same}.")
     if made.state == "waiting":
         shared.note(
-            "It is scored when you agree to these repairs: on its page, or again with --agree-to-repairs."
+            "It is scored once you agree to these repairs: on its page, or by repeating this with --agree-to-repairs."
         )
     return shared.DONE if made.f1 is not None else shared.WRONG
 

@@ -1,5 +1,5 @@
-"""The command line: `evaluate` as the reference's evaluator.py, `explain` as its explainer.py, and commands of our own
-(lmgym.propara.commands).
+"""The command line: `evaluate` and `explain` behave like the reference's evaluator.py and explainer.py; the other
+commands are in `lmgym.propara.commands`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ COMMANDS = ("evaluate", "explain", "check", "compare", "convert", "prompts", "sc
 
 class _Parser(argparse.ArgumentParser):
     def _get_option_tuples(self, option_string: str) -> Any:
-        """Only the reference's options may be abbreviated, as there."""
-        found = super()._get_option_tuples(option_string)
-        return [one for one in found if one[0].dest not in ("format", "bootstrap")]
+        """Allow abbreviations of the reference's options only."""
+        options = super()._get_option_tuples(option_string)
+        return [option for option in options if option[0].dest not in ("format", "bootstrap")]
 
 
 def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
-    """Everything. `more` adds subcommands that are run elsewhere."""
+    """Build the parser. `more` adds subcommands that the caller runs."""
     top = _Parser(
         prog=prog,
-        description="Score predictions about processes (ProPara), or put an action file into words.",
+        description="Score predictions about processes (ProPara), or describe an action file in words.",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     evaluate = commands.add_parser(
@@ -48,7 +48,9 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
     ):
         required = name in ("predictions", "answers")
         evaluate.add_argument(f"--{name}", f"-{name[0]}", dest=what, required=required, help=text)
-    evaluate.add_argument("--format", choices=["text", "json"], default="text", help="json: everything known")
+    evaluate.add_argument(
+        "--format", choices=["text", "json"], default="text", help="json: the whole report; default: text"
+    )
     evaluate.add_argument(
         "--bootstrap",
         type=own.positive,
@@ -58,8 +60,8 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
     )
     commands.add_parser(
         "explain",
-        help="action file on standard input, sentences on standard output",
-        description="Reads an action file from standard input and prints its events in words.",
+        help="describe an action file from standard input in words",
+        description="Read an action file from standard input and print its events in words.",
     )
     own.add_parsers(commands)
     more(commands)
@@ -72,7 +74,7 @@ def main(
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:
-    """Run and return the exit code. Wrong arguments raise SystemExit(2), as argparse does."""
+    """Run a command and return its exit code. Wrong arguments raise SystemExit(2)."""
     err = err or sys.stderr or io.StringIO()
     if out:
         return _run(argv, prog, out, err)
@@ -88,7 +90,7 @@ def main(
 
 
 def _silence() -> None:
-    """Python would fail again at exit, when it flushes what is left in the buffer."""
+    """Redirect standard output to nowhere: Python flushes the buffer at exit and would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
@@ -112,7 +114,7 @@ def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
 
 
 def _explain(out: TextIO, err: TextIO) -> int:
-    """Bytes that are not UTF-8 pass through unchanged, as with the reference in the C locale."""
+    """Describe standard input. Bytes that are not UTF-8 pass through unchanged, as in the reference in the C locale."""
     stdin = getattr(sys.stdin, "buffer", None)
     text = stdin.read().decode("utf-8", "surrogateescape") if stdin else sys.stdin.read()
     try:
@@ -130,7 +132,7 @@ def _explain(out: TextIO, err: TextIO) -> int:
 
 
 def _json(paths: reference.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
-    """Everything as one JSON object. --output is written too; --diagnostics is not, as the object holds all of it."""
+    """Print the report as a JSON object. Writes --output, but not --diagnostics, which the object contains."""
     try:
         sentences = read_text(paths.sentences) if paths.sentences else None
         report = evaluate(

@@ -1,6 +1,6 @@
-"""Commands besides the reference's two: check, compare, convert, prompts, score-answers, template.
+"""Commands that the reference does not have: check, compare, convert, prompts, score-answers, template.
 
-They read files as the site does, with repairs and with all problems at once.
+They read files as the site does: with repairs, and with all problems reported at once.
 """
 
 from __future__ import annotations
@@ -31,35 +31,41 @@ if TYPE_CHECKING:
     from lmgym.stats import Comparison
 
 REPAIRED = 1
-"""Exit code of `check` for a file that can be scored only after repairs."""
+"""Exit code of `check` for a file that was repaired."""
 WRONG = 2
-"""Exit code where a file cannot be read or scored."""
+"""Exit code for a file that cannot be read or scored."""
 
 
 def add_parsers(commands: Any) -> None:
-    """The subcommands, each with the function that runs it as `run`."""
-    one = _added(commands, "check", check, "say all that is wrong or odd in predictions, and what they score")
-    one.add_argument("predictions", help="predictions in any form that the site reads")
-    _answers_options(one, formats=True)
-    one = _added(commands, "compare", compare, "systems on the same processes, with intervals and p")
-    one.add_argument("first", help="predictions of the baseline")
-    one.add_argument("second", nargs="+", help="predictions of others, each compared with the first")
-    one.add_argument("--resamples", type=positive, default=10_000, metavar="N", help="default: 10000")
-    _answers_options(one, formats=True)
-    one = _added(commands, "convert", convert, "predictions in any form as an action file or as JSON grids")
-    one.add_argument("predictions", help="state file, JSON grids, answers of a model, action file to repair")
-    one.add_argument("--to", choices=["actions", "grids"], default="actions", help="default: actions")
-    one.add_argument(
-        "--sample", type=positive, default=1, metavar="N", help="of a model's answers; default: 1"
+    """Add the subcommands. `run` of the parsed arguments is the function of the subcommand."""
+    command = _added(commands, "check", check, "list problems and warnings of predictions, and their score")
+    command.add_argument("predictions", help="predictions in any form that the site reads")
+    _add_answers_options(command, formats=True)
+    command = _added(
+        commands, "compare", compare, "compare systems on the same processes, with intervals and p values"
     )
-    _answers_options(one)
-    one = _added(commands, "prompts", prompts, "a prompt for each process, as JSON Lines")
-    _answers_options(one, sentences=True)
-    one = _added(commands, "score-answers", score_answers, "score what a model answered to the prompts")
-    one.add_argument("predictions", help="JSON or JSON Lines with process_id and answers")
-    _answers_options(one, formats=True)
-    one = _added(commands, "template", write_template, "an action file to fill in")
-    _answers_options(one)
+    command.add_argument("first", help="predictions of the baseline")
+    command.add_argument(
+        "second", nargs="+", help="predictions of other systems, each compared with the baseline"
+    )
+    command.add_argument("--resamples", type=positive, default=10_000, metavar="N", help="default: 10000")
+    _add_answers_options(command, formats=True)
+    command = _added(commands, "convert", convert, "convert predictions to an action file or JSON grids")
+    command.add_argument(
+        "predictions", help="state file, JSON grids, a model's answers, or an action file to repair"
+    )
+    command.add_argument("--to", choices=["actions", "grids"], default="actions", help="default: actions")
+    command.add_argument(
+        "--sample", type=positive, default=1, metavar="N", help="sample of a model's answers; default: 1"
+    )
+    _add_answers_options(command)
+    command = _added(commands, "prompts", prompts, "write a prompt for each process, as JSON Lines")
+    _add_answers_options(command, sentences=True)
+    command = _added(commands, "score-answers", score_answers, "score a model's answers to the prompts")
+    command.add_argument("predictions", help="JSON or JSON Lines with process_id and answers")
+    _add_answers_options(command, formats=True)
+    command = _added(commands, "template", write_template, "write an action file to fill in")
+    _add_answers_options(command)
 
 
 def positive(text: str) -> int:
@@ -80,15 +86,17 @@ def _added(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentPa
     return made
 
 
-def _answers_options(one: argparse.ArgumentParser, *, sentences: bool = False, formats: bool = False) -> None:
-    one.add_argument("-a", "--answers", required=True, help="file with answers")
-    one.add_argument("-s", "--sentences", required=sentences, help="file with sentences")
+def _add_answers_options(
+    command: argparse.ArgumentParser, *, sentences: bool = False, formats: bool = False
+) -> None:
+    command.add_argument("-a", "--answers", required=True, help="file with answers")
+    command.add_argument("-s", "--sentences", required=sentences, help="file with sentences")
     if formats:
-        one.add_argument("--format", choices=["text", "json"], default="text", help="default: text")
+        command.add_argument("--format", choices=["text", "json"], default="text", help="default: text")
 
 
 def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
-    """The exit code; files that cannot be read end with every problem on a line of its own."""
+    """Run the subcommand and return its exit code. Problems of files are printed one per line."""
     try:
         code: int = options.run(options, out, err)
         return code
@@ -97,8 +105,8 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
             problems = [problem._asdict() for problem in error.problems]
             out.write(json.dumps({"problems": problems}, ensure_ascii=False, indent=2) + "\n")
         else:
-            for said in problem_groups(error.problems) or (f"Error: {error}",):
-                print(said, file=err)
+            for message in problem_groups(error.problems) or (f"Error: {error}",):
+                print(message, file=err)
         return WRONG
     except UnicodeEncodeError:
         print("Error: The name of a file is not text that can be printed.", file=err)
@@ -110,25 +118,25 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 def check(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     answers = _answers(options)
-    intake = _intake(options.predictions, answers)
-    report = _report(answers, intake.text)
+    upload = _parsed(options.predictions, answers)
+    report = _report(answers, upload.text)
     if options.format == "json":
         data = {
-            "kind": intake.kind,
-            "repairs": [one._asdict() for one in intake.repairs],
+            "kind": upload.kind,
+            "repairs": [one._asdict() for one in upload.repairs],
             "report": report.as_dict(),
         }
         _write_json(data, out)
     else:
-        _write_repairs(options.predictions, intake, out)
-        for flag, n in Counter(one.code for one in report.warnings).items():
-            print(f"Warning: {f'{n:,} × ' if n > 1 else ''}{CODES[flag]}.", file=out)
-        for number, sample in enumerate(intake.samples, 1):
+        _write_repairs(options.predictions, upload, out)
+        for code, n in Counter(warning.code for warning in report.warnings).items():
+            print(f"Warning: {f'{n:,} × ' if n > 1 else ''}{CODES[code]}.", file=out)
+        for number, sample in enumerate(upload.samples, 1):
             _write_failures(number, sample, answers, out)
         for pid, failure in report.errors.items():
             print(f"Process {pid} has no score ({failure.code}): {failure.message}", file=out)
         print(_summary(report), file=out)
-    return REPAIRED if intake.repairs else 0
+    return REPAIRED if upload.repairs else 0
 
 
 def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
@@ -171,13 +179,11 @@ def _difference(row: Comparison) -> str:
 
 def convert(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     answers = _answers(options)
-    intake = _repaired(options.predictions, answers, err)
-    if options.sample > len(intake.samples):
-        message = (
-            f"The file has {count(len(intake.samples), 'sample')}, so there is no sample {options.sample}."
-        )
+    upload = _repaired(options.predictions, answers, err)
+    if options.sample > len(upload.samples):
+        message = f"There is no sample {options.sample}: the file has {count(len(upload.samples), 'sample')}."
         raise ProParaError(message, [Problem(options.predictions, 0, 0, "samples", message)])
-    sample = intake.samples[options.sample - 1]
+    sample = upload.samples[options.sample - 1]
     _write_failures(options.sample, sample, answers, err)
     out.write(
         sample.text if options.to == "actions" else grids_to_json(read_grids(sample.text, "predictions"))
@@ -193,22 +199,22 @@ def prompts(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 def score_answers(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     answers = _answers(options)
-    intake = _repaired(options.predictions, answers, err)
-    if intake.kind != "answers":
-        message = "These are not answers of a model to the prompts."
-        hint = "Use evaluate or check."
+    upload = _repaired(options.predictions, answers, err)
+    if upload.kind != "answers":
+        message = "The file does not contain a model's answers to the prompts."
+        hint = "Use the command evaluate or check."
         raise ProParaError(message, [Problem(options.predictions, 0, 0, "kind", message, hint)])
-    reports = [_report(answers, sample.text) for sample in intake.samples]
-    n_failures = sum(len(sample.failures) for sample in intake.samples)
+    reports = [_report(answers, sample.text) for sample in upload.samples]
+    n_failures = sum(len(sample.failures) for sample in upload.samples)
     summary = samples_summary([one.f1 for one in reports], n_failures, len(answers.grids))
     if options.format == "json":
         samples = [
             {**report.reference_as_dict(), "failures": list(sample.failures)}
-            for report, sample in zip(reports, intake.samples, strict=True)
+            for report, sample in zip(reports, upload.samples, strict=True)
         ]
         _write_json({"samples": samples, "samples_summary": summary}, out)
         return 0
-    for number, (report, sample) in enumerate(zip(reports, intake.samples, strict=True), 1):
+    for number, (report, sample) in enumerate(zip(reports, upload.samples, strict=True), 1):
         print(f"Sample {number}: {_summary(report)}", file=out)
         _write_failures(number, sample, answers, out)
     if summary["f1_deviation"] is not None:
@@ -222,11 +228,11 @@ def write_template(options: argparse.Namespace, out: TextIO, err: TextIO) -> int
     return 0
 
 
-# --- what several of them share ---
+# --- shared by several commands ---
 
 
 def _answers(options: argparse.Namespace) -> ReferenceAnswers:
-    """Problems are said of the files by their paths."""
+    """Read the reference answers. Problems name the files by their paths."""
     paths = {"answers": options.answers, "sentences": options.sentences}
     data = [read_bytes(path) if path else b"" for path in paths.values()]
     try:
@@ -236,20 +242,20 @@ def _answers(options: argparse.Namespace) -> ReferenceAnswers:
         raise
 
 
-def _intake(path: str, answers: ReferenceAnswers) -> ParsedUpload:
+def _parsed(path: str, answers: ReferenceAnswers) -> ParsedUpload:
     return parse_upload(read_bytes(path), answers.text, path)
 
 
 def _repaired(path: str, answers: ReferenceAnswers, err: TextIO) -> ParsedUpload:
-    """Tells what was changed on standard error."""
-    intake = _intake(path, answers)
-    _write_repairs(path, intake, err)
-    return intake
+    """Parse predictions and report repairs on standard error."""
+    upload = _parsed(path, answers)
+    _write_repairs(path, upload, err)
+    return upload
 
 
-def _write_repairs(path: str, intake: ParsedUpload, out: TextIO) -> None:
-    """A line for each kind of change, with how often and where."""
-    for one in repair_groups(intake.repairs):
+def _write_repairs(path: str, upload: ParsedUpload, out: TextIO) -> None:
+    """Print a line per kind of repair, with its count and lines."""
+    for one in repair_groups(upload.repairs):
         times = f"{one.n:,} × " if one.n > 1 else ""
         print(f"Repaired: {one._replace(file=path, message=times + one.message)}", file=out)
 
@@ -275,11 +281,11 @@ def _summary(report: Report) -> str:
 
 
 def _write_failures(number: int, sample: Sample, answers: ReferenceAnswers, out: TextIO) -> None:
-    """A line for each reason."""
-    found: dict[str, list[int]] = {}
+    """Print a line per reason."""
+    processes: dict[str, list[int]] = {}
     for pid, why in sample.failures:
-        found.setdefault(why, []).append(pid)
-    for why, pids in found.items():
+        processes.setdefault(why, []).append(pid)
+    for why, pids in processes.items():
         n, where = len(answers.grids), f"process{'es' if len(pids) > 1 else ''} {abbreviated(pids)}"
         print(
             f"Sample {number}: {len(pids)} of {n} answers could not be used: {why.rstrip('.')} ({where})",

@@ -1,10 +1,9 @@
-"""The order in which CPython lists a set of strings when PYTHONHASHSEED is 0. Pure.
+"""The iteration order of a set of strings in CPython with PYTHONHASHSEED=0.
 
-The reference joins names and locations out of sets and compares the joined text, so the order decides scores. Python
-chooses it anew for every run unless PYTHONHASHSEED is given. Here it is always that of PYTHONHASHSEED=0 and Python 3.11
-or newer, whatever runs this: SipHash-1-3 with an all-zero key over the text as CPython keeps it (1, 2 or 4 bytes a
-character), and the table of Objects/setobject.c. tests/lmgym/propara/test_set_order.py compares it with a Python of
-that seed.
+The reference joins names and locations from sets and compares the joined text, so the order affects scores. Python
+randomises it for each run unless PYTHONHASHSEED is set. This module always uses the order of PYTHONHASHSEED=0 in Python
+3.11 or newer: SipHash-1-3 with an all-zero key over CPython's representation of the text (1, 2 or 4 bytes per
+character), and the hash table of Objects/setobject.c. tests/lmgym/propara/test_set_order.py compares it with CPython.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ _PERTURB_SHIFT = 5
 
 
 def set_order(items: Iterable[str]) -> list[str]:
-    """`list(set(items))` of the reference."""
-    found = dict.fromkeys(items)
-    return _keys(_filled(found)) if len(found) > 1 else list(found)
+    """Return `list(set(items))`."""
+    unique = dict.fromkeys(items)
+    return _keys(_filled(unique)) if len(unique) > 1 else list(unique)
 
 
 def difference_order(items: Iterable[str], others: Iterable[str]) -> list[str]:
-    """`list(set(items) - set(others))` of the reference: what is taken away leaves traces in the order."""
+    """Return `list(set(items) - set(others))`. Removed elements can affect the order of the others."""
     known, table = set(others), _filled(dict.fromkeys(items))
     keys = _keys(table)
-    if len(keys) >> 2 > len(known):  # CPython copies the set and takes elements away
+    if len(keys) >> 2 > len(known):  # CPython copies the set and discards elements
         size = _size_for(2 * len(keys)) if 5 * len(keys) >= 3 * (_SMALLEST - 1) else _SMALLEST
         return [
             key for key in _keys(table if size == len(table) else _moved(table, size)) if key not in known
@@ -40,7 +39,7 @@ def difference_order(items: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def _filled(keys: Iterable[str]) -> Table:
-    """A set after all of them (no two are equal) were added."""
+    """Build the table of a set to which distinct keys were added in order."""
     table: Table = [None] * _SMALLEST
     for used, key in enumerate(keys, 1):
         _put(table, (_hash(key), key))
@@ -69,7 +68,7 @@ def _moved(table: Table, size: int) -> Table:
 
 
 def _put(table: Table, entry: Entry) -> None:
-    """Into the first free slot: some slots in a row, then a jump."""
+    """Insert at the first free slot: linear probes, then a jump."""
     mask = len(table) - 1
     perturb = entry[0]
     at = perturb & mask
@@ -85,7 +84,7 @@ def _put(table: Table, entry: Entry) -> None:
 
 @lru_cache(16_384)
 def _hash(text: str) -> int:
-    """As an unsigned number of 64 bits. CPython never uses -1, which stands for an error."""
+    """Return the hash as an unsigned 64-bit number. CPython reserves -1 for errors."""
     return min(_siphash(_bytes(text)), _WORD - 1) if text else 0
 
 
@@ -97,7 +96,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _siphash(data: bytes) -> int:
-    """Aumasson and Bernstein 2012, with one round for each block and three at the end."""
+    """SipHash-1-3 (Aumasson and Bernstein 2012)."""
     state = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
     whole = len(data) & ~7
     for at in range(0, whole, 8):

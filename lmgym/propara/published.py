@@ -1,6 +1,6 @@
-"""The official ProPara data: where they are, how their splits are recognised, and what papers report on the test split.
+"""The official ProPara data: sizes of the splits, and results that papers report on the test split.
 
-The data themselves are not part of LM Gym. Pure.
+The data themselves are not part of LM Gym.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Split(NamedTuple):
-    """Counts of one official split: processes, participants summed over processes, sentences."""
+    """Size of an official split. `participants` is summed over processes."""
 
     name: str
     processes: int
@@ -21,12 +21,12 @@ SPLITS = (Split("train", 391, 1_500, 2_639), Split("dev", 43, 175, 290), Split("
 
 
 def split_of(n_processes: int, n_participants: int, n_steps: int) -> str:
-    """The official split with these counts; empty where there is none."""
+    """Return the name of the official split of this size, or an empty string."""
     return next((one.name for one in SPLITS if one[1:] == (n_processes, n_participants, n_steps)), "")
 
 
 class Published(NamedTuple):
-    """Precision, recall and F1 of a system on the official test split, as a paper prints them, from 0 to 1."""
+    """Precision, recall and F1 (0 to 1) of a system on the official test split, as published."""
 
     system: str
     precision: float

@@ -1,6 +1,6 @@
-"""The reference's evaluator and explainer: the same reports, files, messages and exit codes, in the same order. Pure.
+"""The reference's evaluator and explainer: the same reports, files, messages and exit codes, in the same order.
 
-Where the reference ends with a traceback, this ends with one line on standard error and exit code 1.
+Where the reference ends with a traceback, this prints one line to standard error and exits with code 1.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lmgym.propara.grid import (
 from lmgym.propara.process_report import ProcessReport, evaluate_process
 from lmgym.propara.scoring import QUESTIONS, Averages, Scores, averages_of
 
-# --- what it prints and writes, byte for byte ---
+# --- output, byte for byte ---
 
 _DOUBLE, _SINGLE = "=" * 49, "-" * 49
-_BLANKS = " " * 26
+_PADDING = " " * 26
 
 
 def report_text(averages: Averages, n_predictions: int, n_answers: int) -> str:
@@ -37,9 +37,9 @@ def report_text(averages: Averages, n_predictions: int, n_answers: int) -> str:
         lines.append(f"{name.capitalize():<22}{one.precision:4.3f}        {one.recall:4.3f}    {one.f1:4.3f}")
     lines += [
         _SINGLE,
-        f"Overall Precision {averages.precision:4.3f}{_BLANKS}",
-        f"Overall Recall    {averages.recall:4.3f}{_BLANKS}",
-        f"Overall F1        {averages.f1:4.3f}{_BLANKS}",
+        f"Overall Precision {averages.precision:4.3f}{_PADDING}",
+        f"Overall Recall    {averages.recall:4.3f}{_PADDING}",
+        f"Overall F1        {averages.f1:4.3f}{_PADDING}",
         _DOUBLE,
         "",
         f"Evaluated {n_predictions} predictions against {n_answers} answers.",
@@ -57,7 +57,7 @@ def diagnostics_header(predictions_file: str, answers_file: str) -> str:
 
 
 def process_diagnostics(process: ProcessReport) -> str:
-    """Of a process that has scores."""
+    """Format the diagnostics of a process with scores."""
     assert process.scores is not None
     data: dict[str, Any] = {
         "prediction_summary": process.prediction.as_dict(),
@@ -91,7 +91,7 @@ class Paths:
 
 
 class OutputFile:
-    """A file to write. Errors are raised as Crash."""
+    """A file to write. Raises Crash on errors."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -107,7 +107,7 @@ class OutputFile:
             raise self._failed(error) from error
 
     def close(self, *, late: bool = False) -> None:
-        """`late`: another error is being reported already."""
+        """Close the file. `late`: suppress errors, as another one is being reported."""
         try:
             self._file.close()
         except OSError as error:
@@ -115,13 +115,13 @@ class OutputFile:
                 raise self._failed(error) from error
 
     def _failed(self, error: OSError | UnicodeEncodeError) -> Crash:
-        reason = error.strerror if isinstance(error, OSError) else "it would not be UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "the text cannot be encoded as UTF-8"
         return Crash(f"Cannot write {self._path}: {reason}.")
 
 
 class _Diagnostics(OutputFile):
-    """Writes in the same pieces as the reference. Where `-o` names the same file, what is left of both depends on when
-    buffers are full."""
+    """Writes in the same pieces as the reference: if `-o` names the same file, the result depends on when buffers are
+    flushed."""
 
     def write(self, text: str) -> None:
         super().write(text.removesuffix("\n"))
@@ -139,7 +139,7 @@ def write_file(path: str, text: str) -> None:
 
 
 def run(paths: Paths, out: TextIO, err: TextIO, resamples: int = 0) -> int:
-    """Evaluate and print; the exit code. With `resamples`, intervals follow the report."""
+    """Evaluate, print the report and return the exit code. With `resamples`, intervals follow the report."""
     try:
         scores = _run(paths, out)
         if resamples:
@@ -150,7 +150,7 @@ def run(paths: Paths, out: TextIO, err: TextIO, resamples: int = 0) -> int:
         print(f"Error: {error}", file=err)
         return error.exit_code
     except UnicodeEncodeError:
-        print("Error: The name of a file is not text that can be printed.", file=err)
+        print("Error: The name of a file cannot be printed.", file=err)
         return Crash.exit_code
     return 0
 
@@ -167,7 +167,7 @@ def _run(paths: Paths, out: TextIO) -> list[Scores]:
         if isinstance(error, Corrupted):
             print(error, file=out)
         if diagnostics:
-            out.flush()  # in this order the reference's buffers are emptied when it ends early
+            out.flush()  # the order in which the reference flushes its buffers when it ends early
             diagnostics.close(late=True)
         raise
     if diagnostics:
@@ -223,16 +223,16 @@ def _intervals_text(scores: list[Scores], resamples: int) -> str:
 
 
 def explain(text: str) -> list[str]:
-    """One sentence for each event, by process, sentence and text. No validation; other actions are passed over.
+    """Describe each event in a sentence, sorted by process, sentence and text. Other actions are ignored. Raises Crash.
 
-    Only a line feed ends a line here, as on the reference's standard input; in files a lone CR does too.
+    As on the reference's standard input, only a line feed ends a line; in files a lone CR does, too.
     """
-    found: list[tuple[int, int, str]] = []
+    events: list[tuple[int, int, str]] = []
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         fields = line.strip().split("\t")
         if len(fields) != 6:
             raise Crash(
-                f"Line {number} has {len(fields)} columns, not 6 (blank cells at its end do not count)."
+                f"Line {number} has {len(fields)} columns, not 6 (empty cells at its end do not count)."
             )
         process, step, participant, action, before, after = fields
         event = event_sentence(participant, action, before, after)
@@ -241,12 +241,12 @@ def explain(text: str) -> list[str]:
                 order = (int(process), int(step))
             except ValueError:
                 raise Crash(f"Line {number}: process and sentence must be whole numbers.") from None
-            found.append((*order, f"In paragraph {process}, sentence {step}, {event}"))
-    return [sentence for _, _, sentence in sorted(found)]
+            events.append((*order, f"In paragraph {process}, sentence {step}, {event}"))
+    return [sentence for _, _, sentence in sorted(events)]
 
 
 def event_sentence(participant: str, action: str, before: str, after: str) -> str:
-    """What a row says, or nothing for NONE."""
+    """Describe a row, or return an empty string for NONE."""
     before, after = (_place(location) for location in (before, after))
     if action == "CREATE":
         return f"the participant `{participant}` is created at `{after}`"

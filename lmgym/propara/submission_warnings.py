@@ -1,7 +1,6 @@
-"""Warnings about a submission that can be scored: gaming, and states that contradict each other. Pure.
+"""Warnings about a submission that can be scored: gaming, and contradictory states.
 
-A warning never changes a number. The official ProStruct submission has 168 breaks in its chains of locations and must
-score as it always did.
+A warning never changes a number: the official ProStruct submission has 168 chain breaks and must keep its score.
 """
 
 from __future__ import annotations
@@ -22,23 +21,25 @@ CODES = {
     "no-score": "the reference's arithmetic fails for this process",
     "pair-above-one": "a pair of items scores above 1",
     "pair-below-zero": "a pair of items scores below 0",
-    "location-variants": "one place is named in several ways that normalise to the same",
-    "equal-counts": "recall was taken from precision because the counts are equal, and is not what a count gives",
-    "order-decides": "two conversions name the same things in another order, and for the reference that is no match",
+    "location-variants": "one place has several names that normalise to the same",
+    "equal-counts": "recall was copied from precision because the counts are equal; computed, it differs",
+    "order-decides": "two conversions name the same things in a different order, which the reference does not match",
     "all-none": "no row has an action other than NONE",
-    "literal-token": "a location is literally null or unk and is read as - or ?",
-    "chain-break": "a row's location before is not the previous row's location after",
-    "action-state": "the action is not what the locations say",
-    "sentences-from-zero": "your sentences begin at 0: the evaluator counts from 1, reads every event one step"
-    " early and loses those of the first sentence",
-    "missing-row": "a step has no row and counts as NONE with an unknown location",
-    "duplicate-row": "a step has several rows; the last one counts",
-    "extra-row": "a step or process that the answers do not have",
+    "literal-token": "a location is literally null or unk, which is read as - or ?",
+    "chain-break": "a location before differs from the location after the previous step",
+    "action-state": "the action contradicts the locations",
+    "sentences-from-zero": "sentences are numbered from 0: the evaluator counts from 1, so every event is one step"
+    " early and those of the first sentence are lost",
+    "missing-row": "a step has no row: it counts as NONE with an unknown location",
+    "duplicate-row": "a step has several rows: the last one counts",
+    "extra-row": "a step or process is not in the answers",
 }
 
 
 @dataclass(frozen=True)
 class SubmissionWarning:
+    """A warning. `code` is a key of CODES; None or empty fields do not apply."""
+
     code: str
     message: str
     process_id: int | None = None
@@ -53,24 +54,24 @@ class SubmissionWarning:
 def submission_warnings(
     text: str, answers: Grids, predictions: Grids, processes: Sequence[ProcessReport]
 ) -> list[SubmissionWarning]:
-    """Of predictions as text and as grids."""
-    found: list[SubmissionWarning] = []
+    """Return all warnings about predictions, given as text and as grids."""
+    warnings: list[SubmissionWarning] = []
     if all(
         action == "NONE"
         for grid in predictions.values()
         for actions in grid.actions.values()
         for action in actions
     ):
-        found.append(
+        warnings.append(
             SubmissionWarning(
-                "all-none", "Every action is NONE: precision is high because nothing is claimed."
+                "all-none", "Every action is NONE: precision is high because nothing is predicted."
             )
         )
-    found += _row_warnings(read_rows(text, "predictions")[0], answers)
+    warnings += _row_warnings(read_rows(text, "predictions")[0], answers)
     for process in processes:
-        found += _state_warnings(process.prediction_grid)
-        found += _score_warnings(process)
-    return found
+        warnings += _state_warnings(process.prediction_grid)
+        warnings += _score_warnings(process)
+    return warnings
 
 
 def _row_warnings(rows: list[FileRow], answers: dict[int, Grid]) -> Iterator[SubmissionWarning]:
@@ -87,12 +88,15 @@ def _row_warnings(rows: list[FileRow], answers: dict[int, Grid]) -> Iterator[Sub
                 yield _at(row, "literal-token", f"{quoted(location)} is read as {sign}.")
                 break
         if row.process_id not in answers:
-            yield _at(row, "extra-row", f"The answers have no process {row.process_id}; it is not scored.")
+            yield _at(row, "extra-row", f"Process {row.process_id} is not in the answers and not scored.")
         elif row.step > answers[row.process_id].steps:
             yield _at(row, "extra-row", f"The answers end at step {answers[row.process_id].steps}.")
     for process_id in sorted({row.process_id for row in rows if row.step == 0}):
         yield SubmissionWarning(
-            "sentences-from-zero", f"The sentences of process {process_id} begin at 0.", process_id, step=0
+            "sentences-from-zero",
+            f"The sentences of process {process_id} are numbered from 0.",
+            process_id,
+            step=0,
         )
     for (process_id, participant), track in tracks.items():
         yield from _track_warnings(process_id, participant, track, answers)
@@ -139,7 +143,7 @@ def _score_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
     for item in process.prediction.conversions:
         terms = location_terms(item.location)
         if len(set(terms)) < len(terms):
-            message = f"{quoted(item.location)} names one place in several ways."
+            message = f"{quoted(item.location)} has several names of one place."
             yield SubmissionWarning("location-variants", message, pid, step=item.step)
     yield from _order_warnings(process)
     for question in QUESTIONS:
@@ -148,33 +152,40 @@ def _score_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
             yield SubmissionWarning("pair-above-one", f"A pair of {question} scores above 1.", pid)
         if any(one < 0 for row in scores for one in row):
             yield SubmissionWarning("pair-below-zero", f"A pair of {question} scores below 0.", pid)
-        alike = len(scores) == len(process.prediction.items(question))
-        if scores and process.scores and alike:
-            counted = sum(max([0.0, *row]) for row in scores) / len(scores)
-            given = process.scores[question].recall
-            if abs(counted - given) > 1e-9:
-                message = f"Recall of {question} is given as {given:.3f}; counted, it is {counted:.3f}."
+        is_equal_count = len(scores) == len(process.prediction.items(question))
+        if scores and process.scores and is_equal_count:
+            computed = sum(max([0.0, *row]) for row in scores) / len(scores)
+            copied = process.scores[question].recall
+            if abs(computed - copied) > 1e-9:
+                message = (
+                    f"Recall of {question} is {copied:.3f}, that is precision; computed: {computed:.3f}."
+                )
                 yield SubmissionWarning("equal-counts", message, pid)
 
 
 def _order_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
-    """The only places where the order of rows plays a part in the reference's score."""
+    """Find conversions for which the order of rows affects the reference's score."""
     answers = {item.step: item for item in process.answer.conversions}
     for item in process.prediction.conversions:
         other = answers.get(item.step)
         if other and order_decides(other, item):
-            message = "The same names or places come in another order than in the answers, and that changes the score."
+            message = (
+                "The names or places are those of the answers in a different order, which changes the score."
+            )
             yield SubmissionWarning("order-decides", message, process.process_id, step=item.step)
 
 
 def _pair_scores(process: ProcessReport, question: str) -> list[list[float]]:
-    """For each answer its scores with the predictions of its step (elsewhere they are 0); empty where there is nothing
-    to compare. A division by zero counts as 0 here."""
+    """Return the scores of each answer with the predictions of its step; those of other steps are 0. Empty if there is
+    nothing to compare. A division by zero counts as 0."""
     answers, predictions = process.answer.items(question), process.prediction.items(question)
     if not answers or not predictions:
         return []
-    found = by_step(predictions)
+    predictions_by_step = by_step(predictions)
     return [
-        [pair_score(question, answer, prediction) for prediction in found.get(step_of(answer), ())]
+        [
+            pair_score(question, answer, prediction)
+            for prediction in predictions_by_step.get(step_of(answer), ())
+        ]
         for answer in answers
     ]

@@ -131,7 +131,7 @@ def test_a_file_that_was_submitted_before_is_noticed(site, gym, tmp_path):
     words = ("propara", "submit", str(path), "--answer-set", SET, "--agree-to-repairs")
     status, out, err = cli(site, *words)
     assert (status, "submitted before" in err) == (0, False)
-    assert f"The same file was submitted before, as {rows(out)[0][0]}." in cli(site, *words)[2]
+    assert f"This file was submitted before, as {rows(out)[0][0]}." in cli(site, *words)[2]
 
 
 def test_cases_are_uploaded_and_run_and_the_report_is_junit(site, gym, tmp_path):

@@ -112,7 +112,7 @@ def test_warnings_are_named_with_their_processes(client, people):
     client.force_login(people.bob)
     from_zero = re.sub(r"(?m)^7\t(\d)", lambda found: f"7\t{int(found[1]) - 1}", LIGHT)
     html = client.get(send(client, version, from_zero, check="1").url).content.decode()
-    assert "Your sentences begin at 0" in html
+    assert "Sentences are numbered from 0" in html
     assert len(re.findall(r"Process\s+<a", html)) == html.count('class="problem-warning"') > 1
 
 

@@ -282,8 +282,8 @@ def test_templates_prompts_answers_and_other_forms(folder):
     assert done.out.startswith("Sample 1: Precision 1.000, recall 1.000, F1 1.000; corrected F1 1.000\n")
     assert done.out.endswith("1 of 2 answers could not be used\n")
     done = run(["convert", "r.jsonl", "-a", "a.tsv", "--sample", "3"])
-    assert (done.code, "The file has 2 samples, so there is no sample 3." in done.err) == (2, True)
-    assert "not answers of a model" in run(["score-answers", "p.tsv", "-a", "a.tsv"]).err
+    assert (done.code, "There is no sample 3: the file has 2 samples." in done.err) == (2, True)
+    assert "does not contain a model's answers" in run(["score-answers", "p.tsv", "-a", "a.tsv"]).err
 
 
 def test_explain_reads_standard_input(monkeypatch):
@@ -325,7 +325,7 @@ def test_answers_that_cannot_be_used_are_one_line_for_each_reason(folder):
 def test_a_warning_begins_with_how_often_it_was_found(folder):
     (folder / "p.tsv").write_text(LIGHT + LIGHT)
     out = run(["check", "p.tsv", "-a", "a.tsv"]).out
-    assert "Warning: 8 × a step has several rows; the last one counts.\n" in out
+    assert "Warning: 8 × a step has several rows: the last one counts.\n" in out
 
 
 def test_answers_given_as_sentences_are_refused_where_the_reference_takes_them(folder):

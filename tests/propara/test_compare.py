@@ -37,7 +37,7 @@ def test_the_comparison_is_that_of_the_reports(three):
 def test_heads_and_verdicts_name_the_systems(client, three):
     html = client.get(reverse("propara-compare"), query(*three)).content.decode()
     assert '<th scope="col" class="num">careful − hasty</th>' in html
-    assert "on processes like these careful is better." in html
+    assert "On processes like these, careful is better." in html
     assert "p, Holm" in html
     for text in ("first", "second"):
         assert f">{text}<" not in html.lower().split("</header>")[-1].split("compare others")[0]

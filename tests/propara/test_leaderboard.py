@@ -168,12 +168,12 @@ def test_results_of_the_official_test_split_are_offered_for_answers_as_large_unt
         process_ids=list(range(test.processes)), n_participants=test.participants, n_steps=test.sentences
     )
     version.refresh_from_db()
-    assert f"{len(PUBLISHED)} results that papers report on it" in client.get(page).content.decode()
+    assert f"{len(PUBLISHED)} published results are known" in client.get(page).content.decode()
     assert services.add_known_published(version, actor=people.alice) == len(PUBLISHED)
     assert services.add_known_published(version, actor=people.alice) == 0
     assert add not in client.get(page).content.decode()
     version.published.filter(system=PUBLISHED[0].system, citation=TABLE).delete()
-    assert "1 result that papers report on it" in client.get(page).content.decode()
+    assert "1 published result is known" in client.get(page).content.decode()
     assert split_of(*test[1:]) == "test"
 
 

@@ -129,7 +129,7 @@ def test_figures_lead_to_their_lines_of_how_scores_are_computed(client, pair):
 
 def test_a_warning_begins_with_how_often_it_was_found(client, people):
     submission = hand_in(make_version(people.alice), people.alice, LATE + LATE)
-    assert "<p>8 × a step has several rows; the last one counts</p>" in page(
+    assert "<p>8 × a step has several rows: the last one counts</p>" in page(
         client, "propara-submission", submission.key
     )
 
@@ -165,7 +165,7 @@ def test_a_process_page_shows_why(client, people):
     html = page(client, "propara-process", submission.key, 7)
     for piece in (
         "Gas gathers in a star.",
-        "differs: another action",
+        "differs: different action",
         "DESTROY is predicted in step 3, one step too late.",
         "different steps: 2 and 3",
         "normalised to `soil` and `ocean`",

@@ -23,11 +23,11 @@ from gym.propara.models import PublishedResult
 
 
 class ProParaBoardRowSerializer(serializers.Serializer[Any]):
-    """A line of a leaderboard."""
+    """A row of a leaderboard."""
 
     kind = serializers.ChoiceField(
         ["submission", "baseline", "published"],
-        help_text="submission: scored here; baseline: NONE everywhere, scored here; published: numbers of a paper",
+        help_text="submission: scored here; baseline: NONE everywhere, scored here; published: from a paper",
     )
     rank = serializers.IntegerField(
         allow_null=True, help_text="by official F1 to three decimals, among submissions with a score"
@@ -53,15 +53,15 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     created = serializers.DateTimeField(allow_null=True)
 
     def get_corrected_f1(self, row: BoardRow) -> float | None:
-        found: float | None = (row.report.get("corrected") or {}).get("f1")
-        return found
+        f1: float | None = (row.report.get("corrected") or {}).get("f1")
+        return f1
 
 
 class ProParaBoardQuery(FormatQuery):
     sort = serializers.ChoiceField(
         [sign + name for name in ORDERS for sign in ("-", "")],
         default="-f1",
-        help_text="- in front: the greatest first; a question orders by its F1",
+        help_text="prefix - for descending order; a question sorts by its F1",
     )
 
 
@@ -76,7 +76,7 @@ class Leaderboard(ListView):
         media={CSV: TEXT, NDJSON: TEXT},
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Submissions to a version with their ranks, the all-NONE baseline, and what papers report."""
+        """Submissions to a version with their ranks, the all-NONE baseline and published results."""
         version = version_of(request, slug, number)
         shown = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
         rows = leaderboard(version, shown, self.query["sort"])
@@ -121,12 +121,12 @@ class NewPublished(PublishedAbout):
 class PublishedList(SetView, ListView):
     @operation("List published results", answers=PublishedResultSerializer, many=True)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Numbers that papers report, as the set's people entered them. The best F1 first."""
+        """Results of papers, as entered by people who can edit the set; the best F1 first."""
         return self.page(version_of(request, slug, number).published.all())
 
     @operation("Add a published result", takes=NewPublished, answers=PublishedResultSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
-        """With its citation; numbers from 0 to 1. For whoever may edit the reference answers."""
+        """With its citation; numbers are 0 to 1. Requires the right to edit the reference answers."""
         self.changeable()
         version = version_of(request, slug, number)
         made = services.add_published(version, actor=request.user, **self.body())
@@ -149,7 +149,7 @@ class PublishedDetail(ObjectView[PublishedResult]):
 
     @operation("Read a published result", answers=PublishedResultSerializer)
     def get(self, request: Request, slug: str, number: int, pk: int) -> Response:
-        """Its numbers and where they stand."""
+        """Its numbers and their source."""
         return self.read()
 
     @operation("Change a published result", takes=PublishedAbout, answers=PublishedResultSerializer)
@@ -159,7 +159,7 @@ class PublishedDetail(ObjectView[PublishedResult]):
 
     @operation("Delete a published result", status=204)
     def delete(self, request: Request, slug: str, number: int, pk: int) -> Response:
-        """It leaves the leaderboard."""
+        """Remove it from the leaderboard."""
         return self.remove(services.delete_published)
 
 
@@ -171,6 +171,6 @@ class PublishedKnown(ApiView):
         answers={"type": "object", "properties": {"added": {"type": "integer"}}},
     )
     def post(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
-        """What papers report on the official test split; 400 for a version that is not as large as that one."""
+        """Add published results on the official test split; 400 for a version of a different size."""
         version = version_of(request, slug, number)
         return Response({"added": services.add_known_published(version, actor=request.user)})

@@ -31,27 +31,26 @@ from lmgym.propara.uploads import MAX_BYTES
 from lmgym.text import count
 
 FORM = "multipart/form-data"
-MOST_GROUPS = 20
-"""Kinds of problems that `detail` and `problem_groups` name."""
+MAX_GROUPS = 20
+"""Kinds of problems in `detail` and `problem_groups`."""
 
 
 @answers(ProParaError)
 def _unreadable(error: ProParaError) -> ApiProblem:
-    """Everything that is wrong with a file, at once: each in `errors`, those of one kind together in `problem_groups`
-    and in `detail`."""
-    found = problems_of(error)
+    """400 with all problems of a file: each in `errors`, grouped by kind in `problem_groups` and `detail`."""
+    problems = problems_of(error)
     groups = problem_groups(error.problems)
-    if more := groups[MOST_GROUPS:]:
+    if more := groups[MAX_GROUPS:]:
         message = f"And {count(len(more), 'more kind')} of problems."
-        groups = [*groups[:MOST_GROUPS], Group(message, "", sum(one.n for one in more), ())]
-    detail = " ".join([f"{count(len(found), 'problem')} in the file.", *map(str, groups)])
-    errors = [FieldError(one["where"], one["message"], one["hint"]) for one in found]
+        groups = [*groups[:MAX_GROUPS], Group(message, "", sum(one.n for one in more), ())]
+    detail = " ".join([f"{count(len(problems), 'problem')} in the file.", *map(str, groups)])
+    errors = [FieldError(one["where"], one["message"], one["hint"]) for one in problems]
     shown = {"problem_groups": [one.as_dict() for one in groups]}
     return ApiProblem(400, detail, "unreadable", errors, more=shown)
 
 
 def queued_scoring(request: Request, job: Job | None) -> Response:
-    """202 with the job, or 200 where nothing is left to score."""
+    """202 with the job, or 200 if there is nothing to score."""
     if job is None:
         return Response({"submissions": 0})
     headers = {"Location": reverse("api-job", args=[job.pk], request=request), "Retry-After": "5"}
@@ -62,7 +61,7 @@ class AnswerSetVersionSerializer(serializers.ModelSerializer[AnswerSetVersion]):
     n_processes = serializers.IntegerField(read_only=True)
     process_ids = serializers.ListField(child=serializers.IntegerField())
     events = serializers.DictField(child=serializers.IntegerField(), help_text="steps by action")
-    notices = serializers.ListField(child=serializers.CharField(), help_text="what is odd, but accepted")
+    notices = serializers.ListField(child=serializers.CharField(), help_text="what is unusual, but accepted")
 
     class Meta:
         model = AnswerSetVersion
@@ -132,7 +131,7 @@ class NewAnswerVersion(Body):
 
 
 def files_of(body: dict[str, Any]) -> tuple[bytes, bytes]:
-    """The bytes of answers and sentences; takes them out of the body."""
+    """Remove answers and sentences from the body and return their bytes."""
     files = [body.pop("answers"), body.pop("sentences", None)]
     first, second = (read_upload(file, MAX_BYTES) if file else b"" for file in files)
     return first, second
@@ -155,7 +154,7 @@ class SetList(ListView):
 
     @operation("List reference answers", answers=AnswerSetSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Processes with their answers: public ones and your own."""
+        """Public ones and your own."""
         rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
         return self.page(rows)
 
@@ -199,7 +198,7 @@ class VersionList(SetView, ListView):
         "Add a version", takes={FORM: NewAnswerVersion}, answers=AnswerSetVersionSerializer, status=201
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Submissions stay with the version they were scored against; `score-earlier/` scores them on this one, too."""
+        """Submissions stay with the version they were scored on; `score-earlier/` scores them on this one, too."""
         answer_set = self.changeable()
         body = self.body()
         made = services.add_version(
@@ -240,8 +239,8 @@ class ScoreEarlier(SetView):
         also=[200],
     )
     def post(self, request: SignedInApiRequest, slug: str, number: int) -> Response:
-        """What was submitted to other versions, by a job, each as a submission to this one; the earlier ones keep their
-        numbers. For whoever may edit the reference answers. 200 where nothing is left to score."""
+        """Queue scoring of submissions to other versions, each as a new submission to this one; the earlier ones keep
+        their numbers. Requires the right to edit the reference answers. 200 if there is nothing to score."""
         self.changeable()
         job = services.queue_scoring_on(version_of(request, slug, number), actor=request.user)
         return queued_scoring(request, job)

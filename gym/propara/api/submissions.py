@@ -1,4 +1,4 @@
-"""Submissions in the REST API: score a file in one call, read why (report, processes, files), compare."""
+"""Submissions in the REST API: score a file in one call, read its report, processes and files, compare."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gym.api.requests import Body, Several
 from gym.jobs.api import no_results
 from gym.propara import exports, permissions, selectors, services
 from gym.propara.api.sets import FORM, queued_scoring
-from gym.propara.comparison_views import MOST_COMPARED, not_comparable
+from gym.propara.comparison_views import MAX_COMPARED, not_comparable
 from gym.propara.models import AnswerSetVersion, Submission
 from gym.propara.presenters import compare_submissions
 from gym.propara.submission_views import process_of
@@ -39,8 +39,8 @@ from lmgym.propara.report import evaluate
 from lmgym.propara.uploads import MAX_BYTES, parse_upload, read_answers
 
 OBJECT = {"type": "object"}
-MOST_DETAILS = 100
-"""Processes of one answer; all about one process of a kept submission is at its own address."""
+MAX_DETAILS = 100
+"""Processes in a response with details. Those of a saved submission are at `processes/{process_id}/`."""
 
 
 class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
@@ -51,9 +51,9 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     link = serializers.CharField(help_text="to the system, or empty")
     repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
     repair_groups = serializers.SerializerMethodField(
-        help_text="the same, those of one kind together: where, message, n, lines"
+        help_text="repairs grouped by kind: where, message, n, lines"
     )
-    reference = serializers.DictField(allow_null=True, help_text="the official numbers; null without a score")
+    reference = serializers.DictField(allow_null=True, help_text="the official scores; null without a score")
     corrected = serializers.SerializerMethodField(help_text="another metric: compare it only with itself")
     same_file_as = serializers.CharField(
         allow_null=True,
@@ -64,7 +64,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
         source="rescored_from.key",
         allow_null=True,
         default=None,
-        help_text="id of the submission to another version whose file this scores",
+        help_text="id of the submission to another version from which this one was made",
     )
 
     class Meta:
@@ -142,11 +142,11 @@ class ProParaUpload(ProParaTarget, ProParaAbout):
         help_text="action file, state file, JSON grids, or answers to the prompt pack"
     )
     agree_to_repairs = serializers.BooleanField(
-        default=False, help_text="score at once what had to be repaired; otherwise it waits for `agree`"
+        default=False, help_text="score a repaired file at once; otherwise it waits for `agree`"
     )
     check_first = serializers.BooleanField(
         default=False,
-        help_text="score it for you alone (`checked`): `save` keeps it, and a day later it may be gone",
+        help_text="score it visible to you only (`checked`); it expires after a day unless you `save` it",
     )
 
 
@@ -154,16 +154,16 @@ class ProParaEvaluation(Body):
     file = serializers.FileField(help_text="predictions")
     answer_set = serializers.SlugField(max_length=80, required=False)
     version = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
-    answers = serializers.FileField(required=False, help_text="instead of kept ones")
-    sentences = serializers.FileField(required=False, help_text="of the answers sent along")
+    answers = serializers.FileField(required=False, help_text="instead of an answer_set")
+    sentences = serializers.FileField(required=False, help_text="sentences for `answers`")
     agree_to_repairs = serializers.BooleanField(default=False)
     details = serializers.BooleanField(
-        default=False, help_text=f"grids, summaries and pairs of the first {MOST_DETAILS} processes"
+        default=False, help_text=f"grids, summaries and pairs of the first {MAX_DETAILS} processes"
     )
 
 
 def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
-    """The version of the reference answers that the body names; without a number the newest."""
+    """Return the version named in the body; without a number, the newest."""
     number = body.get("version")
     rows = selectors.versions_for(request.user).filter(answer_set__slug=body["answer_set"])
     if number is None or not rows.exists():
@@ -172,7 +172,7 @@ def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
 
 
 def scored(request: Request, key: str) -> Submission:
-    """409 until it has scores."""
+    """Return a visible submission with scores; 409 without."""
     submission = get_or_404(selectors.submission_at(request.user, key))
     _require_scored(submission)
     return submission
@@ -180,7 +180,7 @@ def scored(request: Request, key: str) -> Submission:
 
 def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
-        raise no_results("This submission", None, "It waits until you agree to its repairs.")
+        raise no_results("This submission", None, "Agree to its repairs first.")
     if not submission.has_scores:
         raise no_results("This submission", None)
 
@@ -198,9 +198,9 @@ class SubmissionView(ObjectView[Submission]):
 
 class SubmissionFilter(Filters):
     answer_set = django_filters.CharFilter("version__answer_set__slug", label="Reference answers")
-    version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Its version")
+    version = WholeNumberFilter("version__number", min_value=1, max_value=2**31 - 1, label="Version")
     state = django_filters.ChoiceFilter(choices=Submission.State.choices, label="State")
-    owner = django_filters.CharFilter("owner__username", label="Who handed it in")
+    owner = django_filters.CharFilter("owner__username", label="Submitter")
     file_sha256 = django_filters.CharFilter("file_sha256", label="Submissions of the same file")
     sort = django_filters.OrderingFilter(fields=[("created", "created"), ("system", "system")], label="Sort")
 
@@ -215,8 +215,7 @@ class SubmissionList(ListView):
 
     @operation("List submissions", answers=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public ones, and all of yours; newest first unless `sort` says otherwise. By score: the leaderboard of a
-        version."""
+        """Public ones and all of yours, newest first by default. For an order by score, read a leaderboard."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(selectors.with_duplicate(rows.select_related("rescored_from"), request.user))
 
@@ -224,8 +223,8 @@ class SubmissionList(ListView):
         "Upload and score", takes={FORM: ProParaUpload}, answers=ProParaSubmissionSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """One call: the answer holds the scores. A file that had to be repaired is `waiting`, with every change listed,
-        unless `agree_to_repairs`. A file that cannot be repaired is a 400 with everything that is wrong."""
+        """The response has the scores. A file that needed repairs is `waiting`, with every change listed, unless
+        `agree_to_repairs`. A file that cannot be repaired is a 400 with all its problems."""
         body = self.body()
         version = target(request, body)
         file = body["file"]
@@ -251,49 +250,49 @@ class Evaluate(ApiView):
 
     @operation("Score without keeping", takes={FORM: ProParaEvaluation}, answers=OBJECT)
     def post(self, request: Request) -> Response:
-        """Against kept reference answers, or against answers sent along. Saves nothing. `scored` is false, and there is
-        no report, when the file had to be repaired and `agree_to_repairs` is not said. With `details`, `processes` has
-        what `/submissions/{id}/processes/{process}/` has."""
+        """Score a file on an answer set, or on `answers` of the request; nothing is saved. `scored` is false, without a
+        report, if the file needed repairs and `agree_to_repairs` is not set. With `details`, `processes` has the values
+        of `/submissions/{id}/processes/{process}/`."""
         body = self.body()
         answers, sentences = _answers_of(request, body)
-        intake = parse_upload(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
-        agreed = not intake.repairs or body["agree_to_repairs"]
-        report = evaluate(answers, intake.text, sentences or None) if agreed else None
-        told = report.processes[:MOST_DETAILS] if report and body["details"] else ()
+        upload = parse_upload(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
+        agreed = not upload.repairs or body["agree_to_repairs"]
+        report = evaluate(answers, upload.text, sentences or None) if agreed else None
+        detailed = report.processes[:MAX_DETAILS] if report and body["details"] else ()
         return Response(
             {
-                "kind": intake.kind,
-                "repairs": [one._asdict() for one in intake.repairs],
+                "kind": upload.kind,
+                "repairs": [one._asdict() for one in upload.repairs],
                 "scored": agreed,
                 "report": digest(report) if report else None,
-                "processes": [one.details() for one in told],
+                "processes": [one.details() for one in detailed],
             }
         )
 
 
 def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
-    """Texts of answers and sentences: a version's, or those sent along."""
+    """Return texts of answers and sentences: of a version, or from the request."""
     if ("answers" in body) == ("answer_set" in body):
         raise invalid(FieldError("$", "Send either answer_set or answers."))
     if "answers" not in body:
         if "sentences" in body:
-            raise invalid(FieldError("sentences", "Kept reference answers have their own sentences."))
+            raise invalid(FieldError("sentences", "Send sentences only with answers."))
         version = target(request, body)
         return version.answers, version.sentences
     files = [read_upload(body[name], MAX_BYTES) if name in body else b"" for name in ("answers", "sentences")]
-    read = read_answers(*files)
-    return read.text, read.sentences_text
+    parsed = read_answers(*files)
+    return parsed.text, parsed.sentences_text
 
 
 class SubmissionDetail(SubmissionView):
     @operation("Read a submission", answers=ProParaSubmissionSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Its scores, or what it waits for."""
+        """Its scores, or the repairs to agree to."""
         return self.read()
 
-    @operation("Change a submission's card", takes=ProParaAbout, answers=ProParaSubmissionSerializer)
+    @operation("Change a submission's metadata", takes=ProParaAbout, answers=ProParaSubmissionSerializer)
     def patch(self, request: Request, key: str) -> Response:
-        """System, visibility, description, paper, link; never the file."""
+        """System, visibility, description, paper or link, but not the file."""
         return self.change(_edit)
 
     @operation("Delete a submission", status=204)
@@ -302,22 +301,22 @@ class SubmissionDetail(SubmissionView):
         return self.remove(services.delete_submission)
 
 
-def _edit(submission: Submission, *, actor: User, **given: str) -> None:
+def _edit(submission: Submission, *, actor: User, **changes: str) -> None:
     about = {field.name: getattr(submission, field.name) for field in fields(services.About)}
-    services.edit_submission(submission, services.About(**about | given), actor=actor)
+    services.edit_submission(submission, services.About(**about | changes), actor=actor)
 
 
 class Agree(SubmissionView):
     @operation("Agree to repairs", answers=ProParaSubmissionSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Score the file as repaired. 400 when it does not wait for this."""
+        """Score the file as repaired. 400 if it is not waiting."""
         return self.act(services.agree)
 
 
 class Save(SubmissionView):
     @operation("Save a checked submission", answers=ProParaSubmissionSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Keep what `check_first` scored; this agrees to its repairs. 400 when it is saved already."""
+        """Save a submission scored with `check_first`; this agrees to its repairs. 400 if it is already saved."""
         return self.act(services.save_checked)
 
 
@@ -335,8 +334,8 @@ class ScoreOn(SubmissionView):
         status=201,
     )
     def post(self, request: SignedInApiRequest, key: str) -> Response:
-        """Its file, as a submission of its own to that version; this one keeps its numbers. 400 with every problem
-        where the file does not fit."""
+        """Score its file as a new submission to that version; this one keeps its numbers. 400 with all problems if the
+        file does not fit."""
         submission = self.changeable()
         number = self.body().get("version")
         rows = selectors.versions_for(request.user).filter(answer_set=submission.version.answer_set_id)
@@ -347,7 +346,7 @@ class ScoreOn(SubmissionView):
 
 class ProParaCompared(FormatQuery, Several):
     table = serializers.ChoiceField(
-        ["differences", "processes"], default="differences", help_text="which one CSV and NDJSON have"
+        ["differences", "processes"], default="differences", help_text="table for CSV and NDJSON"
     )
 
 
@@ -356,14 +355,15 @@ class Compare(ApiView):
 
     @operation("Compare submissions", query=ProParaCompared, answers=OBJECT, media={CSV: TEXT, NDJSON: TEXT})
     def get(self, request: Request) -> Response:
-        """Each `second` against the first, paired over the processes; at most five in all. Differences of F1, overall
-        and by question, are second − first, with 95 % interval, p, and p corrected by Holm's method: over all systems,
-        and over all systems and questions. `rows` have the processes, the greatest difference first."""
+        """Compare each `second` with the first, paired over the processes; at most five in all. `comparisons` has rows
+        of differences in F1, second − first, overall and by question, with 95% interval, p, and p corrected by Holm
+        over all systems (overall) or all systems and questions. `rows` has the processes, the greatest difference
+        first."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
-        found = [scored(request, key) for key in keys[: MOST_COMPARED + 1]]
-        if wrong := not_comparable(found):
+        rows = [scored(request, key) for key in keys[: MAX_COMPARED + 1]]
+        if wrong := not_comparable(rows):
             raise invalid(FieldError("?second", wrong))
-        result = compare_submissions(*found, sentences=first_sentences(found[0].version))
+        result = compare_submissions(*rows, sentences=first_sentences(rows[0].version))
         if is_table(request):
             by_process = self.query["table"] == "processes"
             return Response(Table(*(result.processes_table if by_process else result.differences_table)()))
@@ -380,19 +380,19 @@ class Rescore(ApiView):
         also=[200],
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """What another version of the evaluator scored, by a job; the old numbers stay in `history`. For staff. 200
-        where nothing is left to score."""
+        """Queue scoring of everything that another version of the evaluator scored; `history` keeps the old numbers.
+        For staff. 200 if there is nothing to score."""
         job = services.queue_rescore(actor=request.user)
         return queued_scoring(request, job)
 
 
-# --- what is kept of a submission ---
+# --- results of a submission ---
 
 
 class Report(ApiView):
     @operation("Read a report", answers=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """Everything that is kept of it: both metrics, intervals, warnings, mistakes, samples and history."""
+        """Everything stored: both metrics, intervals, warnings, mistakes, samples and history."""
         return Response(exports.full_report(scored(request, key)))
 
 
@@ -407,7 +407,7 @@ class Processes(ListView):
         media={CSV: TEXT, NDJSON: TEXT},
     )
     def get(self, request: Request, key: str) -> Response:
-        """In the order of the answers; CSV and NDJSON in one piece."""
+        """In the order of the answers. CSV and NDJSON are not paginated."""
         submission = scored(request, key)
         if is_table(request):
             return Response(Table(*exports.process_table(submission)))
@@ -417,7 +417,7 @@ class Processes(ListView):
 class Process(ApiView):
     @operation("Read one process", answers=OBJECT)
     def get(self, request: Request, key: str, process_id: int) -> Response:
-        """Both grids, both summaries, each pair with its parts and the reason, what is missed and spurious."""
+        """Both grids, both summaries, each pair with its parts and the reason, and missed and spurious items."""
         return Response(process_of(scored(request, key), process_id).details())
 
 
@@ -435,8 +435,8 @@ class SubmissionFile(SubmissionView):
         },
     )
     def get(self, request: Request, key: str, form: str) -> HttpResponse:
-        """`form` is file (as it came), actions.tsv (as scored), json, processes.csv, and the reference's report.txt,
-        metrics.json and diagnostics.txt."""
+        """`form` is file (as uploaded), actions.tsv (as scored), json, processes.csv, or one of the reference's files
+        report.txt, metrics.json and diagnostics.txt."""
         submission = self.get_object()
         if form != "file":
             _require_scored(submission)

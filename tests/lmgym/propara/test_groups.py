@@ -64,7 +64,9 @@ def test_names_that_are_not_those_of_the_answers_are_one_problem_with_what_may_b
     n = len({(row[0], row[2]) for row in rows})
     text = "".join("\t".join([*row[:2], f"{row[2]}s", *row[3:]]) + "\n" for row in rows)
     [said] = groups_of(text, shipped("answers"))
-    assert f"{n} participants are not in the answers: “{rows[0][2]}s” in process 1 (“{rows[0][2]}”?), " in said
+    assert (
+        f"{n} participants are not in the answers: “{rows[0][2]}s” in process 1 (“{rows[0][2]}”?), " in said
+    )
     assert said.endswith(f"and {n - 5} more. Use the names of the answers, verbatim.")
 
 
