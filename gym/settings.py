@@ -165,7 +165,7 @@ GYM_JOB_QUEUES = list(
     )
 )
 GYM_JOB_QUICK_QUEUES = ("preview",)
-GYM_JOB_BESIDE_QUEUES = ("short", "agents")
+GYM_JOB_OWN_THREAD_QUEUES = ("short", "agents")
 GYM_AGENT_RUN_SECONDS = env.number("GYM_AGENT_RUN_SECONDS", 3600, least=1)
 GYM_MODEL_CHECK_SECONDS = env.number("GYM_MODEL_CHECK_SECONDS", 1800, least=1)
 GYM_MODEL_CHECK_MEMORY_MB = env.number("GYM_MODEL_CHECK_MEMORY_MB", 0)

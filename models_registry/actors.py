@@ -26,10 +26,10 @@ from django.utils import timezone
 import lmgym
 from gym.jobs.context import JobContext
 from gym.jobs.errors import MissingResource, PermanentFailure
+from gym.jobs.handlers import handler
 from gym.jobs.models import State
 from gym.jobs.process_memory import process_bytes
 from gym.jobs.reaper import describe_exit
-from gym.jobs.registry import handler
 from gym.jobs.signals import time_passes
 from lmgym.models.backends import (
     BACKENDS,

@@ -12,8 +12,8 @@ from gym.agents import services as agents
 from gym.api import filters, paging, parsers
 from gym.api.authentication import Requests
 from gym.jobs import conf, services, web_server
+from gym.jobs.kinds import time_limit
 from gym.jobs.management.commands.serve import add_web_arguments
-from gym.jobs.registry import time_limit
 from gym.lmchallenge import game_views, playing, storage
 from gym.lmchallenge import services as lmc
 from gym.runs.work import score_requests as scoring

@@ -30,7 +30,7 @@ from gym.agents.selectors import can_borrow
 from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
-from gym.jobs.registry import handler
+from gym.jobs.handlers import handler
 from gym.secrets import SecretError, reveal
 from lmgym.agents.assessor import Choice, Known, choices, chooser, samples_of
 from lmgym.agents.case_reader import look_at, read_case

@@ -27,8 +27,8 @@ from gym.jobs import services as jobs
 from gym.jobs.conf import SHORT
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
+from gym.jobs.handlers import handler
 from gym.jobs.models import State
-from gym.jobs.registry import handler
 from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.selectors import newest_done

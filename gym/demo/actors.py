@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gym.demo.loader import demo_models, demo_revisions, demo_user, queue_games
 from gym.jobs.context import JobContext
-from gym.jobs.registry import handler
+from gym.jobs.handlers import handler
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
 from models_registry.actors import inspect

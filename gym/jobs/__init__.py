@@ -1,1 +1,1 @@
-"""Background work: Job rows are the truth, messages only wake a worker up. Knows no domain."""
+"""Background jobs: rows hold the state, messages only wake workers up. Independent of any domain."""

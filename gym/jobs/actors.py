@@ -1,4 +1,4 @@
-"""The one actor: a wake-up for a queue."""
+"""The dramatiq actor: a wake-up for a queue."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gym.jobs.broker import ACTOR, make_broker
 
 @dramatiq.actor(actor_name=ACTOR)
 def run_next(queue: str) -> None:
-    """Claim the job of `queue` whose turn it is and run it. That there is none is no error."""
+    """Claim the next job of `queue` and run it, if there is one."""
     runner.run_next(queue)
 
 
 def another_broker() -> dramatiq.Broker:
-    """The site's broker once more: dramatiq expects one for each Worker in a process."""
+    """Create another broker for the site: dramatiq expects one per Worker of a process."""
     broker = make_broker(conf.get("GYM_BROKER_URL"))
     broker.declare_actor(run_next)
     return broker

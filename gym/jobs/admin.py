@@ -1,4 +1,4 @@
-"""Jobs and workers in the admin: to look at, and to cancel or retry; never to edit."""
+"""Jobs and workers in the admin: read-only, with actions to cancel and retry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class JobAdmin(ReadOnlyAdmin):
     def retry_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
         self._each(request, queryset, retry, "put back into the queue")
 
-    def _each(self, request: HttpRequest, jobs: QuerySet[Job], service: Any, did: str) -> None:
+    def _each(self, request: HttpRequest, jobs: QuerySet[Job], service: Any, outcome: str) -> None:
         count = 0
         for job in jobs:
             try:
@@ -46,7 +46,7 @@ class JobAdmin(ReadOnlyAdmin):
             else:
                 count += 1
         if count:
-            messages.success(request, f"{count} {did}.")
+            messages.success(request, f"{count} {outcome}.")
 
 
 @admin.register(WorkerHeartbeat)

@@ -1,4 +1,4 @@
-"""Jobs in the REST API: your own, and how they fare."""
+"""Jobs and the queue in the REST API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RESULTS_WAIT = 5
 
 @answers(TooManyJobs)
 def _too_many(error: TooManyJobs) -> ApiProblem:
-    """`wait` on the error: seconds until this much is allowed again; None when waiting does not help."""
+    """429. `wait` of the error: seconds until this is allowed again; None if waiting does not help."""
     wait = getattr(error, "wait", WAIT)
     return ApiProblem(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})
 
@@ -41,35 +41,35 @@ def _wrong_state(error: WrongState) -> ApiProblem:
 
 
 def jobs_of(user: AnyUser) -> QuerySet[Job]:
-    """A job's title and log may name private things: it is for its owner and staff."""
+    """Jobs visible to a user: their own, all for staff. Titles and logs can name private things."""
     return Job.objects.all() if user.is_staff else Job.objects.filter(owner=user.pk)
 
 
 def no_results(what: str, job: Job | None, why: str = "") -> ApiProblem:
-    """409 for results of `what` ("This run") that are not there. While its job is under way it says in how many seconds
-    to ask again; else asking again does not help: `why`, or the job's error, says what does, without Retry-After."""
+    """Build the 409 for missing results of `what` ("This run"). While its job is active, Retry-After says when to ask
+    again; otherwise `why` or the error of the job says what to do."""
     if job is not None and job.is_active:
-        detail = f"{what} is {job.state}: its results are there when it is done."
+        detail = f"{what} is {job.state}. Its results are available when it is done."
         return ApiProblem(409, detail, "unfinished", headers={"Retry-After": str(RESULTS_WAIT)})
     why = why or (job.error if job is not None else "")
     return ApiProblem(409, f"{what} has no results. {why}".strip(), "no-results")
 
 
-def told_behind(field: serializers.Field[Any, Any, Any, Any], job: Job) -> str:
-    """`behind` for the person who asks; empty in lists, as it takes several queries."""
+def behind_for_request(field: serializers.Field[Any, Any, Any, Any], job: Job) -> str:
+    """Return `behind` for the user of the request; empty in lists, because it takes several queries."""
     is_listed = isinstance(field.root, serializers.ListSerializer)
     return "" if is_listed else behind(job, field.context["request"].user)
 
 
 class BehindField(serializers.CharField):
-    """What a queued job waits for, in words."""
+    """Description of what a queued job is waiting for."""
 
     def __init__(self, **more: Any) -> None:
-        told = "what it is waiting for, in words; empty in lists and when it is not waiting"
-        super().__init__(source="*", read_only=True, help_text=told, **more)
+        help_text = "what it is waiting for, in words; empty in lists and when it is not waiting"
+        super().__init__(source="*", read_only=True, help_text=help_text, **more)
 
     def to_representation(self, job: Any) -> str:
-        return told_behind(self, job)
+        return behind_for_request(self, job)
 
 
 class JobSerializer(serializers.ModelSerializer[Job]):
@@ -100,7 +100,7 @@ class JobSerializer(serializers.ModelSerializer[Job]):
 
 
 class JobDetailSerializer(JobSerializer):
-    position = serializers.SerializerMethodField(help_text="1 = next; null when it does not wait")
+    position = serializers.SerializerMethodField(help_text="1 = next; null if it is not queued")
     behind = BehindField()
 
     class Meta(JobSerializer.Meta):
@@ -129,7 +129,7 @@ class JobList(ListView):
 
     @operation("List jobs", answers=JobSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Your own, newest first; staff sees everybody's."""
+        """Your own, newest first; all for staff."""
         return self.page(jobs_of(request.user).order_by("-created"))
 
 
@@ -147,7 +147,7 @@ class JobView(ObjectView[Job]):
 class JobDetail(JobView):
     @operation("Read a job", answers=JobDetailSerializer)
     def get(self, request: Request, job: str) -> Response:
-        """How it fares: state, progress, place in the queue, log."""
+        """State, progress, position in the queue, log."""
         return self.read()
 
 
@@ -156,7 +156,7 @@ class JobCancel(JobView):
 
     @operation("Cancel a job", answers=JobDetailSerializer)
     def post(self, request: Request, job: str) -> Response:
-        """A waiting job is cancelled at once, a running one is asked to stop; 409 when it has ended."""
+        """Cancel a queued job at once, or ask a running one to stop; 409 if it has ended."""
         return self.act(request_cancel)
 
 
@@ -165,24 +165,24 @@ class JobRetry(JobView):
 
     @operation("Try a job again", answers=JobDetailSerializer)
     def post(self, request: Request, job: str) -> Response:
-        """A failed or cancelled one, with fresh tries; 409 while it is under way or when it is done."""
+        """Queue a failed or cancelled job again, with all its tries; 409 if it is active or done."""
         return self.act(retry)
 
 
 class WaitedForView(ApiView):
-    """What a request waits for a moment, and asks for again when that was not enough."""
+    """A request that waits briefly for a job, and is repeated by the client until the job has ended."""
 
     permission_classes = [IsAuthenticated, TokenScope]
     nothing: str
-    """Code of the 422."""
+    """Error code of the 422."""
 
-    def answer_or_wait(self, found: dict[str, Any], job: Job | None, place: str, address: Any) -> Response:
-        """200 with what the job found, 202 while it is waited for, 422 when there will be nothing."""
-        if found["state"] not in (*ACTIVE_STATES, State.DONE):
+    def answer_or_wait(self, result: dict[str, Any], job: Job | None, place: str, address: Any) -> Response:
+        """Respond 200 with the result of the job, 202 while it is active, 422 if it failed or was cancelled."""
+        if result["state"] not in (*ACTIVE_STATES, State.DONE):
             reason = job.error if job is not None and job.error else "The job was cancelled."
             raise ApiProblem(422, reason, self.nothing)
-        response = self.answer(found, place, address)
-        if found["state"] != State.DONE:
+        response = self.answer(result, place, address)
+        if result["state"] != State.DONE:
             response.status_code = 202
             response["Retry-After"] = "1"
         return response
@@ -192,8 +192,8 @@ class QueueLineSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     queued = serializers.IntegerField()
     running = serializers.IntegerField()
-    workers = serializers.IntegerField(help_text="alive, that serve it")
-    waiting_seconds = serializers.FloatField(help_text="of the job that waits longest")
+    workers = serializers.IntegerField(help_text="live workers that serve it")
+    waiting_seconds = serializers.FloatField(help_text="of the longest-waiting job")
 
 
 class WorkerSerializer(serializers.Serializer[Any]):
@@ -202,7 +202,7 @@ class WorkerSerializer(serializers.Serializer[Any]):
     alive = serializers.BooleanField()
     queues = serializers.ListField(child=serializers.CharField())
     device = serializers.CharField()
-    jobs = serializers.SerializerMethodField(help_text="jobs it is at work on")
+    jobs = serializers.SerializerMethodField(help_text="number of running jobs")
     started = serializers.DateTimeField()
 
     def get_jobs(self, worker: WorkerView) -> int:
@@ -217,7 +217,7 @@ class QueueSerializer(serializers.Serializer[Any]):
 class Queue(ApiView):
     @operation("Read the queue", answers=QueueSerializer)
     def get(self, request: Request) -> Response:
-        """Workers, and how many jobs wait."""
+        """Workers, and numbers of queued and running jobs."""
         return self.answer({"queues": queue_summary(), "workers": workers()})
 
 

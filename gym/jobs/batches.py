@@ -1,4 +1,4 @@
-"""Tells once that everything somebody queued together has ended, however it ended: the reaper looks every so often."""
+"""Announce the end of batches: jobs that one user queued together. The reaper checks periodically."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ log = logging.getLogger(__name__)
 
 
 def announce() -> int:
-    """Send `batch_ended` for every batch without unfinished jobs; how many there were."""
+    """Send `batch_ended` for every batch without unfinished jobs. Return their number."""
     return sum(_announce(batch) for batch in _ended().select_related("owner"))
 
 
 def _ended() -> QuerySet[Batch]:
-    """A job that failed only because workers died will be tried once more, so it has not ended."""
-    to_come = Q(state__in=ACTIVE_STATES) | Q(pk__in=failed_by_deaths().values("pk"))
-    return Batch.objects.filter(~Exists(Job.objects.filter(to_come, batch=OuterRef("pk"))))
+    """Batches without unfinished jobs. A job that failed only because workers died gets another try, so it counts as
+    unfinished."""
+    unfinished = Q(state__in=ACTIVE_STATES) | Q(pk__in=failed_by_deaths().values("pk"))
+    return Batch.objects.filter(~Exists(Job.objects.filter(unfinished, batch=OuterRef("pk"))))
 
 
 def _announce(batch: Batch) -> bool:
     try:
         with transaction.atomic():
-            batch.owner.hold()  # accounts first, then things
+            batch.owner.hold()  # lock order: accounts before other rows
             row = _ended().select_for_update(of=("self",), skip_locked=True).filter(pk=batch.pk).first()
             if row is None:
                 return False
@@ -39,5 +40,5 @@ def _announce(batch: Batch) -> bool:
     except User.DoesNotExist:
         return False
     except Exception:
-        log.exception("the end of batch %s could not be told", batch.pk)
+        log.exception("the end of batch %s could not be announced", batch.pk)
         return False

@@ -1,7 +1,7 @@
-"""How a worker is woken up: it looks for queued jobs itself, or gets messages by dramatiq's Redis and RabbitMQ brokers.
+"""Waking workers: they poll the database, or receive messages through dramatiq's Redis and RabbitMQ brokers.
 
-A message names a queue and says "there is work". Which job is run is decided when a worker claims one, so a
-lost message costs time (the reaper sends another), and a doubled one costs a look into an empty queue.
+A message only names a queue; the job is chosen when a worker claims it. A lost message therefore only costs time (the
+reaper sends another), and a duplicate one query of an empty queue.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from gym.jobs import conf, fairness
 log = logging.getLogger(__name__)
 
 ACTOR = "run_next"
-"""The one actor, gym.jobs.actors.run_next."""
-AFTER_ERROR_SECONDS = 1.0  # a worker that cannot reach the database looks again after this
+"""Name of `gym.jobs.actors.run_next`."""
+AFTER_ERROR_SECONDS = 1.0  # pause of a worker that cannot reach the database
 UNCHANGED_SECONDS = (
-    1.0  # in a database that nobody writes to, only time makes a job ready: so often is enough
+    1.0  # poll interval while a SQLite database is unchanged: only time makes a job ready then
 )
-REDIS_HEARTBEAT_MS = 300_000  # a worker that computes without releasing the GIL is not dead after a minute
+REDIS_HEARTBEAT_MS = 300_000  # a worker can compute for over a minute without releasing the GIL
 
 
 def make_broker(url: str) -> dramatiq.Broker:
-    """The broker for GYM_BROKER_URL: "" or database://, redis(s)://…, amqp(s)://…"""
+    """Create the broker for GYM_BROKER_URL: "" or database://, redis(s)://…, amqp(s)://…. Raises
+    ImproperlyConfigured."""
     scheme = urlsplit(url).scheme or url
     try:
         if scheme in ("", "database"):
@@ -55,7 +56,7 @@ def make_broker(url: str) -> dramatiq.Broker:
         if scheme in ("amqp", "amqps"):
             from dramatiq.brokers.rabbitmq import RabbitmqBroker
 
-            if "blocked_connection_timeout" not in url:  # else a full RabbitMQ would block a request for ever
+            if "blocked_connection_timeout" not in url:  # otherwise a full RabbitMQ blocks a request forever
                 url += ("&" if "?" in url else "?") + "blocked_connection_timeout=30"
             return RabbitmqBroker(url=url, middleware=make_middleware(), confirm_delivery=True)
     except ImportError as error:
@@ -69,12 +70,12 @@ def make_broker(url: str) -> dramatiq.Broker:
 
 
 def make_middleware() -> list[Middleware]:
-    """No time limit (a suite may take hours; leases find dead workers), few retries of the wake-up itself."""
+    """Few retries of a wake-up, and no time limit: jobs have their own, and leases detect dead workers."""
     return [Retries(max_retries=3, min_backoff=1_000, max_backoff=30_000), DbConnectionsMiddleware()]
 
 
 def needs_messages() -> bool:
-    """Whether workers learn of queued jobs by messages. Those of the database broker look for them."""
+    """Do workers need messages? Those of the database broker poll."""
     return not isinstance(dramatiq.get_broker(), DatabaseBroker)
 
 
@@ -90,12 +91,12 @@ def wake(queue: str, *, delay: float = 0.0) -> None:
     def send() -> None:
         broker.enqueue(message, delay=ceil(delay * 1000) or None)
 
-    # robust: an unreachable broker is logged and must not fail the request; the reaper sends again.
+    # robust: an unreachable broker is logged and must not fail the request; the reaper sends the message later.
     transaction.on_commit(send, robust=True)
 
 
 def ready_messages(queue: str) -> int:
-    """How many wake-ups lie ready for a worker, not counting the ones that are being handled or delayed."""
+    """Return the number of undelivered wake-ups, without delayed ones."""
     broker: Any = dramatiq.get_broker()
     if hasattr(broker, "get_queue_message_counts"):  # RabbitMQ
         broker.declare_queue(queue, ensure=True)
@@ -104,10 +105,11 @@ def ready_messages(queue: str) -> int:
 
 
 class DatabaseBroker(Broker):
-    """Without messages: queued jobs are rows of the site's own database, and its workers look for them.
+    """A broker without messages: workers poll the site's database for queued jobs.
 
-    A job can be claimed from the commit that queued it. An idle consumer looks every GYM_JOB_POLL_SECONDS. While jobs
-    can be claimed and threads are free, it gives dramatiq wake-ups."""
+    An idle consumer polls every GYM_JOB_POLL_SECONDS. While there are claimable jobs and free threads, it generates
+    wake-ups for dramatiq.
+    """
 
     def __init__(self, middleware: list[Middleware] | None = None) -> None:
         super().__init__(middleware=middleware)
@@ -121,8 +123,7 @@ class DatabaseBroker(Broker):
             self.emit_after("declare_queue", queue_name)
 
     def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
-        """Dramatiq's middleware sends a wake-up again after it failed: the job, if it is still queued, is found again,
-        but not before `delay` milliseconds."""
+        """Called by dramatiq's middleware to repeat a failed wake-up. Polling pauses for `delay` milliseconds."""
         self.look_again_at[message.queue_name] = monotonic() + (delay or 0) / 1000
         return message
 
@@ -131,8 +132,8 @@ class DatabaseBroker(Broker):
 
 
 def data_version() -> int | None:
-    """Changes when another connection commits to a database of SQLite; None for other databases. Asking takes a tenth
-    of the time of a look for jobs, so an idle worker hardly uses the processor."""
+    """Return SQLite's data_version, which changes when another connection commits; None for other databases. It takes a
+    tenth of the time of a query for jobs, so idle workers hardly use the CPU."""
     if connection.vendor != "sqlite":
         return None
     with connection.cursor() as cursor:
@@ -141,41 +142,43 @@ def data_version() -> int | None:
 
 
 class DatabaseConsumer(Consumer):
-    """Looks into one queue. `__next__` runs in a consumer thread, `ack` and `nack` in worker threads."""
+    """Polls a queue. `__next__` runs in a consumer thread, `ack` and `nack` in worker threads."""
 
     def __init__(self, broker: DatabaseBroker, queue_name: str, prefetch: int) -> None:
         self.broker = broker
         self.queue_name = queue_name
         self.prefetch = prefetch
-        self._given = 0
+        self._in_flight = 0
         self._lock = threading.Lock()
-        self._returned = threading.Event()
-        self._nothing_in: int | None = None
-        self._nothing_at = 0.0
+        self._thread_freed = threading.Event()
+        self._empty_version: int | None = None
+        self._empty_at = 0.0
 
     def __next__(self) -> MessageProxy | None:
-        self._returned.clear()
+        self._thread_freed.clear()
         if not self._has_work():
-            self._returned.wait(conf.poll_seconds(self.queue_name))  # ends early when a thread is free
+            self._thread_freed.wait(conf.poll_seconds(self.queue_name))  # ends early when a thread is free
             return None
         with self._lock:
-            self._given += 1
+            self._in_flight += 1
         wake_up = self.broker.get_actor(ACTOR).message(self.queue_name)
         return MessageProxy(wake_up.copy(queue_name=self.queue_name))
 
     def _has_work(self) -> bool:
-        if self._given >= self.prefetch or monotonic() < self.broker.look_again_at.get(self.queue_name, 0):
+        if self._in_flight >= self.prefetch or monotonic() < self.broker.look_again_at.get(
+            self.queue_name, 0
+        ):
             return False
         try:
             version = data_version()
-            rest = monotonic() - self._nothing_at < UNCHANGED_SECONDS
-            if rest and version is not None and version == self._nothing_in:
+            is_recent = monotonic() - self._empty_at < UNCHANGED_SECONDS
+            if is_recent and version is not None and version == self._empty_version:
                 return False
             if fairness.claimable(self.queue_name).exists():
                 return True
-            self._nothing_in, self._nothing_at = version, monotonic()
+            self._empty_version, self._empty_at = version, monotonic()
             return False
-        except DatabaseError as error:  # raised, it would make dramatiq wait for three seconds
+        except DatabaseError as error:  # if raised, dramatiq would pause for three seconds
             log.warning("cannot look for jobs of the queue %s: %s", self.queue_name, error)
             self.broker.look_again_at[self.queue_name] = monotonic() + AFTER_ERROR_SECONDS
             connection.close()  # so that the next try opens a fresh one
@@ -183,8 +186,10 @@ class DatabaseConsumer(Consumer):
 
     def ack(self, message: MessageProxy) -> None:
         with self._lock:
-            self._given = max(0, self._given - 1)  # dramatiq may have replaced the consumer that gave it
-        self._returned.set()
+            self._in_flight = max(
+                0, self._in_flight - 1
+            )  # dramatiq may have replaced the consumer of the message
+        self._thread_freed.set()
 
     nack = ack
 

@@ -1,4 +1,4 @@
-"""What a handler gets: its payload, ways to report, and transactions that only the live attempt commits."""
+"""The context of a handler: payload, progress and log, and transactions that only the live attempt can commit."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from django.utils import timezone
 
 from gym.jobs import conf, fairness, states, text
 from gym.jobs.errors import Cancelled, LostLease, OutOfTime, Preempted, WorkerStopping
+from gym.jobs.kinds import time_limit
 from gym.jobs.models import Job
-from gym.jobs.registry import time_limit
 
-CHECK_SECONDS = 1.0  # the database is asked at most this often whether to go on
-WRITE_SECONDS = 1.5  # progress is written this often, or
-WRITE_SHARE = 0.05  # when this share of the total was done since
-RATE_SECONDS = 30.0  # the pace is that of this last stretch
-BESIDE_SECONDS = 0.1  # how often `beside` looks whether to go on
+CHECK_SECONDS = 1.0  # shortest interval of database queries in `check`
+WRITE_SECONDS = 1.5  # interval of writes of progress, or
+WRITE_SHARE = 0.05  # share of the total since the last write
+RATE_SECONDS = 30.0  # window of the measured rate
+CHECK_WAIT_SECONDS = 0.1  # interval of checks in `run_cancellable`
 
 T = TypeVar("T")
 
 
 class JobContext:
-    """One attempt at one job. All writes are fenced by the attempt."""
+    """An attempt at a job. All writes are fenced by the attempt number."""
 
     def __init__(self, job: Job, *, stopping: threading.Event | None = None) -> None:
         self.job_id = job.pk
@@ -50,10 +50,11 @@ class JobContext:
         self._written_done = job.done
         self._samples: deque[tuple[float, int]] = deque()
 
-    # --- going on or not ---
+    # --- continue or stop ---
 
     def check(self) -> None:
-        """Raise Cancelled, LostLease, OutOfTime or WorkerStopping if the handler should stop. Cheap: call it often."""
+        """Raise Cancelled, LostLease, OutOfTime or WorkerStopping if the handler should stop. Cheap enough to call
+        often."""
         if self.finished:
             return
         if monotonic() - self._checked_at >= CHECK_SECONDS:
@@ -68,8 +69,8 @@ class JobContext:
             raise WorkerStopping
 
     def yield_turn(self) -> None:
-        """As `check`, for a handler that goes on later where it is now: raises Preempted as well, when the attempt has
-        had its turn (GYM_JOB_TURN_SECONDS) and other people's work waits for this worker."""
+        """`check` for a handler that can resume later: also raises Preempted if the attempt has run for
+        GYM_JOB_TURN_SECONDS and other users' jobs wait for this worker."""
         self.check()
         if monotonic() < self._turn_until or self.finished:
             return
@@ -79,25 +80,25 @@ class JobContext:
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether this attempt has taken longer than one may."""
+        """Has this attempt exceeded its time limit?"""
         return monotonic() >= self._until
 
     def run_cancellable(self, function: Callable[[], T]) -> T:
-        """The result of a function that waits for another machine, while `check` is asked. When the handler should
-        stop, the function is left behind: it has a deadline of its own, and it writes nothing."""
+        """Run a blocking call in a thread, polling `check`. If the handler should stop, the call is abandoned; it must
+        have a deadline of its own and write nothing."""
         results: SimpleQueue[tuple[T | None, Exception | None]] = SimpleQueue()
 
         def work() -> None:
             try:
                 results.put((function(), None))
-            except Exception as error:  # noqa: BLE001  raised again where it belongs
+            except Exception as error:  # noqa: BLE001  raised again in the handler's thread
                 results.put((None, error))
 
         threading.Thread(target=work, daemon=True).start()
         while True:
             self.check()
             try:
-                result, error = results.get(timeout=BESIDE_SECONDS)
+                result, error = results.get(timeout=CHECK_WAIT_SECONDS)
             except Empty:
                 continue
             if error is not None:
@@ -105,11 +106,11 @@ class JobContext:
             return result  # type: ignore[return-value]  # the function's own
 
     def lose(self) -> None:
-        """The attempt was ended by somebody else; the handler hears it at its next check."""
+        """Mark the attempt as lost; the next `check` raises LostLease."""
         self._lost.set()
 
     def refresh(self) -> None:
-        """Read from the database whether the attempt is still ours and wanted."""
+        """Query whether the attempt is still live and not cancelled."""
         self._checked_at = monotonic()
         row = states.fenced(self.job_id, self.attempt).values_list("cancel_requested", flat=True).first()
         if row is None:
@@ -132,7 +133,7 @@ class JobContext:
     # --- reporting ---
 
     def progress(self, done: int, total: int | None = None, unit: str = "") -> None:
-        """Report progress; written every 1.5 s or 5 %, so it may be called for every item."""
+        """Report progress. Written every 1.5 s or 5% of the total, so it can be called for every item."""
         self._progress["done"] = done
         if total is not None:
             self._progress["total"] = total
@@ -149,7 +150,7 @@ class JobContext:
 
     def _sample(self, now: float, done: int) -> None:
         if self._samples and done < self._samples[-1][1]:
-            self._samples.clear()  # a new phase started from the beginning
+            self._samples.clear()  # a new phase began
         self._samples.append((now, done))
         while len(self._samples) > 2 and now - self._samples[0][0] > RATE_SECONDS:
             self._samples.popleft()
@@ -159,21 +160,20 @@ class JobContext:
         return (done_now - done_then) / (last - first) if last - first > 0.05 else 0.0
 
     def log(self, entry: str) -> None:
-        """Add a line to the job's log, which its owner can read."""
+        """Append to the log of the job, which its owner can read."""
         states.append_log(states.fenced(self.job_id, self.attempt), text.clean(entry, text.MAX_ENTRY))
 
     # --- writing results ---
 
     @contextmanager
     def transaction(self, *, brings_forward: bool = False) -> Iterator[None]:
-        """An atomic block that only commits while the attempt is ours. Compute first, then write in here.
+        """Open an atomic block that commits only while the attempt is live. Compute before, write inside.
 
-        The first statement renews the lease and thereby locks the job's row, so that nobody can take the
-        job over before the block ends. Raises LostLease, before anything is written, if it is too late.
+        The first statement renews the lease and locks the row of the job, so that no other worker can take over
+        before the block ends. Raises LostLease before anything is written if the attempt is no longer live.
 
-        `brings_forward` says that no later attempt will have to do this block again. Then the tries are counted
-        anew, and this attempt is none of them: a long job may lose any number of workers as long as each of them
-        brought it a step further.
+        `brings_forward`: no later attempt has to repeat this block. It resets `tries` to 0, so that a long job can
+        lose any number of workers as long as each of them made progress.
         """
         with transaction.atomic():
             self._renew(**({"tries": 0, "deaths": 0} if brings_forward else {}))
@@ -181,7 +181,7 @@ class JobContext:
 
     @contextmanager
     def finish(self) -> Iterator[None]:
-        """The last transaction: what is written inside and the state `done` become visible together."""
+        """Open the last transaction, which also sets the state `done`. Raises LostLease."""
         if self.finished:
             raise RuntimeError("finish() was already called for this job")
         with self.transaction():

@@ -1,7 +1,7 @@
-"""What can go wrong with a job, and the three ways to interrupt a handler.
+"""Errors of jobs, and interrupts of handlers.
 
-The interrupts derive from BaseException, as KeyboardInterrupt does, so that a handler's own
-`except Exception` around one sentence cannot swallow them.
+Interrupts derive from BaseException, as KeyboardInterrupt does, so that an `except Exception` in a handler does not
+catch them.
 """
 
 from __future__ import annotations
@@ -10,42 +10,42 @@ from gym.jobs import text
 
 
 class JobInterrupt(BaseException):
-    """Stop working on this attempt now. Let it pass through the handler."""
+    """Raised in a handler to end the attempt now. Do not catch it."""
 
 
 class Cancelled(JobInterrupt):
-    """Somebody asked for the job to stop."""
+    """The job was cancelled."""
 
 
 class OutOfTime(JobInterrupt):
-    """The attempt took longer than jobs of its kind may; the job fails."""
+    """The attempt exceeded the time limit of its kind; the job fails."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
-            f"It took longer than {seconds:,.0f} seconds, the limit for such a job, and was ended. What was kept "
-            "stays; trying it again goes on from there."
+            f"Stopped after {seconds:,.0f} seconds, the time limit for such jobs. Saved results are kept; a retry "
+            "continues from there."
         )
 
 
 class LostLease(JobInterrupt):
-    """The attempt is no longer ours: nothing it writes counts any more."""
+    """The attempt is no longer live; it cannot write any more."""
 
 
 class WorkerStopping(JobInterrupt):
-    """The worker shuts down; the job goes back to the queue and loses no try."""
+    """The worker is shutting down; the job is queued again without losing a try."""
 
 
 class Preempted(JobInterrupt):
-    """The attempt has had its turn, and somebody else waits; the job goes back to the queue and loses no try."""
+    """The attempt yields to other users' jobs; the job is queued again without losing a try."""
 
 
 class PermanentFailure(Exception):
-    """Trying again would not help: fail now, with this message."""
+    """A failure that a retry cannot fix: the job fails at once with this message."""
 
 
 class MissingResource(Exception):
-    """This worker lacks what the job needs, and another may have it; `what` says it in words ("the files of the model
-    x"). The job goes back to the queue and loses no try."""
+    """This worker lacks a resource that another may have; `what` describes it ("the files of the model x"). The job is
+    queued again without losing a try."""
 
     def __init__(self, what: str) -> None:
         self.what = text.clean(what, 200)
@@ -57,8 +57,8 @@ class UnknownKind(ValueError):
 
 
 class UnknownQueue(ValueError):
-    """The queue is not in GYM_JOB_QUEUES, so no worker would ever look at it."""
+    """The queue is not in GYM_JOB_QUEUES, so no worker serves it."""
 
 
 class WrongState(Exception):
-    """The job is not in a state in which this can be done."""
+    """The state of the job does not allow this."""

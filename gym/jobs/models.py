@@ -1,4 +1,4 @@
-"""Job rows, and who is working."""
+"""Rows of jobs, batches, workers and locks."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
 
 
 class Batch(models.Model):
-    """Jobs that one person queued together: each within a minute of the one before. The row goes when all have ended
-    and `signals.batch_ended` has said so."""
+    """Jobs that one user queued together, each within a minute of the one before. Deleted when all have ended and
+    `signals.batch_ended` was sent."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    joined = models.DateTimeField(default=timezone.now, help_text="when the last job came")
+    joined = models.DateTimeField(default=timezone.now, help_text="when the last job was added")
 
     def __str__(self) -> str:
         return f"jobs of {self.owner}, queued until {self.joined:%Y-%m-%d %H:%M:%S}"
 
 
 class Job(models.Model):
-    """One piece of background work. Only `gym.jobs.states` changes `state`.
+    """A piece of background work. Only `gym.jobs.states` changes `state`.
 
-    `attempt` grows with every claim and never shrinks: it is the fencing token that a worker must
-    still hold when it writes. `tries` counts the attempts since the job was queued by a person, or since it last
-    got a step further for good; `deaths` those at the end of them that ended with the death of the worker.
+    `attempt` is the fencing token: it grows with every claim, and all writes of a worker require the number it claimed.
+    `tries` counts the attempts since a user queued the job or it last made progress; `deaths` counts those at the end
+    of them that ended with the death of the worker.
     """
 
     State = State
@@ -60,9 +60,9 @@ class Job(models.Model):
     tries = models.PositiveSmallIntegerField(default=0)
     max_attempts = models.PositiveSmallIntegerField(default=3)
     deaths = models.PositiveSmallIntegerField(default=0)
-    lost_at = models.DateTimeField(null=True, blank=True, help_text="when its worker died last")
+    lost_at = models.DateTimeField(null=True, blank=True, help_text="when its worker last died")
     waits_for = models.CharField(
-        max_length=200, blank=True, help_text="what the workers that handed it back lack"
+        max_length=200, blank=True, help_text="resource that the workers which returned it lack"
     )
     not_before = models.DateTimeField(default=timezone.now)
     claimed_by = models.CharField(max_length=60, blank=True)
@@ -113,14 +113,14 @@ class Job(models.Model):
         ]
 
     silence = ""
-    """Why nothing happens, where `selectors.note_silence` found a reason: one of NO_WORKER, SILENT."""
+    """NO_WORKER or SILENT if `selectors.note_silence` found that nothing is happening, else empty."""
 
     def __str__(self) -> str:
         return self.title or f"{self.kind} {self.id}"
 
     @property
     def is_final(self) -> bool:
-        """Nothing more will happen by itself."""
+        """Has the job ended?"""
         return self.state in FINAL_STATES
 
     @property
@@ -129,14 +129,14 @@ class Job(models.Model):
 
     @property
     def percent(self) -> int | None:
-        """0 to 100, or None while the total is not known."""
+        """Progress from 0 to 100, or None if the total is unknown."""
         if self.state == State.DONE:
             return 100
         return min(100, self.done * 100 // self.total) if self.total else None
 
     @property
     def eta_seconds(self) -> float | None:
-        """Seconds to go at the pace of the last half minute; None when that cannot be said."""
+        """Remaining seconds at the rate of the last half minute, or None if unknown."""
         if self.state != State.RUNNING or self.rate <= 0 or self.total <= self.done or not self.progress_at:
             return None
         since = (timezone.now() - self.progress_at).total_seconds()
@@ -144,15 +144,15 @@ class Job(models.Model):
 
     @property
     def seconds(self) -> float | None:
-        """How long the latest attempt has been or was running."""
+        """Duration of the latest attempt so far."""
         if self.started is None:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds()
 
 
 class HasJob:
-    """The state of what a job works on. It is done when `completed_at` says so, and keeps that when its job is cleared
-    away; without both it is lost, and counts as failed."""
+    """Mixin for the result of a job: done once `completed_at` is set, even if the job is deleted; failed without
+    either."""
 
     job: Any
     completed_at: Any
@@ -169,7 +169,7 @@ class HasJob:
 
 
 class WorkerHeartbeat(models.Model):
-    """A worker process that says it is alive. The row goes when the worker ends."""
+    """Heartbeat of a worker process. Deleted when the worker ends."""
 
     id = models.CharField(primary_key=True, max_length=60)
     host = models.CharField(max_length=120)
@@ -177,10 +177,8 @@ class WorkerHeartbeat(models.Model):
     queues = models.JSONField(default=list)
     threads = models.PositiveSmallIntegerField(default=1)
     device = models.CharField(max_length=200, blank=True)
-    memory = models.JSONField(
-        default=dict, blank=True, help_text="what it keeps loaded; see jobs.worker.report"
-    )
-    process_bytes = models.BigIntegerField(null=True, blank=True, help_text="memory when it was last seen")
+    memory = models.JSONField(default=dict, blank=True, help_text="loaded models; see gym.jobs.worker.report")
+    process_bytes = models.BigIntegerField(null=True, blank=True, help_text="memory at the last heartbeat")
     started = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
     last_error = models.TextField(blank=True)
@@ -197,7 +195,7 @@ class WorkerHeartbeat(models.Model):
 
 
 class Lock(models.Model):
-    """A duty that only one worker at a time may hold, until it stops renewing it."""
+    """A lock that one worker holds until it stops renewing it."""
 
     name = models.CharField(primary_key=True, max_length=60)
     holder = models.CharField(max_length=60, blank=True)

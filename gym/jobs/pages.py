@@ -1,4 +1,4 @@
-"""What the pages of everything with a job behind it share: live progress, and buttons that call a use case."""
+"""Helpers for pages of things with a job: live progress, and buttons that call a use case."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOST = "lost"
 
 
 def progress_of(job: Job | None, user: AnyUser, state: str = "") -> dict[str, Any]:
-    """Context of templates that extend includes/progress.html. `state`: the thing's own, where it has one."""
+    """Return the context of templates that extend includes/progress.html. `state`: of the thing, if it has its own."""
     if job is not None:
         note_silence([job])
     return {
@@ -32,7 +32,7 @@ def progress_of(job: Job | None, user: AnyUser, state: str = "") -> dict[str, An
 
 
 def polled(request: HttpRequest, template: str, context: dict[str, Any], *, final: bool) -> HttpResponse:
-    """The live part of a page, for htmx: it asks again until the state is final, and then loads the page anew."""
+    """Render the live part of a page for htmx, which polls until the state is final and then reloads the page."""
     response = render(request, template, context, status=STOP_POLLING if final else 200)
     if final:
         response["HX-Refresh"] = "true"
@@ -42,7 +42,7 @@ def polled(request: HttpRequest, template: str, context: dict[str, Any], *, fina
 def act(
     request: HttpRequest, thing: Any, use_case: Callable[..., Any], done: str = "", *, to: Any = None
 ) -> HttpResponse:
-    """Call a use case, and say above the next page what came of it. `to`: the next page, if not that of the thing."""
+    """Call a use case, show `done` or its error as a message, and redirect to `to` or the page of the thing."""
     try:
         use_case(thing, actor=request.user)
     except (ValidationError, TooManyJobs, WrongState) as error:
@@ -54,5 +54,5 @@ def act(
 
 
 def show_error(request: HttpRequest, error: Exception) -> None:
-    """An error of a service, above the next page."""
+    """Show an error of a service as a message on the next page."""
     messages.error(request, " ".join(getattr(error, "messages", [str(error)])))

@@ -1,4 +1,4 @@
-"""How much memory a process takes."""
+"""Memory of a process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def process_bytes(pid: int | str = "self") -> int:
-    """Memory of a process that is not shared with files, in bytes; 0 where the system does not say."""
+    """Return the resident memory of a process that is not shared, in bytes; 0 if unknown."""
     try:
         resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
     except OSError:

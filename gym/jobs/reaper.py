@@ -1,8 +1,7 @@
-"""Finds what got lost: jobs whose worker went silent, and messages for queued jobs.
+"""Recovery of lost jobs, whose workers went silent, and of lost messages.
 
-Every worker runs this at boot and then every GYM_REAPER_SECONDS; a lock row lets one of them do it at a time. A worker
-that drains the queue does it without the lock: doing it twice at a time does no harm.
-"""
+Every worker runs a pass at its start and every GYM_REAPER_SECONDS; a lock row admits one at a time. `worker --drain`
+runs it without the lock, as concurrent passes are harmless."""
 
 from __future__ import annotations
 
@@ -28,12 +27,12 @@ log = logging.getLogger(__name__)
 LOCK = "reaper"
 MAX_WAKES = 100  # per queue and pass
 KEEP_SILENT_WORKERS = timedelta(hours=1)
-SILENT = "it stopped answering: often it was killed, or memory ran out"
+SILENT = "no heartbeat: often killed, or out of memory"
 
 
 def reap() -> int:
-    """One pass: bring lost jobs back (the number of expired attempts is returned), send missing wake-ups, clear old
-    rows."""
+    """Run one pass: recover lost jobs, send missing wake-ups, announce batches, delete old rows. Return the number of
+    expired attempts."""
     expired = bring_back()
     if needs_messages():
         resend_wakeups()
@@ -46,7 +45,7 @@ def reap() -> int:
 
 
 def bring_back() -> int:
-    """End expired attempts; their number is returned. And give one job another chance."""
+    """End expired attempts and give one job another try. Return the number of expired attempts."""
     undo_step_back()
     expired = reap_expired()
     give_another_chance()
@@ -54,8 +53,7 @@ def bring_back() -> int:
 
 
 def undo_step_back() -> None:
-    """Times that lie further ahead than anybody sets them are from before the clock was set back. No job waits until it
-    shows them again. Hosts may differ by a lease."""
+    """Correct times that are too far ahead, because the clock was set back. Clocks of hosts may differ by a lease."""
     now, lease = timezone.now(), timedelta(seconds=conf.lease_seconds())
     longest_wait = timedelta(seconds=conf.retry_seconds(conf.get("GYM_JOB_MAX_ATTEMPTS")))
     queued = Job.objects.filter(state=State.QUEUED, not_before__gt=now + longest_wait + lease)
@@ -69,16 +67,16 @@ def undo_step_back() -> None:
 
 
 def reap_expired() -> int:
-    """Every running job whose lease is over goes back to the queue, or fails when its tries are used up."""
-    over = Job.objects.filter(state=State.RUNNING, lease_until__lt=timezone.now())
+    """End the attempts of running jobs whose leases have expired. Return their number."""
+    expired = Job.objects.filter(state=State.RUNNING, lease_until__lt=timezone.now())
     return sum(
         end_lost_attempt(job_id, attempt, expired_only=True)
-        for job_id, attempt in over.values_list("pk", "attempt")
+        for job_id, attempt in expired.values_list("pk", "attempt")
     )
 
 
 def release_dead_worker(worker_id: str, exit_code: int | None = None) -> int:
-    """The supervisor saw this worker die: nobody needs to wait for its leases and its lock to run out."""
+    """Release the jobs and locks of a worker that died, without waiting for its leases. Return the number of jobs."""
     how = SILENT if exit_code is None else describe_exit(exit_code)
     jobs = Job.objects.filter(state=State.RUNNING, claimed_by=worker_id).values_list("pk", "attempt")
     released = sum(end_lost_attempt(job_id, attempt, expired_only=False, how=how) for job_id, attempt in jobs)
@@ -88,52 +86,51 @@ def release_dead_worker(worker_id: str, exit_code: int | None = None) -> int:
 
 
 def describe_exit(code: int) -> str:
-    """How a process ended, in words; `code` as subprocess gives it."""
+    """Describe an exit code of subprocess."""
     if code >= 0:
-        return f"it ended with exit code {code}"
-    return f"killed by signal {-code}" + (": often memory ran out" if -code == signal.SIGKILL else "")
+        return f"exit code {code}"
+    return f"killed by signal {-code}" + (": often out of memory" if -code == signal.SIGKILL else "")
 
 
 def end_lost_attempt(job_id: UUID, attempt: int, *, expired_only: bool, how: str = SILENT) -> bool:
     live = states.fenced(job_id, attempt)
-    if expired_only:  # asked again inside the transaction: a heartbeat may have come in between
+    if expired_only:  # checked again in the transaction, as there may have been a heartbeat since
         live = live.filter(lease_until__lt=timezone.now())
     state = states.lose_attempt(live, how)
     if state is not None:
-        entry = f"The worker of attempt {attempt} died ({how}); the job is {state} now."
+        entry = f"The worker of attempt {attempt} died ({how}); the job is now {state}."
         states.append_log(Job.objects.filter(pk=job_id), entry)
         log.warning("job %s attempt %d was lost with its worker (%s); now %s", job_id, attempt, how, state)
     return state is not None
 
 
 def give_another_chance() -> bool:
-    """Of the jobs that failed only because their workers died, the one that waits longest gets one more try, when no
-    worker has died lately. One in each pass, so that one that kills its worker takes no other with it."""
+    """Queue the job that has waited longest of `failed_by_deaths` again, if no worker has died recently. One per pass,
+    so that a job that kills its worker affects no other."""
     job = states.failed_by_deaths().order_by("lost_at").first()
     if job is None or not workers_are_quiet():
         return False
     with transaction.atomic():
-        if given := states.try_once_more(job.pk):
+        if is_queued := states.try_once_more(job.pk):
             states.append_log(Job.objects.filter(pk=job.pk), "No worker has died for a while: one more try.")
             wake(job.queue)
-    return given
+    return is_queued
 
 
 def workers_are_quiet() -> bool:
-    """No job lost its worker lately, and no worker was started, as after a death without a job."""
-    lately = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_QUIET_SECONDS"))
-    lost = Job.objects.filter(lost_at__gt=lately)
-    return not lost.exists() and not WorkerHeartbeat.objects.filter(started__gt=lately).exists()
+    """Has no job lost its worker recently, and no worker been started, as after a death without a job?"""
+    recent = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_QUIET_SECONDS"))
+    lost = Job.objects.filter(lost_at__gt=recent)
+    return not lost.exists() and not WorkerHeartbeat.objects.filter(started__gt=recent).exists()
 
 
 def resend_wakeups() -> int:
-    """Where a job has been queued for long, make sure that there are as many messages as claimable jobs. Of one that
-    was handed back, a worker that cannot do it may have used up the message, so for that one the time does not count.
-    """
+    """Send missing messages to queues with jobs that have been queued for long or were returned. A worker that cannot
+    run a returned job may have consumed its message. Return the number of messages."""
     long_ago = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_WAKE_SECONDS"))
     sent = 0
     for queue in conf.queues():
-        waiting = fairness.ready(queue)  # by any worker: this one may lack what others have
+        waiting = fairness.ready(queue)  # for any worker, as this one may lack resources
         if not waiting.filter(Q(not_before__lte=long_ago) | ~Q(waits_for="")).exists():
             continue
         missing = min(waiting.count() - ready_messages(queue), MAX_WAKES)
@@ -146,7 +143,7 @@ def resend_wakeups() -> int:
 
 
 def hold_lock(holder: str, seconds: float) -> bool:
-    """Take or keep the reaper's lock for `seconds`. False: another worker has it."""
+    """Take or renew the lock for `seconds`. Return False if another worker has it."""
     now = timezone.now()
     until = now + timedelta(seconds=seconds)
     row = Lock.objects.filter(name=LOCK)
@@ -159,7 +156,7 @@ def hold_lock(holder: str, seconds: float) -> bool:
 
 
 class Reaper(threading.Thread):
-    """The thread in every worker process that runs `reap` when it holds the lock."""
+    """Thread of every worker process that runs `reap` while it holds the lock."""
 
     def __init__(self, holder: str) -> None:
         super().__init__(name="reaper", daemon=True)
@@ -176,7 +173,7 @@ class Reaper(threading.Thread):
                 if asleep < conf.lease_seconds() / 3:
                     self.once(interval)
                     wait = interval
-                else:  # the whole machine slept, and with it every heartbeat: let them catch up first
+                else:  # the machine slept, and with it all heartbeats: let them catch up first
                     log.warning("the clock jumped by %.0f s; not reaping before the next round", asleep)
                     wait = max(interval, conf.lease_seconds() / 2)
                 if self.over.wait(wait):

@@ -1,4 +1,4 @@
-"""Rights are asked when work is queued, and once more here when a worker begins it: days may lie between."""
+"""Check rights again when a worker starts a job: days can pass after it was queued."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
 
 ASKED_BY = "asked_by"
-"""Key of the payload: who put the job back into the queue. Without it, its owner asked for it."""
+"""Key of the payload: id of the user who retried the job. Without it, the owner requested the job."""
 
 
-def note_asker(job: Job, person: User | None) -> None:
-    """From now on the job is done by this person's rights. Work of the site's own stays that."""
+def note_requester(job: Job, person: User | None) -> None:
+    """Run the job with this user's rights from now on. Jobs without an owner are not changed."""
     pk = getattr(person, "pk", None)
     rows = Job.objects.filter(pk=job.pk, owner__isnull=False)
-    if pk is not None and (found := rows.first()) is not None:
-        rows.update(payload={**found.payload, ASKED_BY: pk})
+    if pk is not None and (row := rows.first()) is not None:
+        rows.update(payload={**row.payload, ASKED_BY: pk})
 
 
 def require(context: JobContext, uses: Mapping[str, Callable[[Any], bool]]) -> None:
-    """End the job, and say why, when the account that asked for it is closed or may no longer use something. `uses`:
-    what the work uses, in words, and whether a person may use it. Work that nobody asked for is the site's own.
+    """Raise PermanentFailure if the account that requested the job is closed or has lost a right.
 
-    The words say nothing about who it was: a run is seen by people who may not know whose it is."""
+    `uses` maps what the job uses, in words, to a function of a user that returns whether they may use it. Jobs without
+    an owner are not checked. The message does not name the user: people who see a run may not know whose it is.
+    """
     if context.owner_id is None:
         return
     asked_by = context.payload.get(ASKED_BY, context.owner_id)
     person = get_user_model().objects.filter(pk=asked_by, is_active=True).first()
     if person is None:
         raise PermanentFailure(
-            "Refused: the account that asked for this is closed. What was done before is kept."
+            "Refused: the account that requested this is closed. Earlier results are kept."
         )
     lost = [thing for thing, may_use in uses.items() if not may_use(person)]
     if lost:
         things = " and ".join(lost)
         raise PermanentFailure(
-            f"Refused: whoever asked for this may no longer use {things}. What was done before is kept."
+            f"Refused: the user who requested this may no longer use {things}. Earlier results are kept."
         )

@@ -1,4 +1,4 @@
-"""Runs one attempt: claims a job, keeps its lease alive, calls its handler and records how it ended."""
+"""Run an attempt: claim a job, keep its lease alive, call its handler, and record the outcome."""
 
 from __future__ import annotations
 
@@ -27,33 +27,31 @@ from gym.jobs.errors import (
     UnknownKind,
     WorkerStopping,
 )
+from gym.jobs.handlers import broke_process, get_handler
 from gym.jobs.models import Job, WorkerHeartbeat
-from gym.jobs.registry import broke_process, get_handler
 
 log = logging.getLogger(__name__)
 
 WRITE_AGAIN_SECONDS = 0.5
-stopping = threading.Event()  # set by SIGTERM: claim nothing more, and let the handlers stop
-broken = (
-    threading.Event()
-)  # an error left this process unable to work: claim nothing more, and let the worker end
+stopping = threading.Event()  # set by SIGTERM: claim no more jobs, and stop the handlers
+broken = threading.Event()  # set by an error that makes this process unusable: claim no more jobs, and exit
 _running: set[JobContext] = set()
 _worker_id = f"{socket.gethostname()[:40]}-{uuid.uuid4().hex[:12]}"
 
 
 def worker_id() -> str:
-    """The name under which this process claims jobs."""
+    """Return the name under which this process claims jobs."""
     return _worker_id
 
 
 def set_worker_id(name: str) -> None:
-    """Called once, before anything is claimed: the supervisor names its workers."""
+    """Set the name given by the supervisor. Call it once, before any claim."""
     global _worker_id
     _worker_id = name[:60]
 
 
 def run_next(queue: str) -> Job | None:
-    """Claim and run one job of `queue`. Returns the job as claimed, None when there was nothing to claim."""
+    """Claim and run one job of `queue`. Return the job as claimed, or None."""
     if stopping.is_set() or broken.is_set():
         return None
     job = states.claim_next(queue, worker_id())
@@ -63,10 +61,10 @@ def run_next(queue: str) -> Job | None:
 
 
 def run(job: Job, *, heartbeat: bool = True) -> str | None:
-    """Run a claimed job to the end of this attempt. Returns the new state; None if the lease was lost."""
+    """Run a claimed job to the end of this attempt. Return the new state, or None if the lease was lost."""
     context = JobContext(job, stopping=stopping)
     _running.add(context)
-    level = logging.DEBUG if conf.is_quick(job.queue) else logging.INFO  # a person's typing is no news
+    level = logging.DEBUG if conf.is_quick(job.queue) else logging.INFO  # quick jobs run while a user types
     log.log(level, "job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
     try:
         state = _attempt(context, job, _heartbeat(context) if heartbeat else nullcontext())
@@ -77,12 +75,12 @@ def run(job: Job, *, heartbeat: bool = True) -> str | None:
 
 
 def running() -> set[JobContext]:
-    """The attempts under way in this process."""
+    """Return the running attempts of this process."""
     return set(_running)
 
 
 def release_running() -> None:
-    """Give back the jobs whose handlers did not stop in time. Their threads can write nothing after this."""
+    """Queue the jobs of handlers that did not stop in time again. Their threads cannot write afterwards."""
     for context in running():
         live = states.fenced(context.job_id, context.attempt)
         if states.end_attempt(live, "The worker was stopped.", keep_try=True):
@@ -106,47 +104,48 @@ def _attempt(context: JobContext, job: Job, heartbeat: AbstractContextManager[No
     except WorkerStopping:
         return _end(context, "The worker was stopped.", keep_try=True)
     except Preempted:
-        return _end(context, "it gave way to other people's work", keep_try=True)
+        return _end(context, "Yielded to other users’ jobs.", keep_try=True)
     except MissingResource as error:
-        fairness.note_lacking(error.what)
-        log.warning("job %s was handed back: this worker lacks %s", job.pk, error.what)
+        fairness.note_missing(error.what)
+        log.warning("job %s was returned to the queue: this worker lacks %s", job.pk, error.what)
         return _end(context, str(error), keep_try=True, waits_for=error.what)
     except (PermanentFailure, UnknownKind) as error:
-        _look_whether_broken(error)
+        _note_if_broken(error)
         return _end(context, text.clean(error, text.MAX_ERROR) or "failed", permanent=True, noted=error)
-    except Exception as error:  # noqa: BLE001  whatever a handler raises is the job's result, and is logged
-        _look_whether_broken(error)
+    except Exception as error:  # noqa: BLE001  any error of a handler is the outcome of the job, and is logged
+        _note_if_broken(error)
         return _fail(context, job, error)
-    except BaseException:  # the process is being torn down: give the job back and go on dying
+    except BaseException:  # the process is exiting: queue the job again and propagate
         live = states.fenced(job.pk, job.attempt)
         states.end_attempt(live, "The worker was interrupted.", keep_try=True)
         raise
 
 
-def _look_whether_broken(error: BaseException) -> None:
+def _note_if_broken(error: BaseException) -> None:
     if broke_process(error):
-        log.error("this process can do such work no more: %s", error)
+        log.error("this process cannot do such work again: %s", error)
         broken.set()
 
 
 def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
-    if context.finished:  # the results are in; what the handler did afterwards cannot unmake them
+    if context.finished:  # the results are committed; a later error does not change them
         log.exception("job %s failed after it had finished", job.pk)
         return "done"
-    if not connection.in_atomic_block:  # if the error was a lost connection, what follows needs a new one
+    if not connection.in_atomic_block:  # after a lost connection, a new one is needed below
         close_old_connections()
-    traceback = text.describe_traceback(error)  # cleaned: the message may hold what a user typed
+    traceback = text.describe_traceback(error)  # cleaned, as the message can contain user input
     log.warning("job %s (%s) attempt %d failed\n%s", job.pk, job.kind, job.attempt, traceback)
     entry = f"Try {job.tries} of {job.max_attempts} failed.\n{traceback}"
-    said = text.describe_error(error)
-    return _end(context, said, entry=entry, delay=conf.retry_seconds(job.tries), noted=error)
+    return _end(
+        context, text.describe_error(error), entry=entry, delay=conf.retry_seconds(job.tries), noted=error
+    )
 
 
 def _end(
     context: JobContext, error: str, *, entry: str = "", noted: BaseException | None = None, **how: Any
 ) -> str | None:
-    """End the attempt as `states.end_attempt` does, with an entry in its log. Where the database cannot be written, as
-    soon as it can be again: otherwise the job would wait until its lease is over. After a lease it does that."""
+    """Call `states.end_attempt` and append `entry` to the log. Retried for up to a lease while the database cannot be
+    written; after that, the reaper ends the attempt."""
     live = states.fenced(context.job_id, context.attempt)
     until = monotonic() + conf.lease_seconds()
     while True:

@@ -1,4 +1,4 @@
-"""Reads for pages: queue positions, the queues and the workers."""
+"""Queries for pages and API: positions, queues and workers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gym.accounts.models import AnyUser
 from gym.jobs import conf, fairness
 from gym.jobs.models import Job, State, WorkerHeartbeat
 
-MOST_NAMED = 3
-"""Jobs at work that somebody who waits is told of."""
+MAX_NAMED = 3
+"""Running jobs that are named to a waiting user."""
 ALIVE = timedelta(seconds=3 * conf.SIGN_SECONDS + 15)
 
 
@@ -24,12 +24,12 @@ class QueueSummary:
     name: str
     queued: int
     running: int
-    workers: int  # alive, serving this queue
-    waiting_seconds: float  # of the job that has waited longest; 0 when none waits
+    workers: int  # live workers that serve this queue
+    waiting_seconds: float  # of the longest-waiting job; 0 if none waits
 
     @property
     def is_stuck(self) -> bool:
-        """Jobs wait and nobody will come for them."""
+        """Queued jobs without a live worker."""
         return self.queued > 0 and self.workers == 0
 
 
@@ -52,13 +52,13 @@ class WorkerView:
 
 
 def position_in_queue(job: Job) -> int | None:
-    """1 = next; None when the job is not queued. Correct as long as nobody queues anything else."""
+    """Return the position in the queue (1 = next) if no more jobs are queued; None if it is not queued."""
     return fairness.position(job)
 
 
 def behind(job: Job | None, user: AnyUser) -> str:
-    """What a queued job waits for, in words for this person: `next in the queue, behind Demo GPT-2 on Agreement r1`.
-    Empty where it does not wait. Titles may name private things, so those of others are told to staff alone."""
+    """Describe what a queued job is waiting for: `next in the queue, behind Demo GPT-2 on Agreement r1`; empty if it is
+    not queued. Titles of other users' jobs can name private things and are shown to staff only."""
     if job is None or job.state != State.QUEUED:
         return ""
     if job.waits_for:
@@ -68,30 +68,30 @@ def behind(job: Job | None, user: AnyUser) -> str:
 
 
 def place_in_queue(job: Job, user: AnyUser) -> str:
-    """The same for a job that workers take up."""
+    """Describe the position of a job whose queue has workers."""
     place = position_in_queue(job)
     if place is None:
         return ""
     words = "next in the queue" if place == 1 else f"number {place} in the queue"
     at_work = Job.objects.filter(state=State.RUNNING, queue__in=_same_threads(job.queue)).order_by("started")
-    titles = [_title_for(user, other) for other in at_work[:MOST_NAMED]]
+    titles = [_title_for(user, other) for other in at_work[:MAX_NAMED]]
     return f"{words}, behind {' and '.join(dict.fromkeys(titles))}" if titles else words
 
 
 def _same_threads(queue: str) -> list[str]:
-    """The queues whose jobs run on the threads that take up this one's."""
+    """Return the queues whose jobs run on the same threads."""
     if conf.has_own_thread(queue):
         return [queue]
     return [name for name in conf.queues() if not conf.has_own_thread(name)]
 
 
 def _title_for(user: AnyUser, job: Job) -> str:
-    is_told = user.is_authenticated and (user.is_staff or job.owner_id == user.pk)
-    return str(job) if is_told else "another user’s job" if job.owner_id else "a job of the site"
+    may_see = user.is_authenticated and (user.is_staff or job.owner_id == user.pk)
+    return str(job) if may_see else "another user’s job" if job.owner_id else "a job of the site"
 
 
 def workers() -> list[WorkerView]:
-    """Every worker that signed in and has not signed off, with what it is running."""
+    """Return all workers with a heartbeat row, and their running jobs."""
     running: dict[str, list[Job]] = {}
     for job in Job.objects.filter(state=State.RUNNING).order_by("started"):
         running.setdefault(job.claimed_by, []).append(job)
@@ -120,22 +120,22 @@ NO_WORKER, SILENT = "no worker", "silent"
 
 
 def note_silence(jobs: Iterable[Job | None]) -> None:
-    """Set `silence` of these jobs: NO_WORKER where one is queued and no living worker serves its queue, SILENT where
-    the worker that runs it has not signed for longer than it should. One query, none without active jobs."""
+    """Set `silence` of jobs: NO_WORKER if one is queued and no live worker serves its queue, SILENT if the worker that
+    runs it has missed its heartbeats. One query; none without active jobs."""
     active = [job for job in jobs if job is not None and job.is_active]
     if not active:
         return
-    there = {row.pk: row for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE)}
-    served = {queue for row in there.values() for queue in row.queues}
+    live = {row.pk: row for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE)}
+    served = {queue for row in live.values() for queue in row.queues}
     for job in active:
         if job.state == State.RUNNING:
-            job.silence = "" if job.claimed_by in there else SILENT
+            job.silence = "" if job.claimed_by in live else SILENT
         else:
             job.silence = "" if job.queue in served else NO_WORKER
 
 
 def idle_threads(queue: str) -> int:
-    """How many threads of living workers that serve this queue have nothing to do, and get nothing from it either."""
+    """Return the number of idle threads of live workers of this queue, minus the jobs that are ready in it."""
     ordinary = [name for name in conf.queues() if not conf.has_own_thread(name)]
     running = Job.objects.filter(state=State.RUNNING, queue__in=ordinary).order_by()
     busy: dict[str, int] = dict(running.values_list("claimed_by").annotate(n=Count("pk")))
@@ -148,7 +148,7 @@ def idle_threads(queue: str) -> int:
 
 
 def held_somewhere(name: str, queue: str) -> bool:
-    """Whether a living worker that serves this queue has reported to keep this loaded."""
+    """Does a live worker of this queue report this as loaded?"""
     return any(
         row.is_alive(ALIVE)
         and queue in row.queues
@@ -158,13 +158,13 @@ def held_somewhere(name: str, queue: str) -> bool:
 
 
 def waited_for(jobs: QuerySet[Job]) -> list[tuple[str, int]]:
-    """What workers lack that these jobs wait for, in words, and how many do."""
+    """Return missing resources and the number of jobs that wait for each."""
     rows = jobs.filter(state=State.QUEUED).exclude(waits_for="").order_by("waits_for")
     return list(rows.values_list("waits_for").annotate(n=Count("pk")))
 
 
-def queue_summary(there: list[WorkerView] | None = None) -> list[QueueSummary]:
-    """One line per queue that exists or has active jobs. `there`: what `workers` said, if it was asked already."""
+def queue_summary(known_workers: list[WorkerView] | None = None) -> list[QueueSummary]:
+    """Summarise queues that exist or have active jobs. `known_workers`: the result of `workers()`, if at hand."""
     counts: dict[str, dict[str, Any]] = {
         row["queue"]: dict(row)
         for row in Job.objects.filter(state__in=[State.QUEUED, State.RUNNING])
@@ -176,10 +176,10 @@ def queue_summary(there: list[WorkerView] | None = None) -> list[QueueSummary]:
             oldest=Min("not_before", filter=Q(state=State.QUEUED)),
         )
     }
-    if there is None:
+    if known_workers is None:
         serving = [row.queues for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE)]
     else:
-        serving = [worker.queues for worker in there if worker.alive]
+        serving = [worker.queues for worker in known_workers if worker.alive]
     return [
         QueueSummary(
             name=name,

@@ -1,4 +1,4 @@
-"""What the rest of the site calls: queue work, stop it, try it again, wait for it."""
+"""Use cases for the rest of the site: queue a job, cancel it, retry it, wait for it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from django.utils import timezone
 
 from gym.accounts.errors import TooManyJobs
 from gym.accounts.models import User
-from gym.jobs import conf, states, text
+from gym.jobs import conf, kinds, states, text
 from gym.jobs.broker import wake
 from gym.jobs.errors import UnknownQueue, WrongState
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Batch, Job, State
-from gym.jobs.registry import get_handler
-from gym.jobs.rights import note_asker
+from gym.jobs.rights import note_requester
 
-TOGETHER = timedelta(minutes=1)
-MOST_WAIT = 2
+BATCH_WINDOW = timedelta(minutes=1)
+MAX_WAITING_REQUESTS = 2
 WAIT_SECONDS = 3.0
-LOOK_SECONDS = 0.03
-_places = threading.BoundedSemaphore(MOST_WAIT)
+POLL_SECONDS = 0.03
+_waiting_slots = threading.BoundedSemaphore(MAX_WAITING_REQUESTS)
 
 
 def enqueue(
@@ -39,12 +38,11 @@ def enqueue(
     max_attempts: int | None = None,
     batch: Batch | None = None,
 ) -> Job:
-    """Queue a job and wake a worker. Call it inside the transaction that creates the domain rows.
+    """Queue a job and wake a worker. Call it in the transaction that creates the rows of the domain.
 
-    Rolled back, it leaves nothing behind. Raises TooManyJobs (a soft limit: requests that arrive at the very
-    same moment may exceed it by a few), UnknownKind and UnknownQueue.
+    Raises TooManyJobs (a soft limit: simultaneous requests can exceed it by a few), UnknownKind and UnknownQueue.
     """
-    get_handler(kind)
+    kinds.require(kind)
     if queue not in conf.queues():
         raise UnknownQueue(f"There is no queue {queue!r}; GYM_JOB_QUEUES has {', '.join(conf.queues())}.")
     with transaction.atomic():
@@ -64,9 +62,10 @@ def enqueue(
 
 
 def batch_of(owner: User) -> Batch:
-    """What this person queued within the last minute, else a new one. Call it in the transaction that queues."""
+    """Return the batch of what this user queued within the last minute, or a new one. Call it in the transaction that
+    queues the job."""
     now = timezone.now()
-    mine = Batch.objects.select_for_update().filter(owner=owner, joined__gt=now - TOGETHER)
+    mine = Batch.objects.select_for_update().filter(owner=owner, joined__gt=now - BATCH_WINDOW)
     batch = mine.order_by("-joined").first() or Batch(owner=owner)
     batch.joined = now
     batch.save()
@@ -74,70 +73,69 @@ def batch_of(owner: User) -> Batch:
 
 
 def check_limit(owner: User | None) -> None:
-    """Raise TooManyJobs if this user may not queue one more job, or the whole site has too many. Work without an owner
-    has no limit."""
+    """Raise TooManyJobs if the user or the site has too many jobs. Jobs without an owner are not limited."""
     if owner is None:
         return
     if (most := conf.get("GYM_MAX_WAITING_JOBS")) and Job.objects.filter(state=State.QUEUED).count() >= most:
-        raise TooManyJobs(f"{most:,} jobs wait on this site, and no more are taken. Try again later.")
+        raise TooManyJobs(f"The queue of this site is full ({most:,} jobs). Try again later.")
     if not (limit := active_limit(owner)):
         return
     active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
     if active >= limit:
         raise TooManyJobs(
-            f"You have {active} jobs queued or running, and {limit} is the limit. "
-            "Wait for some to finish or cancel some."
+            f"You have {active} jobs queued or running; the limit is {limit}. "
+            "Wait for some to finish, or cancel some."
         )
 
 
 def request_cancel(job: Job, *, actor: User | None) -> Job:
-    """Cancel a queued job at once, or ask a running one to stop. A job that has ended raises WrongState.
+    """Cancel a queued job at once, or ask a running one to stop. Raises WrongState if it has ended.
 
-    Whether `actor` may do this is the caller's question; here the name goes into the log.
+    The caller checks whether `actor` may do this; the log names them.
     """
     with transaction.atomic():
         state = states.cancel(job.pk)
         if state not in (State.CANCELLED, State.RUNNING):
             raise WrongState(f"This job is {state}; only a queued or running job can be cancelled.")
-        states.append_log(Job.objects.filter(pk=job.pk), f"Cancellation asked for by {_name(actor)}.")
+        states.append_log(Job.objects.filter(pk=job.pk), f"Cancelled by {_name(actor)}.")
     job.refresh_from_db()
     return job
 
 
 def stop(job: Job | None, *, actor: User | None) -> None:
-    """As `request_cancel`, for work whose results are not wanted any more: nothing to do where it has ended."""
+    """`request_cancel` for a job whose results are no longer needed. Does nothing if it has ended."""
     if job is not None and job.is_active:
-        with suppress(WrongState):  # it ended meanwhile
+        with suppress(WrongState):  # it has ended in the meantime
             request_cancel(job, actor=actor)
 
 
 def active_limit(owner: User) -> int:
-    """Jobs this user may have queued or running; 0 = no limit. A user's own `max_active_jobs` wins."""
+    """Return the limit of queued and running jobs of a user; 0 = no limit. `max_active_jobs` of the user wins."""
     own = getattr(owner, "max_active_jobs", None)
     return int(conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER") if own is None else own)
 
 
 def retry(job: Job, *, actor: User | None, batch: Batch | None = None) -> Job:
-    """Put a failed or cancelled job back into the queue, with fresh tries. It is done by the rights of `actor` then."""
+    """Queue a failed or cancelled job again, with all its tries and the rights of `actor`. Raises WrongState and
+    TooManyJobs."""
     with transaction.atomic():
         check_limit(job.owner)
         if not states.requeue(job.pk):
             job.refresh_from_db()
-            raise WrongState(f"This job is {job.state}; only a failed or cancelled job can be tried again.")
+            raise WrongState(f"This job is {job.state}; only a failed or cancelled job can be retried.")
         if batch is not None:
             Job.objects.filter(pk=job.pk).update(batch=batch)
-        note_asker(job, actor)
-        states.append_log(Job.objects.filter(pk=job.pk), f"Put back into the queue by {_name(actor)}.")
+        note_requester(job, actor)
+        states.append_log(Job.objects.filter(pk=job.pk), f"Queued again by {_name(actor)}.")
         wake(job.queue)
     job.refresh_from_db()
     return job
 
 
 def wait_for_job(job_id: uuid.UUID | None, seconds: float = WAIT_SECONDS) -> None:
-    """For a request that waits a moment for the job it queued: most are done before their answer could be read. Returns
-    when the job has ended, when the time is up, or at once where enough others wait: it holds a thread of the web
-    server, so at most MOST_WAIT wait at a time in a process."""
-    if job_id is None or not _places.acquire(blocking=False):
+    """Wait for a job until it has ended or `seconds` have passed. A waiting request occupies a thread of the web
+    server, so at most MAX_WAITING_REQUESTS of a process wait; others return at once."""
+    if job_id is None or not _waiting_slots.acquire(blocking=False):
         return
     try:
         end = time.monotonic() + seconds
@@ -145,9 +143,9 @@ def wait_for_job(job_id: uuid.UUID | None, seconds: float = WAIT_SECONDS) -> Non
             state = Job.objects.filter(pk=job_id).values_list("state", flat=True).first()
             if state is None or state in FINAL_STATES:
                 return
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
     finally:
-        _places.release()
+        _waiting_slots.release()
 
 
 def _name(actor: User | None) -> str:

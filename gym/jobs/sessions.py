@@ -1,6 +1,6 @@
-"""On PostgreSQL the locks of a worker that freezes, or loses its network, in a transaction hold up nobody for long.
+"""PostgreSQL timeouts that release the locks of workers which freeze or lose their network in a transaction.
 
-Its sessions end, and who cancels its job is answered before that.
+Their sessions end; a user who cancels their job gets a response before that.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from django.db.backends.signals import connection_created
 from gym.jobs import conf
 
 IDLE_SECONDS = 10.0
-"""Longest pause between two statements of a transaction, if a lease is not shorter. Handlers compute outside."""
+"""Longest pause between statements of a transaction, unless a lease is shorter. Handlers compute outside."""
 NETWORK_SECONDS = 15
-"""After so long without an answer of the other machine's kernel the database gives a connection up."""
+"""The database closes a connection after this long without a response of the client's kernel."""
 LOCK_SECONDS = 3.0
-"""Longest wait of a person for a row that somebody else holds."""
+"""Longest wait of a user's request for a locked row."""
 
 
 def wait_briefly() -> None:
-    """In this transaction no row is waited for longer than LOCK_SECONDS: that is a conflict then (gym.conflicts)."""
+    """Limit waiting for locks in this transaction to LOCK_SECONDS; then it is a conflict (`gym.conflicts`)."""
     if current.vendor == "postgresql":
         with current.cursor() as cursor:
             cursor.execute("SELECT set_config('lock_timeout', %s, true)", [str(round(LOCK_SECONDS * 1000))])
 
 
 def limit_sessions() -> None:
-    """From now on in this process. SQLite has no such limit: there `serve` ends a frozen worker."""
+    """Limit all sessions of this process. SQLite has no such limit; `serve` kills frozen workers."""
     connection_created.connect(_limit, dispatch_uid="worker_sessions")
-    connections.close_all()  # those opened before have no limits
+    connections.close_all()  # connections opened before have no limits
 
 
 def _limit(connection: Any, **_: Any) -> None:

@@ -1,10 +1,10 @@
-"""What other rooms may listen to."""
+"""Signals for other apps."""
 
 from django.dispatch import Signal
 
 batch_ended = Signal()
-"""Sent with `batch` and `jobs` (a list) inside a transaction, once, when the last job of a batch has ended for good."""
+"""Sent once, in a transaction, when all jobs of a batch have ended. Arguments: `batch`, `jobs` (a list)."""
 
 time_passes = Signal()
-"""Sent by a worker every GYM_REAPER_SECONDS or so, for what has to happen at some time. Receivers are quick, do nothing
-twice, and may raise."""
+"""Sent by a worker about every GYM_REAPER_SECONDS, for periodic work. Receivers must be quick and idempotent; errors
+are logged."""

@@ -1,11 +1,11 @@
-"""The state machine: the only place that changes `Job.state`.
+"""The state machine: the only module that changes `Job.state`.
 
-    queued -> running -> done | failed | cancelled        running -> queued (retry, lost worker, handed back)
-    queued -> cancelled                                   failed | cancelled -> queued (a person's retry)
-                                                          failed -> queued (one more try, when only workers died)
+    queued -> running -> done | failed | cancelled        running -> queued (another try, lost worker, returned)
+    queued -> cancelled                                   failed | cancelled -> queued (a user's retry)
+                                                          failed -> queued (one more try if only workers died)
 
-A claim is one conditional UPDATE. Every later write of the worker repeats the attempt it claimed, so the
-writes of a worker that lost its lease match no row.
+A claim is one conditional UPDATE. Every later write of the worker filters by the attempt it claimed, so that the writes
+of a worker that lost its lease match no row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gym.jobs.broker import wake
 from gym.jobs.models import FINAL_STATES, Job, State
 from gym.jobs.sessions import wait_briefly
 
-IDLE = {"claimed_by": "", "lease_until": None}  # what every job has that is not running
+IDLE = {"claimed_by": "", "lease_until": None}  # columns of every job that is not running
 
 
 def lease_end(now: datetime) -> datetime:
@@ -32,10 +32,7 @@ def lease_end(now: datetime) -> datetime:
 
 
 def claim_next(queue: str, worker_id: str) -> Job | None:
-    """Claim the queued job whose turn it is, or None when nothing can be claimed now.
-
-    Losing the race for a job means that another worker got it; then the turn is worked out afresh.
-    """
+    """Claim the next queued job, or return None. If another worker claims it first, try the next."""
     while (job_id := fairness.next_job_id(queue)) is not None:
         if (job := claim(job_id, worker_id)) is not None:
             return job
@@ -43,7 +40,7 @@ def claim_next(queue: str, worker_id: str) -> Job | None:
 
 
 def claim(job_id: UUID, worker_id: str) -> Job | None:
-    """Claim one job by a conditional UPDATE; None when it is not queued any more."""
+    """Claim one job by a conditional UPDATE. Return None if it is no longer queued."""
     now = timezone.now()
     claimed = Job.objects.filter(pk=job_id, state=State.QUEUED, not_before__lte=now).update(
         state=State.RUNNING,
@@ -59,17 +56,17 @@ def claim(job_id: UUID, worker_id: str) -> Job | None:
     )
     if not claimed:
         return None
-    # Nobody else changes `attempt` while we hold the lease, so it can be read back; the filter makes sure.
+    # `attempt` cannot change while we hold the lease; the filter excludes a lease lost since the UPDATE.
     return Job.objects.filter(pk=job_id, state=State.RUNNING, claimed_by=worker_id).first()
 
 
 def fenced(job_id: UUID, attempt: int) -> QuerySet[Job]:
-    """The job as long as this attempt is the live one; otherwise nothing."""
+    """The job while this attempt is live; otherwise no row."""
     return Job.objects.filter(pk=job_id, attempt=attempt, state=State.RUNNING)
 
 
 def renew(job_id: UUID, attempt: int, **changes: Any) -> bool:
-    """Extend the lease and write `changes`. False: the attempt is no longer ours and nothing was written."""
+    """Extend the lease and write `changes`. Return False if the attempt is no longer live."""
     now = timezone.now()
     return bool(fenced(job_id, attempt).update(heartbeat_at=now, lease_until=lease_end(now), **changes))
 
@@ -90,12 +87,19 @@ def end_attempt(
     delay: float = 0.0,
     waits_for: str = "",
 ) -> str | None:
-    """An attempt ends without a result: cancelled if asked for, queued if a try is left, else failed.
+    """End an attempt without a result: cancelled if requested, queued if a try is left, else failed.
 
-    `live` selects the job if, and only if, the attempt may still be ended (`fenced`, or an expired lease).
-    `keep_try` gives the try back: the attempt ended for no fault of the job. Without it the attempt is a try even if it
-    got the job a step further: errors do not pass because workers come and go. `waits_for`: what this worker lacks.
-    Returns the new state.
+    Args:
+        live: selects the job only while the attempt can be ended (`fenced`, or an expired lease).
+        error: reason for users.
+        permanent: do not try again.
+        keep_try: the attempt does not count as a try, as it was not the fault of the job. Otherwise it counts even if
+            it made progress.
+        delay: seconds until the next try.
+        waits_for: resource that this worker lacks.
+
+    Returns:
+        The new state, or None if the attempt was no longer live.
     """
     with transaction.atomic():
         job = live.select_for_update().first()
@@ -118,18 +122,20 @@ def end_attempt(
 
 
 def lose_attempt(live: QuerySet[Job], how: str) -> str | None:
-    """An attempt ends because its worker died, `how` in words. Unless it got the job a step further, it counts as a
-    try, and the next one comes as long after the last sign of life as after an error, so that other jobs go first.
-    Returns the new state; None also while somebody holds the row, such as its worker, alive after all or frozen."""
+    """End an attempt whose worker died; `how` describes it. It counts as a try unless it made progress, and the next
+    try is delayed as after an error, counted from the last heartbeat, so that other jobs go first.
+
+    Returns the new state, or None if the attempt is not live or the row is locked, for instance by its frozen worker.
+    """
     with transaction.atomic():
         job = live.select_for_update(skip_locked=True).first()
         if job is None:
             return None
         deaths = job.deaths + 1 if job.tries else 0
-        error = f"Its worker died {f'{deaths} times ' if deaths > 1 else ''}while working on it ({how})."
+        error = f"The worker died {f'{deaths} times ' if deaths > 1 else ''}while running this job ({how})."
         if 1 < deaths == job.max_attempts:
             minutes = max(1, round(conf.get("GYM_JOB_QUIET_SECONDS") / 60))
-            error += f" It is tried once more when no worker has died for {minutes} minutes."
+            error += f" It will be tried once more when no worker has died for {minutes} minutes."
         now = timezone.now()
         silent = (now - (job.heartbeat_at or now)).total_seconds()
         delay = max(0.0, conf.retry_seconds(job.tries) - silent)
@@ -139,7 +145,7 @@ def lose_attempt(live: QuerySet[Job], how: str) -> str | None:
 
 
 def cancel(job_id: UUID) -> str:
-    """queued -> cancelled; running -> asked to stop. Returns the state afterwards."""
+    """Cancel a queued job, or ask a running one to stop. Return the state afterwards."""
     with transaction.atomic():
         wait_briefly()
         job = Job.objects.select_for_update().get(pk=job_id)
@@ -154,19 +160,19 @@ def cancel(job_id: UUID) -> str:
 
 
 def requeue(job_id: UUID) -> bool:
-    """failed or cancelled -> queued, with fresh tries. `attempt` keeps growing: it is the fencing token."""
+    """Queue a failed or cancelled job again with all its tries. `attempt` is kept, as it is the fencing token."""
     ended = Job.objects.filter(pk=job_id, state__in=set(FINAL_STATES) - {State.DONE})
     return _back_to_queue(ended, tries=0, deaths=0, cancel_requested=False, error="")
 
 
 def failed_by_deaths() -> QuerySet[Job]:
-    """Failed jobs all of whose tries ended with the death of their worker. After one more they are not among them."""
+    """Failed jobs all of whose tries ended with the death of a worker, and that had no extra try yet."""
     lost = Job.objects.filter(state=State.FAILED, lost_at__isnull=False)
     return lost.filter(max_attempts__gt=1, deaths=F("max_attempts"))
 
 
 def try_once_more(job_id: UUID) -> bool:
-    """failed -> queued, with one try: only deaths of workers failed the job. After one more it stays failed."""
+    """Queue a job of `failed_by_deaths` again for one last try."""
     return _back_to_queue(failed_by_deaths().filter(pk=job_id), tries=F("max_attempts") - 1)
 
 
@@ -185,7 +191,7 @@ def _back_to_queue(ended: QuerySet[Job], **changes: Any) -> bool:
 
 
 def append_log(jobs: QuerySet[Job], entry: str) -> bool:
-    """Add one time-stamped entry to the selected job's log; the oldest text goes when it gets too long."""
+    """Append a time-stamped entry to the log of the selected jobs, dropping the oldest text beyond MAX_LOG."""
     stamp = f"{timezone.now():%Y-%m-%d %H:%M:%S}Z "
     line = stamp + text.clean(entry, text.MAX_ENTRY, keep="end") + "\n"
     longer = Concat(F("log"), Value(line), output_field=TextField())

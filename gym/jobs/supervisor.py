@@ -1,9 +1,7 @@
-"""Keeps child processes running: starts them, prefixes their output, restarts the dead, ends them together.
+"""Supervision of child processes: start them, prefix their output, restart them when they die, stop them together.
 
-It never gives up: a child that dies right after each start is started again with pauses that grow to MAX_BACKOFF.
-
-Standard library only: no database and no torch in the parent, so nothing that kills a child can kill it.
-"""
+It never gives up: a child that keeps dying after its start is restarted with pauses of up to MAX_BACKOFF. The parent
+uses the standard library only, without database and torch, so that what kills a child does not kill it."""
 
 from __future__ import annotations
 
@@ -17,20 +15,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 
-FAST_SECONDS = 10.0  # a child that dies sooner than this after its start died fast
+FAST_SECONDS = 10.0  # a child that dies within this time after its start died fast
 READY = "is ready for jobs"
-"""What a worker says when it has started. If it dies after that, a job in hand may have killed it, and such jobs fail
-after their tries: that is no reason to wait."""
-MANY_FAST_DEATHS = 5  # after so many in a row it says what is wrong
+"""Output of a worker that has started. If it dies later, a job may have killed it; such jobs fail after their tries, so
+it is restarted without a pause."""
+MANY_FAST_DEATHS = 5  # consecutive fast deaths before a report
 MAX_BACKOFF = 30.0
 STOP_SECONDS = 28.0
 
 
 class Child:
-    """One supervised process. `command` makes the argument list for every start anew.
+    """A supervised process. `command` returns the arguments of each start.
 
-    With `silent_seconds` it is a worker and gets two pipes. Into `--alive NUMBER` it writes a byte every second or so,
-    once it is ready; when none comes for so long it is frozen, and ended. From `--deaths NUMBER` it reads which others
+    With `silent_seconds`, it is a worker with two pipes. Once ready, it writes a byte to `--alive FD` about every
+    second, and is killed as frozen after `silent_seconds` without one. From `--deaths FD` it reads which other workers
     died."""
 
     def __init__(
@@ -45,21 +43,21 @@ class Child:
         self.command = command
         self.pass_fds = pass_fds
         self.silent_seconds = silent_seconds
-        self.was_silent = False  # it was ended for that
+        self.was_silent = False  # it was killed as frozen
         self.heard_at = 0.0
-        self.worker_id = ""  # under which it claims jobs
+        self.worker_id = ""  # name under which it claims jobs
         self._heartbeat_pipe: int | None = None
         self._death_pipe: int | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self.started_at = 0.0
-        self.start_at = 0.0  # when to start (again)
+        self.start_at = 0.0  # time of the next start
         self.fast_deaths = 0
         self.was_ready = False
         self.last_line = ""
         self._reader: threading.Thread | None = None
 
     def start(self, write: Callable[[str], None]) -> None:
-        command = self.command()  # it may look at how the last one ended
+        command = self.command()  # may depend on how the last process ended
         self.started_at = self.heard_at = time.monotonic()
         self.was_ready = self.was_silent = False
         ends = self._new_pipes()
@@ -86,7 +84,7 @@ class Child:
                 write(f"[{self.name}] {text}")
 
     def _new_pipes(self) -> dict[str, int]:
-        """A worker's ends of its pipes, by the option that names them."""
+        """Open the pipes of a worker and return its ends, by option."""
         if not self.silent_seconds:
             return {}
         for old in (self._heartbeat_pipe, self._death_pipe):
@@ -98,16 +96,16 @@ class Child:
             os.set_blocking(ours, False)
         return {"alive": alive, "deaths": deaths}
 
-    def tell_of_death(self, other: Child) -> None:
-        """Another worker died. This one frees its jobs, before the next one has started."""
+    def report_death(self, other: Child) -> None:
+        """Tell this worker that another one died, so that it releases its jobs before the replacement has started."""
         if self._death_pipe is None or not self.running() or not other.worker_id or other.process is None:
             return
         code = "" if other.was_silent else other.process.returncode
-        with suppress(OSError):  # it died too, or is frozen and has not read for long
+        with suppress(OSError):  # it died too, or is frozen
             os.write(self._death_pipe, f"{other.worker_id} {code}\n".encode())
 
     def end_if_silent(self, now: float) -> bool:
-        """True: it gave no sign of life for too long and is dead now."""
+        """Kill the child if it is frozen. Return True if it was killed."""
         if self._heartbeat_pipe is None or not self.running():
             return False
         try:
@@ -130,7 +128,7 @@ class Child:
             self.process.send_signal(number)
 
     def kill_group(self) -> None:
-        """End the child and whatever it started."""
+        """Kill the child and its descendants."""
         if self.process is None:
             return
         try:
@@ -140,7 +138,7 @@ class Child:
         self.process.wait()
 
     def note_death(self, now: float) -> float:
-        """Count the death and return how long to wait before the next start."""
+        """Count a death and return the pause before the next start in seconds."""
         if self._reader is not None:
             self._reader.join(timeout=1)
         is_fast = not self.was_ready and now - self.started_at < FAST_SECONDS
@@ -155,8 +153,8 @@ class Child:
 
     def describe_trouble(self) -> str:
         return (
-            f"[serve] {self.name} died {self.fast_deaths} times right after its start. It is started again all the "
-            f"same, every {MAX_BACKOFF:.0f} s in the end. The last thing it said: {self.last_line or '(nothing)'}"
+            f"[serve] {self.name} died {self.fast_deaths} times right after its start. It is restarted with pauses of "
+            f"up to {MAX_BACKOFF:.0f} s. Its last output: {self.last_line or '(none)'}"
         )
 
 
@@ -198,7 +196,7 @@ class Supervisor:
             for child in self.children:
                 if child.end_if_silent(now):
                     self._write(f"[serve] {child.name} gave no sign of life for {child.silent_seconds:.0f} s")
-                    for other in self.children:  # on SQLite they may have waited for a lock that it held
+                    for other in self.children:  # on SQLite they may have waited for its lock
                         other.heard_at = now
                 if child.running():
                     continue
@@ -217,16 +215,16 @@ class Supervisor:
         if child.fast_deaths == MANY_FAST_DEATHS:
             self._write(child.describe_trouble())
         for other in self.children:
-            other.tell_of_death(child)
+            other.report_death(child)
 
     def _stop_all(self) -> None:
-        """SIGTERM, wait, SIGKILL. A second signal while waiting goes to SIGKILL at once."""
+        """Send SIGTERM, wait, and send SIGKILL; at once after a second signal."""
         for child in self.children:
             child.send(signal.SIGTERM)
         deadline = time.monotonic() + self.stop_seconds
-        asked = self.signals
+        signals_before = self.signals
         while any(child.running() for child in self.children):
-            if time.monotonic() > deadline or self.signals > asked:
+            if time.monotonic() > deadline or self.signals > signals_before:
                 self._write("[serve] some processes did not stop in time; killing them")
                 break
             time.sleep(0.05)

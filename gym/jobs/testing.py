@@ -1,4 +1,4 @@
-"""For tests of the domain apps: run queued jobs here and now, without threads or processes."""
+"""Helper for tests of other apps: run queued jobs synchronously."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from gym.jobs.models import Job
 
 
 def run_pending(queue: str = "", limit: int = 100) -> list[Job]:
-    """Claim and run queued jobs until none can be claimed; returns them as they are afterwards. Without a queue those
-    of all that are not quick."""
+    """Claim and run queued jobs until none can be claimed, of all queues but quick ones by default. Return the jobs as
+    they are afterwards."""
     queues = [queue] if queue else [name for name in conf.queues() if not conf.is_quick(name)]
     ran: dict[UUID, None] = {}
     for _ in range(limit):

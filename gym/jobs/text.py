@@ -1,4 +1,4 @@
-"""Text that came from elsewhere, made safe to store, to show and to print on a terminal."""
+"""Sanitise untrusted text for storage, pages and terminals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 
 
 def clean(text: object, limit: int, *, keep: str = "start") -> str:
-    """Without terminal escapes, control and direction characters; cut to `limit`, keeping start or end."""
+    """Remove terminal escapes, control and direction characters; truncate to `limit`, keeping start or end."""
     result = str(text).encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
     result = _CONTROLS.sub("", _ESCAPES.sub("", result)).strip()
     if len(result) <= limit:
@@ -23,13 +23,13 @@ def clean(text: object, limit: int, *, keep: str = "start") -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """`Type: message`, the one line that a person sees."""
+    """Format an error for users: `Type: message`."""
     message = clean(error, MAX_ERROR)
     name = type(error).__name__
     return f"{name}: {message}" if message else name
 
 
 def describe_traceback(error: BaseException) -> str:
-    """The last part of the traceback, for the log."""
+    """Format the end of a traceback for the log."""
     lines = "".join(traceback.format_exception(error, limit=-30))
     return clean(lines, MAX_ENTRY, keep="end")

@@ -1,6 +1,6 @@
-"""A web process: waitress on a socket that the parent bound for all of them, and an end to it when it hangs.
+"""A web process: waitress on a socket bound by the parent, with fair scheduling of clients and a watchdog.
 
-waitress reads a request and holds back an answer without a thread, so that slow clients cost connections only.
+waitress reads requests and buffers responses without a thread, so slow clients occupy connections only.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from gym.client_ip import client_ip
 from gym.time_limits import interrupt
 
 MAX_BODY = 55_000_000
-"""Bytes of a request: the largest file that any page takes (50 MB, the log of a game), and what a form adds to it."""
+"""Bytes of a request: the largest upload (50 MB, the log of a game) with the overhead of its form."""
 MAX_HEADER = 65_536
 CONNECTIONS = 1_000
-"""Of one process. Each takes a file descriptor, and a second one while a large body or answer lies on disk."""
+"""Connections of a process. Each needs a file descriptor, and a second one while a large body is buffered on disk."""
 IDLE_SECONDS = 30
-"""Without a byte from the client, in the middle of a request too, its connection is closed."""
+"""A connection without data from the client for so long is closed, even in the middle of a request."""
 KEEP_CONNECTION_SECONDS = 60
-"""A connection to the database may be used for so long. Then a new one is opened, which frees what the old one held."""
+"""Lifetime of a database connection. Replacing it frees its memory on the server."""
 STALLED_SECONDS = 60
-"""A client that reads nothing of its answer for so long is cut off by the kernel."""
+"""The kernel closes a connection whose client reads nothing for so long."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """The address is ours from now on; the first web process begins to listen. Raises OSError."""
+    """Bind the address; web processes listen on it. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family)
     try:
@@ -58,7 +58,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def usual_processes() -> int:
-    """Two, so that one that hangs is not the whole site; one where there is a single core."""
+    """Return the default number of web processes: two, so that a hanging one does not stop the site; one on one
+    core."""
     return min(2, os.cpu_count() or 1)
 
 
@@ -69,11 +70,11 @@ def serve_here(bound: socket.socket, threads: int) -> None:
     _keep_connections()
     module, _, name = settings.WSGI_APPLICATION.rpartition(".")
     site = Watched(getattr(import_module(module), name), threads)
-    get_resolver().url_patterns  # noqa: B018  everything is loaded before the first request is taken
+    get_resolver().url_patterns  # noqa: B018  load everything before the first request
     threading.Thread(target=site.watch, args=(settings.GYM_WEB_HANG_SECONDS,), daemon=True).start()
     if settings.GYM_WEB_REQUEST_SECONDS:
         limit = settings.GYM_WEB_REQUEST_SECONDS
-        threading.Thread(target=site.interrupt_for_ever, args=(limit,), daemon=True).start()
+        threading.Thread(target=site.interrupt_forever, args=(limit,), daemon=True).start()
     create_server(
         site,
         _dispatcher=fair_dispatcher(threads),
@@ -84,29 +85,29 @@ def serve_here(bound: socket.socket, threads: int) -> None:
         cleanup_interval=5,
         max_request_header_size=MAX_HEADER,
         max_request_body_size=MAX_BODY,
-        asyncore_use_poll=True,  # select() knows 1,024 files at most
+        asyncore_use_poll=True,  # select() supports at most 1,024 files
         ident=None,
         clear_untrusted_proxy_headers=not settings.GYM_BEHIND_PROXY,
     ).run()
 
 
 def _keep_connections() -> None:
-    """Each thread keeps its connection to PostgreSQL, and looks before a request whether it still holds: to open one
-    costs more than most pages ask of the database."""
+    """Keep a PostgreSQL connection per thread, checked before each request: opening one costs more than the queries of
+    most pages."""
     for database in connections.settings.values():
         if database["ENGINE"].endswith("postgresql"):
             database.update(CONN_MAX_AGE=KEEP_CONNECTION_SECONDS, CONN_HEALTH_CHECKS=True)
 
 
-def _allow_files(wanted: int) -> None:
+def _allow_files(number: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    limit = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 class Watched:
-    """A WSGI application that knows whether it still answers."""
+    """WSGI wrapper that detects hanging and overlong requests."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]], threads: int) -> None:
         self.application = application
@@ -114,8 +115,7 @@ class Watched:
         self.ended = 0
         self._lock = threading.Lock()
         self._begun: dict[int, float] = {}
-        """By thread, when its request began. A thread has one request at a time, so what an interrupted one left here
-        ends with the next."""
+        """Start of the request by thread. An entry left by an interrupted request is replaced by the next one."""
 
     @property
     def busy(self) -> int:
@@ -133,25 +133,24 @@ class Watched:
                 self.ended += 1
 
     def interrupt_long_requests(self, seconds: float) -> None:
-        """Raise RequestTooLong in the threads of requests that compute for so long; an answer that is made while it is
-        sent does not count. Once each: an interrupted request may leave its thread here while it is idle."""
-        with (
-            self._lock
-        ):  # a request cannot end, and its thread take the next, between the look and the exception
+        """Raise RequestTooLong in threads whose requests have run for `seconds`, once each. Streaming a response does
+        not count."""
+        # locked, so that the thread cannot start another request between test and exception
+        with self._lock:
             for thread, begun in self._begun.items():
                 if time.monotonic() - begun > seconds:
                     self._begun[thread] = math.inf
                     interrupt(thread)
 
-    def interrupt_for_ever(self, seconds: float) -> None:
-        """Look for long requests every second."""
+    def interrupt_forever(self, seconds: float) -> None:
+        """Call `interrupt_long_requests` every second."""
         while True:
             time.sleep(min(1.0, seconds / 4))
             self.interrupt_long_requests(seconds)
 
     def watch(self, seconds: int) -> None:
-        """End this process, with what its threads are at in the log, when every thread is busy for so long and no
-        request ends, or when nothing but one thread runs at all: the timer needs no interpreter."""
+        """Exit with the stacks of all threads in the log if all threads are busy for `seconds` and no request ends, or
+        if the interpreter is blocked: the timer of faulthandler does not need it."""
         ended = -1
         while True:
             if self.busy < self.threads or self.ended != ended:
@@ -160,20 +159,21 @@ class Watched:
             time.sleep(min(1.0, seconds / 4))
 
 
-# --- clients take turns at the threads ---
+# --- fair scheduling of clients ---
 
 Task = TypeVar("Task")
 
 
 class Turns(Generic[Task]):
-    """Waiting tasks. Their clients come round-robin, so each waits for one request of every other client and not for
-    all of them; the tasks of one client stay in their order.
+    """Queue of tasks, round-robin over clients: each waits for one request of every other client at most. Tasks of a
+    client stay in order.
 
-    It has the part of a deque that waitress uses, under waitress's lock."""
+    Implements the methods of deque that waitress calls under its lock.
+    """
 
     def __init__(self, client_of: Callable[[Task], Hashable]) -> None:
         self._client_of = client_of
-        self._waiting: dict[Hashable, deque[Task]] = {}  # the client whose turn is next comes first
+        self._waiting: dict[Hashable, deque[Task]] = {}  # in the order of turns
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
@@ -191,9 +191,10 @@ class Turns(Generic[Task]):
 
 
 def client_of(channel: HTTPChannel) -> tuple[str, ...]:
-    """Who asks: the address (that of the proxy's client behind a proxy) and the token or the cookies.
+    """Identify a client by address (of the proxy's client behind a proxy) and token or cookies.
 
-    Whoever invents tokens gets more turns, and is no better off than without turns."""
+    A client that sends random tokens gets more turns, which is no worse than a plain queue.
+    """
     headers = channel.requests[0].headers
     address = client_ip(
         str(channel.addr[0]), headers.get("X_FORWARDED_FOR", ""), behind_proxy=settings.GYM_BEHIND_PROXY
@@ -202,7 +203,7 @@ def client_of(channel: HTTPChannel) -> tuple[str, ...]:
 
 
 def fair_dispatcher(threads: int) -> ThreadedTaskDispatcher:
-    """waitress's threads, with turns for its queue."""
+    """Create waitress's dispatcher with `Turns` as its queue."""
     dispatcher = ThreadedTaskDispatcher()
     dispatcher.queue = Turns(client_of)  # type: ignore[assignment]  # has the methods that waitress calls
     dispatcher.set_thread_count(threads)

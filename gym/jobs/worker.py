@@ -1,4 +1,4 @@
-"""A worker process: dramatiq's Worker in this process, the reaper, and a sign of life in the database."""
+"""A worker process: dramatiq workers, reaper, watchdog and heartbeat."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ from gym.jobs.supervisor import READY, print_line
 log = logging.getLogger(__name__)
 
 worker_replaced = Signal()
-"""Sent by a worker that takes the place of one that died, before it claims jobs. What takes long to import is imported
-here: until then workers that have it get on with the jobs of the dead one."""
+"""Sent by a worker that replaces a dead one, before it claims jobs. Receivers import slow modules: meanwhile, other
+workers run the jobs of the dead one."""
 worker_signed_in = Signal()
-"""Sent by a worker that begins to work, once its row is there."""
-LAST_SECONDS = 8.0  # for signing off and closing connections, after the grace period
+"""Sent by a worker once its heartbeat row exists."""
+LAST_SECONDS = 8.0  # for cleaning up after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
-RESTART = 1  # exit code of a worker that ended itself: whoever keeps workers running starts another
-LOOK_SECONDS = 1.0  # how often the watchdog looks at the handlers
-QUICK_TIMEOUT_MS = 50  # the same, for a queue whose jobs people wait for
+RESTART = 1  # exit code of a worker that ended itself and must be restarted
+LOOK_SECONDS = 1.0  # interval of the watchdog
+QUICK_TIMEOUT_MS = 50  # WAKE_TIMEOUT_MS of quick queues
 
 
 def worker_threads() -> int:
-    """How many jobs this worker runs at the same time, those of queues with a thread of their own apart; 1 outside a
+    """Return the number of jobs that this worker runs at a time, without queues with their own threads; 1 outside a
     worker."""
     row = WorkerHeartbeat.objects.filter(pk=runner.worker_id()).values_list("threads", flat=True).first()
     return row or 1
 
 
 def report(memory: dict[str, Any], devices: Iterable[str]) -> None:
-    """Say what this worker keeps loaded, for the list of workers: {"held": [{"name", "bytes", "seconds"}],
-    "budget_bytes", "threads"}, and on which devices. Outside a worker: nothing."""
+    """Store what this worker has loaded, for the list of workers: {"held": [{"name", "bytes", "seconds"}],
+    "budget_bytes", "threads"}, and its devices. Does nothing outside a worker."""
     values: dict[str, Any] = {"memory": memory}
-    if named := ", ".join(sorted(set(devices))):
-        values["device"] = named[:200]
+    if device := ", ".join(sorted(set(devices))):
+        values["device"] = device[:200]
     WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(**values)
 
 
@@ -79,8 +79,8 @@ class WorkerProcess:
         self.threads = threads
         self.parent = parent
         self.replaces = replaces
-        self.exit_code = exit_code  # of the worker that this one replaces
-        self.alive = alive  # pipes of the supervisor's, by their numbers
+        self.exit_code = exit_code  # of the replaced worker
+        self.alive = alive  # file descriptors of pipes to the supervisor
         self.deaths = deaths
         self.signals = 0
         self.watchdog = Watchdog()
@@ -88,32 +88,31 @@ class WorkerProcess:
         self.device = "" if visible is None else f"CUDA_VISIBLE_DEVICES={visible}"[:200]
 
     def run(self) -> None:
-        """Work until a signal arrives or the parent is gone."""
+        """Work until a signal arrives or the parent exits."""
         self._listen_to_signals()
         if self.replaces and (released := release_dead_worker(self.replaces, self.exit_code)):
-            log.warning("took back %d jobs of the worker that died", released)
+            log.warning("released %d jobs of the dead worker", released)
         if self.replaces:
             worker_replaced.send(sender=WorkerProcess)
-        self._sign_in()
+        self._register()
         worker_signed_in.send(sender=WorkerProcess)
         print_line(f"worker {runner.worker_id()} {READY}: {', '.join(self.queues)}")
         workers = self._start_workers()
         reaper = Reaper(runner.worker_id())
         reaper.start()
         if self.deaths is not None:
-            threading.Thread(target=hear_of_deaths, args=(self.deaths,), daemon=True).start()
+            threading.Thread(target=release_reported_deaths, args=(self.deaths,), daemon=True).start()
         self._wait()
         runner.stopping.set()
         self._shut_down(workers, reaper)
         log.info("worker %s is done", runner.worker_id())
-        if self.watchdog.bit:
+        if self.watchdog.must_exit:
             sys.exit(RESTART)
 
     def _start_workers(self) -> list[dramatiq.Worker]:
-        """One for the ordinary queues, and one with a thread of its own for each quick queue and each queue of short
-        work or of work that waits for other machines: what a person waits for does not queue behind hours of work,
-        and work that computes does not queue behind work that waits. They share the process, and so the loaded
-        models."""
+        """Start a dramatiq worker for the ordinary queues, and one with a thread of its own for each quick queue and
+        each queue of short or waiting work, so that such jobs do not queue behind hours of computing. All share the
+        loaded models."""
         ordinary = [queue for queue in self.queues if not conf.has_own_thread(queue)]
         lanes = [(ordinary, self.threads)] if ordinary else []
         lanes += [([queue], 1) for queue in self.queues if conf.has_own_thread(queue)]
@@ -122,7 +121,7 @@ class WorkerProcess:
 
     @staticmethod
     def _start_worker(broker: dramatiq.Broker, queues: list[str], threads: int) -> dramatiq.Worker:
-        broker.emit_after("process_boot")  # only dramatiq's own command line does this otherwise
+        broker.emit_after("process_boot")  # otherwise done by dramatiq's command line
         for queue in queues:
             broker.declare_queue(queue)
         quick = any(conf.is_quick(queue) for queue in queues)
@@ -132,7 +131,7 @@ class WorkerProcess:
             worker_threads=threads,
             worker_timeout=QUICK_TIMEOUT_MS if quick else WAKE_TIMEOUT_MS,
         )
-        worker.queue_prefetch = threads  # one message per thread: the others are for other workers
+        worker.queue_prefetch = threads  # one message per thread leaves the others to other workers
         worker.start()
         return worker
 
@@ -143,60 +142,60 @@ class WorkerProcess:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        # A plain number and no Event: this interrupts the main thread anywhere, even inside Event.wait() while
-        # it holds the lock that Event.set() needs.
+        # A plain integer, not an Event: the handler interrupts the main thread anywhere, even inside Event.wait()
+        # while it holds the lock that Event.set() needs.
         self.signals += 1
         if self.signals > 1:
-            os._exit(128 + number)  # the second one: now. The lease runs out by itself.
+            os._exit(128 + number)  # second signal: exit now. The lease expires by itself.
 
     def _wait(self) -> None:
-        next_sign = time.monotonic() + conf.SIGN_SECONDS
+        next_beat = time.monotonic() + conf.SIGN_SECONDS
         next_look = time.monotonic() + LOOK_SECONDS
         while not self.signals:
             time.sleep(0.1)
             if self.parent is not None and os.getppid() != self.parent:
-                log.warning("the supervisor is gone; stopping")
+                log.warning("the supervisor exited; stopping")
                 return
-            if time.monotonic() >= next_sign:
-                next_sign = time.monotonic() + conf.SIGN_SECONDS
-                self._sign()
+            if time.monotonic() >= next_beat:
+                next_beat = time.monotonic() + conf.SIGN_SECONDS
+                self._beat()
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + LOOK_SECONDS
                 if self.alive is not None:
-                    with suppress(BrokenPipeError):  # the supervisor is gone: seen above, next time
+                    with suppress(BrokenPipeError):  # the supervisor exited: detected above in the next round
                         os.write(self.alive, b".")
                 if self._must_end():
                     return
 
     def _shut_down(self, workers: list[dramatiq.Worker], reaper: Reaper) -> None:
-        """Let the handlers stop at their next check; after the grace period give their jobs back."""
+        """Let handlers stop at their next check; after the grace period, queue their jobs again."""
         grace = conf.get("GYM_JOB_STOP_SECONDS")
-        # Whatever hangs below, a stack in the log and the end are certain; leases take care of the rest.
+        # Guarantees an exit with stacks in the log if something below hangs; leases take care of the rest.
         faulthandler.dump_traceback_later(grace + LAST_SECONDS, exit=True)
         reaper.stop()
         end = time.monotonic() + grace
         for worker in workers:
             worker.stop(timeout=max(0, int((end - time.monotonic()) * 1000)))
-        reaper.join(LAST_SECONDS / 2)  # it shares the message broker's connections, which are closed next
+        reaper.join(LAST_SECONDS / 2)  # it uses the broker's connections, which are closed next
         hanging = any(thread.is_alive() for worker in workers for thread in worker.workers)
         try:
             if hanging:
                 runner.release_running()
             WorkerHeartbeat.objects.filter(pk=runner.worker_id()).delete()
         except DatabaseError:
-            log.exception("could not sign off; leases and the reaper will take care of it")
-        if hanging:  # a thread that does not return cannot be ended in any other way
+            log.exception("could not clean up; leases and the reaper will take care of it")
+        if hanging:  # the only way to end a thread that does not return
             logging.shutdown()
             sys.stderr.flush()
-            os._exit(RESTART if self.watchdog.bit else 0)
+            os._exit(RESTART if self.watchdog.must_exit else 0)
         for worker in workers:
             worker.broker.close()
         connections.close_all()
         faulthandler.cancel_dump_traceback_later()
 
-    # --- signs of life ---
+    # --- heartbeat ---
 
-    def _sign_in(self) -> None:
+    def _register(self) -> None:
         WorkerHeartbeat.objects.update_or_create(
             pk=runner.worker_id(),
             defaults={
@@ -205,12 +204,12 @@ class WorkerProcess:
                 "queues": self.queues,
                 "threads": self.threads,
                 "device": self.device,
-                **_sign_of_life(),
+                **_heartbeat_values(),
             },
         )
 
     def _must_end(self) -> bool:
-        """Whether a handler holds its thread so firmly that only the end of the process frees it."""
+        """Must this process exit, because a handler does not stop or an error broke it?"""
         try:
             return self.watchdog.look()
         except DatabaseError:
@@ -218,38 +217,38 @@ class WorkerProcess:
             connection.close()
             return False
 
-    def _sign(self) -> None:
+    def _beat(self) -> None:
         try:
-            if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(**_sign_of_life()):
-                self._sign_in()  # a reaper took us for dead
+            if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(**_heartbeat_values()):
+                self._register()  # a reaper deleted the row as dead
         except DatabaseError:
-            log.exception("could not sign in the database; trying again")
+            log.exception("could not write the heartbeat; trying again")
             connection.close()
 
 
-def _sign_of_life() -> dict[str, Any]:
+def _heartbeat_values() -> dict[str, Any]:
     return {"last_seen": timezone.now(), "process_bytes": process_bytes() or None}
 
 
-def hear_of_deaths(pipe: int) -> None:
-    """Free the jobs of workers that the supervisor says are dead: who takes a worker's place needs seconds to start."""
+def release_reported_deaths(pipe: int) -> None:
+    """Release the jobs of workers that the supervisor reports as dead: a replacement needs seconds to start."""
     with open(pipe) as lines:
         for line in lines:
             worker_id, _, code = line.strip().partition(" ")
             try:
                 if released := release_dead_worker(worker_id, int(code) if code else None):
-                    log.warning("freed %d jobs of the worker %s, which died", released, worker_id)
+                    log.warning("released %d jobs of the dead worker %s", released, worker_id)
             except DatabaseError:
-                log.exception("could not free the jobs of %s; who takes its place will", worker_id)
+                log.exception("could not release the jobs of %s; its replacement will", worker_id)
             finally:
                 connection.close()
 
 
 def drain(queues: list[str], *, once: bool = False) -> int:
-    """Run queued jobs in this thread until none is left (or one was run). Returns how many attempts ran.
+    """Run queued jobs in this thread until none is left, or only one with `once`. Return the number of attempts.
 
-    Lost jobs are looked for first, and whenever nothing else is to be done. A running job whose worker gives no sign
-    of life is waited for: it is taken when its lease is over. What this worker lacks the files for is left to others.
+    Recovers lost jobs first and whenever there is nothing else to do, and waits for the leases of silent workers. Jobs
+    that need a missing resource are left to other workers.
     """
     started, ran = timezone.now(), 0
     bring_back()
@@ -261,36 +260,34 @@ def drain(queues: list[str], *, once: bool = False) -> int:
         elif once or not _is_work_left(queues, started):
             break
         elif not bring_back() and not any(fairness.claimable(queue).exists() for queue in queues):
-            time.sleep(0.2)  # a job waits for its second try, or for the end of a lease
+            time.sleep(0.2)  # a job waits for its next try, or for the end of a lease
     return ran
 
 
 def _is_work_left(queues: list[str], started: datetime) -> bool:
     jobs = Job.objects.filter(queue__in=queues)
-    queued = Q(state=State.QUEUED) & ~Q(waits_for__in=fairness.lacking())
+    queued = Q(state=State.QUEUED) & ~Q(waits_for__in=fairness.missing_resources())
     return jobs.filter(queued | Q(state=State.RUNNING, heartbeat_at__lt=started)).exists()
 
 
 class Watchdog:
-    """Ends the worker when an error left its process unable to work (a GPU that is gone), and the attempts whose
-    handlers do not stop when they should: cancelled ones, and those whose time is over. One thread of the worker has it
-    look about once a second.
+    """Ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process is broken (a
+    lost GPU) or a handler never stops. The main thread calls `look` about once a second.
 
-    A handler that calls `context.check()` hears of both within a second, and this has nothing to do. One that sits in a
-    computation, a download or a kernel cannot be interrupted from outside: nothing interrupts a thread. So its attempt
-    is ended without it (what it writes afterwards matches no row), and if it still holds its thread a minute later the
-    worker ends, which gives the other jobs back and is started again."""
+    A handler that calls `context.check()` stops by itself within a second. One that is stuck in a computation, a
+    download or a kernel cannot be interrupted, because nothing interrupts a thread. Its attempt is ended without it,
+    after which its writes match no row. If it still occupies its thread a minute later, the worker exits, its other
+    jobs are queued again, and another worker is started."""
 
     def __init__(self) -> None:
-        self.bit = False
+        self.must_exit = False
         self._should_stop: dict[JobContext, float] = {}
         self._ended: set[JobContext] = set()
 
     def look(self) -> bool:
-        """End the attempts whose handlers have not stopped in time. True: one of them still has not, or an error left
-        this process unable to work, and the worker has to end."""
+        """End the attempts whose handlers have not stopped in time. Return True if the worker must exit."""
         if runner.broken.is_set():
-            self.bit = True
+            self.must_exit = True
             return True
         running = runner.running()
         self._should_stop = {context: at for context, at in self._should_stop.items() if context in running}
@@ -305,23 +302,21 @@ class Watchdog:
             if context not in self._ended and now - since >= react:
                 self._end(context)
             if now - since >= react + deaf:
-                log.error("job %s holds its thread and does not stop: the worker ends", context.job_id)
-                self.bit = True
-        return self.bit
+                log.error("job %s does not stop: the worker exits", context.job_id)
+                self.must_exit = True
+        return self.must_exit
 
     def _end(self, context: JobContext) -> None:
-        """The handler's writes match no row from here on."""
+        """End an attempt. Later writes of its handler match no row."""
         live = states.fenced(context.job_id, context.attempt)
-        states.append_log(
-            live, "The work did not stop when it was asked to; its attempt was ended all the same."
-        )
+        states.append_log(live, "The work did not stop when asked; its attempt was ended.")
         state = states.end_attempt(live, str(OutOfTime(context.seconds)), permanent=True)
         context.lose()
         self._ended.add(context)
-        log.warning("job %s did not stop when it should; it is %s now", context.job_id, state)
+        log.warning("job %s did not stop when asked; it is now %s", context.job_id, state)
 
 
 def _cancelled(running: set[JobContext]) -> set[JobContext]:
-    asked = Job.objects.filter(pk__in=[context.job_id for context in running], cancel_requested=True)
-    attempts = set(asked.values_list("pk", "attempt"))
+    cancelled = Job.objects.filter(pk__in=[context.job_id for context in running], cancel_requested=True)
+    attempts = set(cancelled.values_list("pk", "attempt"))
     return {context for context in running if (context.job_id, context.attempt) in attempts}

@@ -13,7 +13,7 @@ from django.utils import timezone
 from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import Cancelled, MissingResource, PermanentFailure, WorkerStopping
-from gym.jobs.registry import handler
+from gym.jobs.handlers import handler
 from gym.lmchallenge import counting, permissions, playing, storage
 from gym.lmchallenge.models import COUNT, PLAY, Corpus, Game, TextIndex
 from lmgym import __version__

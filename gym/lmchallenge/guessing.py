@@ -14,8 +14,8 @@ from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
+from gym.jobs.handlers import handler
 from gym.jobs.models import ACTIVE_STATES, Job
-from gym.jobs.registry import handler
 from gym.jobs.services import WAIT_SECONDS, wait_for_job
 from gym.lmchallenge.counting import finite
 from gym.lmchallenge.models import Guess

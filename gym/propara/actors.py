@@ -8,7 +8,7 @@ from gym.accounts.models import User
 from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
-from gym.jobs.registry import handler
+from gym.jobs.handlers import handler
 from gym.propara import permissions, services
 from gym.propara.models import AnswerSetVersion
 from lmgym.propara.errors import ProParaError

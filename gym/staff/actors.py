@@ -14,8 +14,8 @@ from django.utils import timezone
 from gym.collections.models import CollectionEntry
 from gym.collections.zips import drop_old as drop_old_zips
 from gym.jobs.context import JobContext
+from gym.jobs.handlers import handler
 from gym.jobs.models import FINAL_STATES, Job, State
-from gym.jobs.registry import handler
 from gym.notices.services import forget_old
 from gym.runs.models import SuiteRun
 from gym.runs.work.cache import drop_spent_chunks, trim

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from .transport import Transport
-from .values import AgentRun, Game, Model, Run, Submission
+from .values import AgentRun, Game, Model, Run
 
-Awaited = TypeVar("Awaited", Run, Game, Submission, AgentRun, Model)
+Awaited = TypeVar("Awaited", Run, Game, AgentRun, Model)
 LOOK_SECONDS = 0.5
 LOOK_AT_MOST = 5.0
 

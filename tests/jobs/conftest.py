@@ -11,17 +11,20 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from gym.jobs import reaper, registry, services, states
+from gym.jobs import handlers, kinds, reaper, services, states
+from gym.jobs.kinds import JobKind
 from tests.jobs.lab.bench import Lab
 
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Callable:
     """Register handlers that disappear after the test."""
-    monkeypatch.setattr(registry, "_handlers", dict(registry._handlers))
+    monkeypatch.setattr(handlers, "_handlers", dict(handlers._handlers))
+    monkeypatch.setattr(kinds, "_kinds", dict(kinds._kinds))
 
     def add(kind: str, function: Callable = lambda context: None) -> str:
-        registry._handlers[kind] = function
+        handlers._handlers[kind] = function
+        kinds._kinds.setdefault(kind, JobKind(kind))
         return kind
 
     return add

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from gym.jobs import registry, runner
+from gym.jobs import handlers, runner
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
 from gym.jobs.services import enqueue
@@ -32,7 +32,7 @@ def test_the_worker_claims_nothing_more_and_ends_and_the_job_waits_for_its_next_
     assert not watchdog.look()
     assert drain(["default"]) == 1
     assert watchdog.look()
-    assert watchdog.bit, "whoever keeps workers running starts another"
+    assert watchdog.must_exit, "whoever keeps workers running starts another"
     assert Job.objects.get(pk=first.pk).state == "queued"
     assert Job.objects.get(pk=second.pk).tries == 0
     runner.broken.clear()  # the next worker
@@ -60,10 +60,10 @@ def test_an_ordinary_error_breaks_nothing(register) -> None:
     enqueue(register("k", fail), {}, max_attempts=1)
     drain(["default"])
     assert not runner.broken.is_set()
-    assert not registry.broke_process(None)
+    assert not handlers.broke_process(None)
 
 
 def test_an_error_that_came_from_one_that_came_from_it_is_looked_at_once() -> None:
     first, second = ValueError("the program ended"), ValueError("its pipe is closed")
     first.__context__, second.__cause__ = second, first
-    assert not registry.broke_process(second)
+    assert not handlers.broke_process(second)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 def test_a_queued_job_is_cancelled_at_once(register, alice):
     job = request_cancel(enqueue(register("k"), {}), actor=alice)
     assert (job.state, job.finished is not None) == ("cancelled", True)
-    assert "Cancellation asked for by alice." in job.log
+    assert "Cancelled by alice." in job.log
     assert run_pending() == []
 
 

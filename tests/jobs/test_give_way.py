@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym.jobs import registry, runner, states
+from gym.jobs import kinds, runner, states
 from gym.jobs.models import Job, State
 from gym.jobs.services import enqueue
 
@@ -50,7 +50,7 @@ def test_it_goes_on_when_only_own_work_waits(register, alice, turn_is_over):
 def test_work_that_is_done_only_when_nothing_waits_comes_last_and_moves_nobody(
     register, alice, bob, monkeypatch, turn_is_over
 ):
-    monkeypatch.setattr(registry, "_only_when_idle", {"idle"})
+    monkeypatch.setitem(kinds._kinds, "idle", kinds.JobKind("idle", only_when_idle=True))
     idle = enqueue(register("idle"), {})
     kind = register("long", lambda context: context.yield_turn())
     enqueue(kind, {}, owner=alice)

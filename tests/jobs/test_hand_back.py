@@ -20,7 +20,7 @@ def as_a_new_worker(monkeypatch):
     """What one test's worker lacks is nothing to the next one's."""
 
     def start():
-        monkeypatch.setattr(fairness, "_lacking_until", {})
+        monkeypatch.setattr(fairness, "_missing_until", {})
 
     start()
     return start

@@ -35,7 +35,7 @@ def test_a_quick_queue_has_a_thread_that_nothing_else_uses(lanes):
 
 
 def test_work_that_waits_for_other_machines_has_a_thread_beside_work_that_computes(lanes, settings):
-    settings.GYM_JOB_BESIDE_QUEUES = ("long",)
+    settings.GYM_JOB_OWN_THREAD_QUEUES = ("long",)
     assert lanes(["default", "long", "preview"], threads=3) == [
         (["default"], 3),
         (["long"], 1),

@@ -21,7 +21,7 @@ def test_a_job_whose_worker_went_silent_goes_back_to_the_queue_with_a_message(ru
     assert reaper.reap() == 1
     running.refresh_from_db()
     assert (running.state, running.claimed_by, running.lease_until) == ("queued", "", None)
-    assert "stopped answering" in running.log
+    assert "no heartbeat" in running.log
     assert messages == ["default"]
 
 
@@ -42,7 +42,7 @@ def test_the_third_lost_worker_fails_the_job_and_says_why(register, clock):
         reaper.reap()
     job.refresh_from_db()
     assert (job.state, job.tries) == ("failed", 3)
-    assert "stopped answering" in job.error
+    assert "no heartbeat" in job.error
 
 
 def test_a_lost_job_that_should_stop_is_cancelled(running, clock, alice):
@@ -222,8 +222,8 @@ def test_a_job_that_kills_its_workers_fails_with_the_number_of_deaths_and_the_si
     job = kill_workers_of(enqueue(register("k"), {}), clock)
     assert job.state == "failed"
     assert job.error == (
-        "Its worker died 3 times while working on it (killed by signal 9: often memory ran out). "
-        "It is tried once more when no worker has died for 5 minutes."
+        "The worker died 3 times while running this job (killed by signal 9: often out of memory). "
+        "It will be tried once more when no worker has died for 5 minutes."
     )
 
 
@@ -262,7 +262,8 @@ def test_a_job_that_kills_its_worker_after_that_too_stays_failed(register, clock
     job.refresh_from_db()
     assert (job.state, job.attempt) == ("failed", 4)
     assert (
-        job.error == "Its worker died 4 times while working on it (killed by signal 9: often memory ran out)."
+        job.error
+        == "The worker died 4 times while running this job (killed by signal 9: often out of memory)."
     )
 
 

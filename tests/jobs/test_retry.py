@@ -19,7 +19,7 @@ def test_a_failed_job_gets_fresh_tries_and_a_growing_attempt(register, alice):
     run_pending()
     job.refresh_from_db()
     assert (job.state, job.tries, job.attempt) == ("done", 1, 2)
-    assert "Put back into the queue by alice." in job.log
+    assert "Queued again by alice." in job.log
 
 
 def test_a_cancelled_job_can_be_tried_again(register, alice):

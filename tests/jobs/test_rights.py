@@ -39,7 +39,7 @@ def test_what_may_not_be_used_is_named_and_nobody_else_is(kind, bob):
     enqueue(kind, {}, owner=bob)
     state, error = ended()
     assert state == "failed"
-    assert error.startswith("Refused: whoever asked for this may no longer use the house.")
+    assert error.startswith("Refused: the user who requested this may no longer use the house.")
     assert "garden" not in error
     assert "bob" not in error
 
@@ -56,7 +56,7 @@ def test_a_closed_account_gets_nothing_done(kind, alice):
     alice.save()
     state, error = ended()
     assert state == "failed"
-    assert "the account that asked for this is closed" in error
+    assert "the account that requested this is closed" in error
 
 
 def test_work_of_the_site_itself_is_nobodys_right(kind):

@@ -81,7 +81,7 @@ def test_a_job_that_kills_its_worker_fails_with_the_reason_and_the_others_are_do
     others = [lab.enqueue("lab.chunks", {"n": 3}) for _ in range(3)]
     server = lab.start("serve", "--port", str(port))
     failed = lab.wait_for(poison, "failed", 40)
-    assert "died 3 times while working on it (killed by signal 9: often memory ran out)" in failed["error"]
+    assert "died 3 times while running this job (killed by signal 9: often out of memory)" in failed["error"]
     for job in others:
         lab.wait_for(job, "done")
     last = lab.enqueue("lab.chunks", {"n": 3})
@@ -113,4 +113,4 @@ def test_a_database_that_cannot_be_prepared_ends_it_with_a_sentence(lab, port):
     lab.env["GYM_DATABASE_URL"] = "sqlite:////nowhere/at/all.sqlite3"
     done = lab.run("serve", "--port", str(port))
     assert done.returncode == 1
-    assert "The database could not be prepared; the reason is above." in done.stderr
+    assert "The database could not be prepared. The reason is printed above." in done.stderr

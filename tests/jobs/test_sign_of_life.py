@@ -10,12 +10,12 @@ MB = 1024 * 1024
 
 def test_each_sign_of_life_says_how_much_memory_the_worker_takes(db):
     process = WorkerProcess(["default"])
-    process._sign_in()
+    process._register()
     [before] = workers()
     assert before.process_bytes is not None
     assert before.process_bytes > MB
     more = bytearray(b"x") * (64 * MB)
-    process._sign()
+    process._beat()
     [after] = workers()
     assert after.process_bytes is not None
     assert after.process_bytes - before.process_bytes > len(more) // 2

@@ -69,7 +69,7 @@ def test_a_child_that_cannot_start_is_explained_and_tried_again_until_it_can(tmp
 
     supervise([child], until, lines=lines, seconds=20, backoff=0.01)
     (said,) = [line for line in lines if "right after its start" in line]
-    assert "worker died 5 times right after its start. It is started again all the same, every 30 s" in said
+    assert "worker died 5 times right after its start. It is restarted with pauses of up to 30 s" in said
     assert "no such table: jobs_job" in said
 
 

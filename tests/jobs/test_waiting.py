@@ -27,11 +27,11 @@ def slept(monkeypatch):
 @pytest.fixture
 def taken():
     """As many wait as may."""
-    for _ in range(services.MOST_WAIT):
-        assert services._places.acquire(blocking=False)
+    for _ in range(services.MAX_WAITING_REQUESTS):
+        assert services._waiting_slots.acquire(blocking=False)
     yield
-    for _ in range(services.MOST_WAIT):
-        services._places.release()
+    for _ in range(services.MAX_WAITING_REQUESTS):
+        services._waiting_slots.release()
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_where_enough_requests_wait_the_next_is_answered_at_once(client, people,
 
 
 def test_who_has_waited_makes_room_for_the_next(db, slept):
-    for _ in range(services.MOST_WAIT + 1):
+    for _ in range(services.MAX_WAITING_REQUESTS + 1):
         job = Job.objects.create(kind="score")
         services.wait_for_job(job.pk)
-    assert len(slept) == services.MOST_WAIT + 1
+    assert len(slept) == services.MAX_WAITING_REQUESTS + 1

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _worker(db, settings):
     settings.GYM_JOB_QUEUES = ("default", "large", "short")
-    settings.GYM_JOB_BESIDE_QUEUES = ("short",)
+    settings.GYM_JOB_OWN_THREAD_QUEUES = ("short",)
     WorkerHeartbeat.objects.create(id="w", host="h", pid=1, queues=["default", "large", "short"])
 
 

@@ -52,7 +52,7 @@ def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
     lab.worker()
     final = lab.wait_for(job, "done")
     assert final["attempt"] == 2
-    assert "stopped answering" in final["log"]
+    assert "no heartbeat" in final["log"]
     assert lab.ask("chunks", job) == expected_chunks(20)
 
 
@@ -80,7 +80,7 @@ def test_who_takes_a_dead_ones_place_frees_its_jobs_then_imports_then_claims(mon
         return lambda *args, **kwargs: done.append(name) or []
 
     monkeypatch.setattr(worker, "release_dead_worker", note("frees"))
-    for name in ("_listen_to_signals", "_sign_in", "_wait", "_shut_down"):
+    for name in ("_listen_to_signals", "_register", "_wait", "_shut_down"):
         monkeypatch.setattr(WorkerProcess, name, note("-"))
     monkeypatch.setattr(WorkerProcess, "_start_workers", note("claims"))
     monkeypatch.setattr(worker.Reaper, "start", note("-"))
@@ -123,7 +123,7 @@ def test_a_job_that_kills_its_worker_fails_after_three_workers(lab):
         previous = ["--replaces", f"w{deaths}"]
         deaths += worker.poll() is not None
     assert deaths == 3
-    assert "stopped answering" in lab.job(job)["error"]
+    assert "no heartbeat" in lab.job(job)["error"]
     lab.wait_for(healthy, "done")
 
 

@@ -203,7 +203,7 @@ def test_a_process_that_dies_is_a_finding(liar, monkeypatch):
     monkeypatch.setattr(actors, "_wait", die)
     found = inspect(liar)
     assert found["status"] == "broken"
-    assert "died: killed by signal 9: often memory ran out" in found["status_reason"]
+    assert "died: killed by signal 9: often out of memory" in found["status_reason"]
 
 
 def test_a_folder_that_lies_is_broken_with_what_differs(liar):

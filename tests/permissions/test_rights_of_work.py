@@ -148,7 +148,7 @@ def test_a_lost_right_ends_it_and_is_named(people, case):
     case.lose()
     job = work_on(job)
     assert job.state == "failed"
-    assert job.error.startswith(f"Refused: whoever asked for this may no longer use {case.said}")
+    assert job.error.startswith(f"Refused: the user who requested this may no longer use {case.said}")
     assert not CaseIteration.objects.filter(case_run__run__job=job).exists()
     assert not SuiteRun.objects.filter(completed_at__isnull=False).exists()
     assert not Naming.objects.exclude(chosen={}).exists()
@@ -166,7 +166,7 @@ def test_a_closed_account_computes_nothing(people, queue):
     job = queue(people.alice, people.bob)
     people.bob.is_active = False
     people.bob.save()
-    assert "the account that asked for this is closed" in work_on(job).error
+    assert "the account that requested this is closed" in work_on(job).error
 
 
 @KINDS

@@ -101,7 +101,7 @@ def test_a_file_that_needs_repairs_waits_and_says_what_to_do(site, gym, tmp_path
     path.write_text("\n" + (DATA / "careful.tsv").read_text(encoding="utf-8"), encoding="utf-8")
     words = ("propara", "submit", str(path), "--answer-set", SET)
     status, out, err = cli(site, *words)
-    assert (status, rows(out)[0][1:3], "again with --agree-to-repairs" in err) == (
+    assert (status, rows(out)[0][1:3], "by repeating this with --agree-to-repairs" in err) == (
         2,
         ["mine", "waiting"],
         True,

@@ -18,7 +18,7 @@ from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.filters import Filters
 from gym.api.operations import operation
 from gym.api.requests import Body
-from gym.jobs.api import told_behind
+from gym.jobs.api import behind_for_request
 from gym.lmchallenge import permissions, playing, selectors
 from gym.lmchallenge.api.corpora import FORM, corpus_of
 from gym.lmchallenge.counting import keep_of
@@ -67,7 +67,12 @@ class GameSerializer(serializers.ModelSerializer[Game]):
         job = row.job
         if job is None:
             return None
-        return {"done": job.done, "total": job.total, "error": job.error, "behind": told_behind(self, job)}
+        return {
+            "done": job.done,
+            "total": job.total,
+            "error": job.error,
+            "behind": behind_for_request(self, job),
+        }
 
     def get_figure(self, row: Game) -> dict[str, Any] | None:
         found = row.headline

@@ -11,8 +11,8 @@ from django.utils import timezone
 from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import MissingResource, PermanentFailure
+from gym.jobs.handlers import handler
 from gym.jobs.models import State
-from gym.jobs.registry import handler
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.policies import policy_standing
 from gym.runs.signals import results_written

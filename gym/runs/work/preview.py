@@ -23,8 +23,8 @@ from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
+from gym.jobs.handlers import handler
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
-from gym.jobs.registry import handler
 from gym.jobs.selectors import held_somewhere
 from gym.runs.work import cache
 from lmgym.models.backends import BACKENDS, Backend, BackendError, ModelFacts

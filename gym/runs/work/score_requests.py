@@ -16,7 +16,7 @@ from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
-from gym.jobs.registry import handler
+from gym.jobs.handlers import handler
 from gym.jobs.services import WAIT_SECONDS, wait_for_job
 from gym.runs.models import KEEP_SCORE_REQUESTS, ScoreRequest
 from gym.runs.work.preview import score_missing

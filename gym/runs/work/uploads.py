@@ -17,7 +17,7 @@ from gym.jobs import services as jobs
 from gym.jobs.conf import SHORT
 from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
-from gym.jobs.registry import handler
+from gym.jobs.handlers import handler
 from gym.runs.models import ResultUpload, SuiteRun, UploadInput
 from gym.runs.quotas import RUNS
 from gym.runs.work.actors import write_result

@@ -8,7 +8,7 @@ import time
 
 from gym.jobs.context import JobContext
 from gym.jobs.errors import MissingResource, PermanentFailure
-from gym.jobs.registry import handler
+from gym.jobs.handlers import handler
 from tests.jobs.lab.models import Chunk, Receipt
 from tests.jobs.lab.values import value_of
 

@@ -18,11 +18,11 @@ NO_DEMO = 3
 
 class Command(BaseCommand):
     help = "Create or update the tables, and an administrator if there is none. Safe to repeat."
-    requires_system_checks = []  # they may touch the database
+    requires_system_checks = []  # they may use the database
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--demo", action="store_true", help="load the demo suites, models and accounts, too"
+            "--demo", action="store_true", help="also load the demo suites, models and accounts"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if options["demo"]:
             try:
                 call_command("demo")
-            except Exception as error:  # noqa: BLE001  the site is useful without its demo; the failure is reported
+            except Exception as error:  # noqa: BLE001  reported below; the site works without its demo
                 failure = error
         self.ensure_administrator()
         if failure:
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             return
         if User.objects.filter(username=ADMIN).exists():
             self.stdout.write(
-                f"There is no administrator, and the name {ADMIN} is taken: run `lmgym manage createsuperuser`."
+                f"There is no administrator, and the name {ADMIN} is taken. Run `lmgym manage createsuperuser`."
             )
             return
         password = secrets.token_urlsafe(12)

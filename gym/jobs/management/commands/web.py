@@ -1,4 +1,4 @@
-"""lmgym web: the site behind waitress, without workers."""
+"""lmgym web: the web server without workers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Command(SiteCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_web_arguments(parser)
-        parser.add_argument("--parent", type=int, metavar="PID", help="end when this parent process is gone")
-        bound = "a socket that the parent bound, by its number; serve on it in this process"
+        parser.add_argument("--parent", type=int, metavar="PID", help="exit when this parent process exits")
+        bound = "file descriptor of a socket bound by the parent; serve on it in this process"
         parser.add_argument("--socket", type=int, metavar="FD", help=bound)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,10 +40,10 @@ class Command(SiteCommand):
             threading.Thread(target=_watch, args=(options["parent"],), daemon=True).start()
         if options["socket"] is not None:
             signal.signal(signal.SIGTERM, _stop)
-            logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # "queue depth" on every short burst
+            logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns on every burst
             serve_here(socket.socket(fileno=options["socket"]), options["threads"])
             return
-        connection.close()  # the parent serves nothing, and so nothing kills it
+        connection.close()  # the parent serves no requests, so none can kill it
         with bind("web", options["host"], options["port"]) as bound:
             children = web_children(
                 bound, options["host"], threads=options["threads"], processes=options["processes"]
@@ -52,7 +52,7 @@ class Command(SiteCommand):
 
 
 def _stop(number: int, frame: object) -> None:
-    raise SystemExit(0)  # waitress finishes what its threads are at
+    raise SystemExit(0)  # waitress finishes running requests
 
 
 def _watch(parent: int) -> None:

@@ -19,24 +19,26 @@ class Command(SiteCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--threads", type=int, default=1, help="jobs run at the same time (default 1)")
         parser.add_argument("--queues", nargs="+", metavar="QUEUE", help="serve only these queues")
-        parser.add_argument("--once", action="store_true", help="run one job and end")
-        parser.add_argument("--drain", action="store_true", help="end when no job is queued any more")
-        parser.add_argument("--id", default="", help="the name under which this worker claims jobs")
-        parser.add_argument("--parent", type=int, metavar="PID", help="end when this parent is gone")
-        pipe = "a pipe for a sign of life every second, by its number"
+        parser.add_argument("--once", action="store_true", help="run one job and exit")
+        parser.add_argument("--drain", action="store_true", help="exit when no job is queued")
+        parser.add_argument("--id", default="", help="name under which this worker claims jobs")
+        parser.add_argument("--parent", type=int, metavar="PID", help="exit when this parent process exits")
+        pipe = "file descriptor of a pipe for a sign of life every second"
         parser.add_argument("--alive", type=int, metavar="FD", help=pipe)
-        pipe = "a pipe with the names and exit codes of other workers that died, by its number"
+        pipe = "file descriptor of a pipe with names and exit codes of workers that died"
         parser.add_argument("--deaths", type=int, metavar="FD", help=pipe)
-        parser.add_argument("--replaces", default="", metavar="ID", help="take over from a dead worker")
         parser.add_argument(
-            "--exit-code", type=int, metavar="CODE", help="how it ended: an exit code, or minus the signal"
+            "--replaces", default="", metavar="ID", help="release the jobs of this dead worker"
+        )
+        parser.add_argument(
+            "--exit-code", type=int, metavar="CODE", help="exit code of the dead worker, or minus its signal"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         queues = options["queues"] or list(conf.queues())
         if unknown := set(queues) - set(conf.queues()):
             raise CommandError(
-                f"GYM_JOB_QUEUES has {', '.join(conf.queues())}, but not {', '.join(sorted(unknown))}."
+                f"Unknown queues: {', '.join(sorted(unknown))}. GYM_JOB_QUEUES has {', '.join(conf.queues())}."
             )
         if options["threads"] < 1:
             raise CommandError("--threads must be at least 1.")
@@ -47,7 +49,7 @@ class Command(SiteCommand):
             signal.signal(signal.SIGTERM, lambda number, frame: runner.stopping.set())
             ran = drain(queues, once=options["once"])
             self.stdout.write(f"{ran} job attempt{'' if ran == 1 else 's'} run")
-            for what in fairness.lacking():
+            for what in fairness.missing_resources():
                 self.stdout.write(f"Left for a worker with {what}.")
             return
         WorkerProcess(
