@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from lmgym.cli import login_file, shared
 from lmgym.client import ApiError, Client
 
 Act: TypeAlias = Callable[[Client, argparse.Namespace], int]
+AddCommands: TypeAlias = Callable[[Any], None]
+"""Adds subcommands to what `add_subparsers` returns."""
 
 WHICH = "default: LM_GYM_SITE, or the site of lmgym login"
 VISIBILITIES = ("private", "unlisted", "public")
@@ -39,6 +41,79 @@ def run(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
         return status
 
     return shared.run(act, parser, argv)
+
+
+# --- commands that work locally and with a site ---
+
+
+def add_command(names: Any, name: str, act: Act, text: str) -> argparse.ArgumentParser:
+    """Add a subcommand that runs `act` with a site."""
+    command: argparse.ArgumentParser = names.add_parser(
+        name, help=text, description=f"{text[0].upper()}{text[1:]}."
+    )
+    command.add_argument("--format", choices=("table", "json"), default="table")
+    add_site(command)
+    command.set_defaults(act=act)
+    return command
+
+
+def parser_with_site(
+    prog: str,
+    build: Callable[[str, AddCommands], argparse.ArgumentParser],
+    either: Mapping[str, str],
+    add_site_commands: AddCommands,
+) -> argparse.ArgumentParser:
+    """Build the parser of calls without --site.
+
+    Args:
+        prog: name of the program.
+        build: builds the parser of the local commands, and calls its second argument to add more.
+        either: commands that also work with a site: what they take there.
+        add_site_commands: adds the commands that only a site has.
+    """
+
+    def add(names: Any) -> None:
+        for name, text in either.items():
+            add_choice_of_site(names.choices[name], f"{text}; {prog} {name} --site --help")
+        add_site_commands(names)
+
+    return build(prog, add)
+
+
+def parser_of_site(prog: str, description: str, *adders: AddCommands) -> argparse.ArgumentParser:
+    """Build the parser of calls with --site."""
+    top = argparse.ArgumentParser(prog=prog, description=description)
+    names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add in adders:
+        add(names)
+    return top
+
+
+def run_either(
+    argv: Sequence[str],
+    prog: str,
+    *,
+    parsers: tuple[Callable[[str], argparse.ArgumentParser], Callable[[str], argparse.ArgumentParser]],
+    local_commands: Collection[str],
+    run_local: Callable[[], int],
+) -> int:
+    """Run a command with a site if the arguments have --site, else locally. Return the exit status.
+
+    `parsers`: of calls without and with --site. Wrong arguments raise SystemExit(2).
+    """
+    parser, site_parser = parsers
+    if is_asked_for(argv):
+        return run(site_parser(prog), argv)
+    if argv and argv[0] in local_commands and not {"-h", "--help"} & set(argv):
+        try:
+            return run_local()
+        except KeyboardInterrupt:
+            shared.note(f"{prog}: interrupted")
+            return shared.INTERRUPTED
+    return run(parser(prog), argv)
+
+
+# --- the client ---
 
 
 def client_of(options: argparse.Namespace) -> Client:

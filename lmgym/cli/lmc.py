@@ -21,44 +21,38 @@ EITHER = {"stats": "figures of a game, by its id", "compare": "games, by their i
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    def more(names: Any) -> None:
-        for name, text in EITHER.items():
-            at_site.add_choice_of_site(names.choices[name], f"{text}; {prog} {name} --site --help")
-        _add_site_commands(names)
-
-    return local.parser(prog, more)
+    return at_site.parser_with_site(prog, local.parser, EITHER, _add_site_commands)
 
 
 def site_parser(prog: str) -> argparse.ArgumentParser:
     """Parser for calls with --site."""
-    top = argparse.ArgumentParser(prog=prog, description="LM Challenge at a site.")
-    names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_site_commands(names)
+    return at_site.parser_of_site(prog, "LM Challenge at a site.", _add_site_commands, _add_site_forms)
 
-    read = _added(names, "stats", _stats, "all figures of a game at a site")
+
+def _add_site_forms(names: Any) -> None:
+    read = at_site.add_command(names, "stats", _stats, "all figures of a game at a site")
     read.add_argument("game", help="id")
     read.add_argument("--filter", help="tokens that count; default: alphaemoji")
 
-    versus = _added(names, "compare", _compare, "games at a site on the same text, with intervals")
+    versus = at_site.add_command(
+        names, "compare", _compare, "games at a site on the same text, with intervals"
+    )
     versus.add_argument("first", help="id of the baseline")
     versus.add_argument("second", nargs="+", help="id; each is compared with the first")
     versus.add_argument("--filter", help="tokens that count; default: alphaemoji")
     versus.add_argument("--metric", help="default: the main figure of the games, such as hit3")
     versus.add_argument("--cluster", help="what is resampled: auto, user or line")
-    return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym lmc") -> int:
     """Run; the exit status. Wrong arguments raise SystemExit(2)."""
-    if at_site.is_asked_for(argv):
-        return at_site.run(site_parser(prog), argv)
-    if argv and argv[0] in local.COMMANDS and not {"-h", "--help"} & set(argv):
-        try:
-            return local.main(argv, prog, model=_model, named=local.named_players)
-        except KeyboardInterrupt:
-            shared.note(f"{prog}: interrupted")
-            return shared.INTERRUPTED
-    return at_site.run(parser(prog), argv)
+
+    def run_local() -> int:
+        return local.main(argv, prog, model=_model, named=local.named_players)
+
+    return at_site.run_either(
+        argv, prog, parsers=(parser, site_parser), local_commands=local.COMMANDS, run_local=run_local
+    )
 
 
 def _model(name: str, options: Mapping[str, Any]) -> Player:
@@ -74,21 +68,11 @@ def _model(name: str, options: Mapping[str, Any]) -> Player:
         raise OptionError(error.message, error.hint) from error
 
 
-def _added(names: Any, name: str, act: at_site.Act, text: str) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = names.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}."
-    )
-    made.add_argument("--format", choices=("table", "json"), default="table")
-    at_site.add_site(made)
-    made.set_defaults(act=act)
-    return made
-
-
 def _add_site_commands(names: Any) -> None:
-    send = _added(names, "upload", _upload, "at a site: upload logs and print their figures")
+    send = at_site.add_command(names, "upload", _upload, "at a site: upload logs and print their figures")
     send.add_argument("file", nargs="+", type=Path, help="a log, packed with gzip or not")
     send.add_argument("--corpus", metavar="SLUG", help="the text it was played on; compared with the log")
-    start = _added(names, "play", _play, "at a site: start a game, wait and print its figures")
+    start = at_site.add_command(names, "play", _play, "at a site: start a game, wait and print its figures")
     start.add_argument("corpus", help="slug")
     start.add_argument("--game", required=True, choices=GAMES)
     start.add_argument("--player", required=True, help="model:SLUG, process:NAME or adaptive")

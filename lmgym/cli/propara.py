@@ -19,60 +19,44 @@ OWN_STATUS = ("check",)
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    def more(names: Any) -> None:
-        for name, text in LOCAL_OR_SITE.items():
-            at_site.add_choice_of_site(names.choices[name], f"{text}; {prog} {name} --site --help")
-        _add_site_commands(names)
-
-    return local.parser(prog, more)
+    return at_site.parser_with_site(prog, local.parser, LOCAL_OR_SITE, _add_site_commands)
 
 
 def site_parser(prog: str) -> argparse.ArgumentParser:
     """Parser for calls with --site."""
-    top = argparse.ArgumentParser(prog=prog, description="ProPara with a site.")
-    names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_site_commands(names)
+    return at_site.parser_of_site(prog, "ProPara with a site.", _add_site_commands, _add_site_forms)
 
-    why = _added(names, "explain", _explain, "show where a submission loses points")
+
+def _add_site_forms(names: Any) -> None:
+    why = at_site.add_command(names, "explain", _explain, "show where a submission loses points")
     why.add_argument("submission", help="id")
     why.add_argument(
         "--process", type=int, help="one process, mistake by mistake; default: all processes, worst first"
     )
 
-    versus = _added(
+    versus = at_site.add_command(
         names, "compare", _compare, "compare submissions of a site with the first, with intervals"
     )
     versus.add_argument("first", help="id of the baseline")
     versus.add_argument("second", nargs="+", help="ids of others, each compared with the baseline")
-    return top
 
 
 def main(argv: Sequence[str], prog: str = "lmgym propara") -> int:
     """Run the command and return the exit status. Wrong arguments raise SystemExit(2)."""
-    if at_site.is_asked_for(argv):
-        return at_site.run(site_parser(prog), argv)
-    if argv and argv[0] in local.COMMANDS and not {"-h", "--help"} & set(argv):
-        try:
-            status = local.main(argv, prog)
-        except KeyboardInterrupt:
-            shared.note(f"{prog}: interrupted")
-            return shared.INTERRUPTED
+
+    def run_local() -> int:
+        status = local.main(argv, prog)
         return status if status in (shared.DONE, shared.WRONG) or argv[0] in OWN_STATUS else shared.WRONG
-    return at_site.run(parser(prog), argv)
 
-
-def _added(names: Any, name: str, act: at_site.Act, text: str) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = names.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}."
+    return at_site.run_either(
+        argv, prog, parsers=(parser, site_parser), local_commands=local.COMMANDS, run_local=run_local
     )
-    made.add_argument("--format", choices=("table", "json"), default="table")
-    at_site.add_site(made)
-    made.set_defaults(act=act)
-    return made
 
 
 def _add_site_commands(names: Any) -> None:
-    send = _added(names, "submit", _submit, "with a site: upload predictions and print the score")
+    send = at_site.add_command(
+        names, "submit", _submit, "with a site: upload predictions and print the score"
+    )
     send.add_argument("file", type=Path, help="action file, state file, JSON grids or answers to the prompts")
     send.add_argument("--answer-set", required=True, metavar="SLUG")
     send.add_argument("--version", type=int, help="version of the reference answers; default: the newest")
@@ -82,23 +66,23 @@ def _add_site_commands(names: Any) -> None:
         "--agree-to-repairs", action="store_true", help="score the file even if it had to be repaired"
     )
 
-    board = _added(names, "leaderboard", _leaderboard, "with a site: list systems by F1")
+    board = at_site.add_command(names, "leaderboard", _leaderboard, "with a site: list systems by F1")
     board.add_argument("answer_set", help="slug")
     board.add_argument("--version", type=int, help="default: the newest")
 
 
-def _submit(client: Client, given: argparse.Namespace) -> int:
+def _submit(client: Client, options: argparse.Namespace) -> int:
     """Submit predictions. Return WRONG if they have no score."""
-    card = {"visibility": given.visibility} | ({"system": given.system} if given.system else {})
+    card = {"visibility": options.visibility} | ({"system": options.system} if options.system else {})
     made = client.submit_predictions(
-        given.answer_set,
-        given.file.name,
-        given.file.read_bytes(),
-        version=given.version,
-        agree_to_repairs=given.agree_to_repairs,
+        options.answer_set,
+        options.file.name,
+        options.file.read_bytes(),
+        version=options.version,
+        agree_to_repairs=options.agree_to_repairs,
         **card,
     )
-    if given.format == "json":
+    if options.format == "json":
         shared.write(shared.as_json(made.raw), None)
     else:
         scores = f"F1 {_number(made.f1)}\tcorrected {_number(made.corrected_f1)}"
@@ -118,9 +102,9 @@ def _times(group: dict[str, Any]) -> str:
     return f"{group['n']:,} × " if group["n"] > 1 else ""
 
 
-def _leaderboard(client: Client, given: argparse.Namespace) -> int:
-    rows = client.leaderboard(given.answer_set, given.version)
-    if given.format == "json":
+def _leaderboard(client: Client, options: argparse.Namespace) -> int:
+    rows = client.leaderboard(options.answer_set, options.version)
+    if options.format == "json":
         shared.write(shared.as_json(rows), None)
         return shared.DONE
     shared.say("rank\tsystem\tprecision\trecall\tf1\tlow\thigh\tcorrected_f1\tid")
@@ -131,11 +115,11 @@ def _leaderboard(client: Client, given: argparse.Namespace) -> int:
     return shared.DONE
 
 
-def _explain(client: Client, given: argparse.Namespace) -> int:
-    found = client.explanation(given.submission, given.process)
-    if given.format == "json":
+def _explain(client: Client, options: argparse.Namespace) -> int:
+    found = client.explanation(options.submission, options.process)
+    if options.format == "json":
         shared.write(shared.as_json(found), None)
-    elif given.process is None:
+    elif options.process is None:
         _report(found["report"])
     else:
         _process(found)
@@ -160,9 +144,9 @@ def _process(found: dict[str, Any]) -> None:
         shared.say(f"step {mistake['step']}\t{mistake['participant']}\t{mistake['message']}")
 
 
-def _compare(client: Client, given: argparse.Namespace) -> int:
-    found = client.compare_submissions(given.first, *given.second)
-    if given.format == "json":
+def _compare(client: Client, options: argparse.Namespace) -> int:
+    found = client.compare_submissions(options.first, *options.second)
+    if options.format == "json":
         shared.write(shared.as_json(found), None)
         return shared.DONE
     for row in found["comparisons"]:
