@@ -162,7 +162,7 @@ class SetList(ListView):
         "Create reference answers", takes={FORM: NewAnswerSet}, answers=AnswerSetSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """The files become version 1. All that is wrong with them is said at once."""
+        """The files become version 1. A 400 lists all their problems."""
         body = self.body()
         made = services.create_answer_set(*files_of(body), actor=request.user, **body)
         return self.answer(made, "api-propara-set", made.slug)
@@ -171,7 +171,7 @@ class SetList(ListView):
 class SetDetail(SetView):
     @operation("Read reference answers", answers=AnswerSetSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """What it says about itself, and its versions."""
+        """Its metadata and versions."""
         return self.read()
 
     @operation("Change reference answers", takes=ChangedAnswerSet, answers=AnswerSetSerializer)
@@ -181,7 +181,7 @@ class SetDetail(SetView):
 
     @operation("Delete reference answers", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """With its versions and your submissions; not while other people's rest on it."""
+        """With its versions and your submissions; refused while other people's submissions depend on it."""
         return self.remove(partial(services.delete_answer_set, note=self.query["note"]))
 
 

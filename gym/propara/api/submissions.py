@@ -322,7 +322,10 @@ class Save(SubmissionView):
 
 class ProParaOtherVersion(Body):
     version = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="of the same answers; default: the newest"
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="version of the same answers; default: the newest",
     )
 
 
