@@ -1,8 +1,9 @@
-"""`Comparison`: the result of comparing two runs, logs of a game, predictions of processes, or runs of agent tests.
+"""`Comparison`: two runs, logs of a game, predictions of processes, or runs of agent tests.
 
 One row of a table. Its field names are the columns of CSV and Parquet files and the keys of JSON
-(`lmgym.text.columns`). What a row is about (a prediction, a question, a case) is a dataclass of the domain that comes before it:
-`table((Predicted, Comparison), rows)`. A domain that reports more (clusters, errors) adds the fields in a subclass.
+(`lmgym.text.columns`). What a row is about (a prediction, a question, a case) is a dataclass of the domain that comes
+before it: `table((Predicted, Comparison), rows)`. A domain that reports more (clusters, errors) adds the fields in a
+subclass.
 """
 
 from __future__ import annotations
