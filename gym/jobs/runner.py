@@ -168,8 +168,8 @@ def _end(
 
 def _note_error(error: BaseException) -> None:
     """The worker's last error, for the list of workers. Outside a worker: nothing."""
-    said = text.clean(text.describe_error(error), text.MAX_ERROR)
-    WorkerHeartbeat.objects.filter(pk=worker_id()).update(last_error=said, last_error_at=timezone.now())
+    message = text.clean(text.describe_error(error), text.MAX_ERROR)
+    WorkerHeartbeat.objects.filter(pk=worker_id()).update(last_error=message, last_error_at=timezone.now())
 
 
 @contextmanager

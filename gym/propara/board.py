@@ -109,8 +109,8 @@ def in_order(rows: Sequence[BoardRow], sort: str) -> list[BoardRow]:
         return sorted(rows, key=lambda row: row.system.casefold(), reverse=down)
     if key == "created":
         dated = [row for row in rows if row.created is not None]
-        found = sorted(dated, key=lambda row: row.created or 0, reverse=down)
-        return found + [row for row in rows if row.created is None]
+        rows_with_date = sorted(dated, key=lambda row: row.created or 0, reverse=down)
+        return rows_with_date + [row for row in rows if row.created is None]
     path = SORTS.get(key, SORTS["f1"])
     sign = -1 if down or key not in SORTS else 1
 
@@ -122,7 +122,7 @@ def in_order(rows: Sequence[BoardRow], sort: str) -> list[BoardRow]:
 
 
 def number_at(report: dict[str, Any], path: tuple[str, ...]) -> float | None:
-    found: Any = report
+    value: Any = report
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, int | float) else None
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, int | float) else None

@@ -43,73 +43,73 @@ def requested_submissions(request: HttpRequest) -> list[Submission]:
 
 
 def comparable_or_404(request: HttpRequest) -> list[Submission]:
-    found = requested_submissions(request)
-    if wrong := not_comparable(found):
+    submissions = requested_submissions(request)
+    if wrong := not_comparable(submissions):
         raise Http404(wrong)
-    return found
+    return submissions
 
 
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
     """Compare submissions; ticked rows (`submission`) redirect to `?first=a&second=b&second=c`.
 
-    Context: rows (to choose from), chosen (submissions), wrong; with two or more: version, answer_set, found
+    Context: rows (to choose from), chosen (submissions), wrong; with two or more: version, answer_set, comparison
     (presenters.Compared), table (rows of systems), rows_shown, questions, query, swapped.
     """
     if ticked := [key for key in request.GET.getlist("submission") if key]:
         query = [("first", ticked[0]), *(("second", key) for key in ticked[1:])]
         return redirect(f"{request.path}?{urlencode(query)}")
-    found = requested_submissions(request)
-    wrong = not_comparable(found) if "second" in request.GET else ""
-    context: dict[str, Any] = {"chosen": found, "wrong": wrong}
+    submissions = requested_submissions(request)
+    wrong = not_comparable(submissions) if "second" in request.GET else ""
+    context: dict[str, Any] = {"chosen": submissions, "wrong": wrong}
     rows = selectors.known_submissions(request.user).filter(state=Submission.State.SCORED)
-    if found:
-        rows = rows.filter(version=found[0].version_id)
+    if submissions:
+        rows = rows.filter(version=submissions[0].version_id)
     rows = rows.order_by("version__answer_set__title", "-version__number", "-f1")
     context["rows"] = list(rows.defer(*selectors.HEAVY, "report")[:MAX_OFFERED])
-    if wrong or len(found) < 2:
+    if wrong or len(submissions) < 2:
         return render(request, "propara/compare_pick.html", context, status=400 if wrong else 200)
-    version = found[0].version
-    result = presenters.compare_submissions(*found, sentences=first_sentences(version))
+    version = submissions[0].version
+    result = presenters.compare_submissions(*submissions, sentences=first_sentences(version))
     context |= {
         "version": version,
         "answer_set": version.answer_set,
-        "found": result,
-        "table": list(zip(result.names, found, (None, *result.pairs), strict=True)),
+        "comparison": result,
+        "table": list(zip(result.names, submissions, (None, *result.pairs), strict=True)),
         "rows_shown": [
             {**row, "scores": list(zip(row["f1"], row["corrected_f1"], strict=True))} for row in result.rows
         ],
         "questions": QUESTIONS,
-        "query": _query(found),
-        "swapped": _query(found[::-1]) if len(found) == 2 else "",
+        "query": _query(submissions),
+        "swapped": _query(submissions[::-1]) if len(submissions) == 2 else "",
     }
     return render(request, "propara/compare.html", context)
 
 
-def _query(found: list[Submission]) -> str:
-    return urlencode([("first", found[0].key), *(("second", row.key) for row in found[1:])])
+def _query(submissions: list[Submission]) -> str:
+    return urlencode([("first", submissions[0].key), *(("second", row.key) for row in submissions[1:])])
 
 
 @require_safe
 def compare_download(request: HttpRequest, form: str) -> HttpResponse:
     """differences.csv (overall and by question) or processes.csv."""
-    found = comparable_or_404(request)
-    result = presenters.compare_submissions(*found, sentences=first_sentences(found[0].version))
+    submissions = comparable_or_404(request)
+    result = presenters.compare_submissions(*submissions, sentences=first_sentences(submissions[0].version))
     tables = {"differences.csv": result.differences_table, "processes.csv": result.processes_table}
     if form not in tables:
         raise Http404("There is no such download.")
-    return csv_download(f"{found[0].version.answer_set.slug}-compared-{form}", *tables[form]())
+    return csv_download(f"{submissions[0].version.answer_set.slug}-compared-{form}", *tables[form]())
 
 
 @require_safe
 def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
     """Compare one process: all grids in one, and the lines that differ. Context: table, lines, columns, names, query,
     neighbours (in the order of the comparison)."""
-    found = comparable_or_404(request)
-    version = found[0].version
-    reports = [process_of(one, process_id) for one in found]
-    names = presenters.distinct_names(found)
-    listed = presenters.greatest_difference_first(found)
+    submissions = comparable_or_404(request)
+    version = submissions[0].version
+    reports = [process_of(one, process_id) for one in submissions]
+    names = presenters.distinct_names(submissions)
+    listed = presenters.greatest_difference_first(submissions)
     grids = [report.prediction_grid for report in reports]
     answer = reports[0].answer_grid
     context: dict[str, Any] = {
@@ -121,7 +121,7 @@ def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
         "n_listed": len(listed),
         "neighbours": neighbours(listed, process_id),
         "names": names,
-        "query": _query(found),
+        "query": _query(submissions),
         "table": presenters.grid_table(answer, reports[0].sentences, list(zip(names, grids, strict=True))),
         "lines": presenters.differing_lines(answer, grids),
         "columns": [
@@ -132,7 +132,7 @@ def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
                 presenters.questions(report),
                 mistakes(report.answer_grid, report.prediction_grid),
             )
-            for name, one, report in zip(names, found, reports, strict=True)
+            for name, one, report in zip(names, submissions, reports, strict=True)
         ],
     }
     return render(request, "propara/compare_process.html", context)

@@ -141,11 +141,11 @@ def questions(process: ProcessReport) -> list[PresentedQuestion]:
 
 def _question(name: str, process: ProcessReport) -> PresentedQuestion:
     answers, predictions = process.matches(name)
-    found = [
+    pairs = [
         PresentedPair(item_text(one.answer), item_text(one.prediction), one) for one in process.pairs(name)
     ]
-    close = sorted((one for one in found if one.pair.parts), key=lambda one: -(one.pair.score or 0))
-    in_other_steps = [one for one in found if not one.pair.parts]
+    close = sorted((one for one in pairs if one.pair.parts), key=lambda one: -(one.pair.score or 0))
+    in_other_steps = [one for one in pairs if not one.pair.parts]
     scores = process.scores[name] if process.scores else None
     return PresentedQuestion(
         name,
@@ -195,12 +195,12 @@ def events(process: ProcessReport) -> list[tuple[int, list[str], list[str]]]:
 def _events_in_words(grid: Grid, step: int) -> list[str]:
     if step > grid.steps:
         return []
-    found = []
+    sentences = []
     for name, where in grid.locations.items():
         text = event_sentence(name, grid.actions[name][step - 1], sign(where[step - 1]), sign(where[step]))
         if text:
-            found.append(f"{text[:1].upper()}{text[1:]}.")
-    return found
+            sentences.append(f"{text[:1].upper()}{text[1:]}.")
+    return sentences
 
 
 def line_text(grid: Grid, name: str, step: int) -> str:

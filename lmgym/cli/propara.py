@@ -116,40 +116,40 @@ def _leaderboard(client: Client, options: argparse.Namespace) -> int:
 
 
 def _explain(client: Client, options: argparse.Namespace) -> int:
-    found = client.explanation(options.submission, options.process)
+    result = client.explanation(options.submission, options.process)
     if options.format == "json":
-        shared.write(shared.as_json(found), None)
+        shared.write(shared.as_json(result), None)
     elif options.process is None:
-        _report(found["report"])
+        _print_report(result["report"])
     else:
-        _process(found)
+        _print_process(result)
     return shared.DONE
 
 
-def _report(found: dict[str, Any]) -> None:
-    for name, scores in (found["reference"] or {}).get("questions", {}).items():
+def _print_report(result: dict[str, Any]) -> None:
+    for name, scores in (result["reference"] or {}).get("questions", {}).items():
         figures = "\t".join(f"{score} {_number(scores[score])}" for score in ("precision", "recall", "f1"))
         shared.say(f"{name}\t{figures}")
-    for code, count in found["mistake_counts"].items():
+    for code, count in result["mistake_counts"].items():
         shared.say(f"{code}\t{count}")
-    for row in sorted(found["processes"], key=lambda row: (row["f1"] is not None, row["f1"])):
+    for row in sorted(result["processes"], key=lambda row: (row["f1"] is not None, row["f1"])):
         kinds = ", ".join(f"{count} {code}" for code, count in row["mistakes"].items())
         shared.say(f"process {row['process_id']}\tF1 {_number(row['f1'])}\t{kinds}")
 
 
-def _process(found: dict[str, Any]) -> None:
-    for question, one in (found["scores"] or {}).items():
+def _print_process(result: dict[str, Any]) -> None:
+    for question, one in (result["scores"] or {}).items():
         shared.say(f"{question}\tprecision {_number(one['precision'])}\trecall {_number(one['recall'])}")
-    for mistake in found["mistakes"]:
+    for mistake in result["mistakes"]:
         shared.say(f"step {mistake['step']}\t{mistake['participant']}\t{mistake['message']}")
 
 
 def _compare(client: Client, options: argparse.Namespace) -> int:
-    found = client.compare_submissions(options.first, *options.second)
+    result = client.compare_submissions(options.first, *options.second)
     if options.format == "json":
-        shared.write(shared.as_json(found), None)
+        shared.write(shared.as_json(result), None)
         return shared.DONE
-    for row in found["comparisons"]:
+    for row in result["comparisons"]:
         if row["question"] != "overall":
             shared.say(f"  {row['question']}: {_difference(row)}")
             continue

@@ -110,26 +110,28 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
             return []
         hint = "NONE needs equal locations. Use MOVE, CREATE or DESTROY for a change."
         return [problem(6, f"NONE with two locations, {quoted(before)} and {quoted(after)}.", hint)]
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if action == "CREATE":
         if before != "-":
-            found.append(problem(5, f"CREATE from {quoted(before)}.", "Before a CREATE, the location is -."))
+            problems.append(
+                problem(5, f"CREATE from {quoted(before)}.", "Before a CREATE, the location is -.")
+            )
     elif before in ("", "-"):
-        found.append(
+        problems.append(
             problem(
                 5, f"{action} from {quoted(before)}.", "Write the location before, or ? if it is unknown."
             )
         )
     if action == "DESTROY":
         if after != "-":
-            found.append(
+            problems.append(
                 problem(6, f"DESTROY with {quoted(after)} after.", "After a DESTROY, the location is -.")
             )
     elif after in ("", "-"):
-        found.append(
+        problems.append(
             problem(6, f"{action} to {quoted(after)}.", "Write the location after, or ? if it is unknown.")
         )
-    return found
+    return problems
 
 
 def too_many(file: str) -> Problem:
@@ -185,35 +187,35 @@ def check(answers: Grids | None, predictions: str, file: str = "predictions") ->
     """Return all problems of a prediction file in the order of its lines. `answers`: None if they cannot be read."""
     rows, problems = read_rows(predictions, file)
     if answers is not None:
-        found = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
-        problems += found if len(found) <= MAX_PROBLEMS else [*found[:-1], too_many(file)]
+        mismatches = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
+        problems += mismatches if len(mismatches) <= MAX_PROBLEMS else [*mismatches[:-1], too_many(file)]
     return sorted(problems, key=lambda one: (one.line == 0, one.line, one.column))
 
 
 def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Problem]:
     """Return all problems of a sentence file. `lenient`: only what the reference refuses; it ignores columns after the
     third, and takes the later of two rows with the same number."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     seen: set[tuple[int, ...]] = set()
     for number, line in enumerate(lines_of(text), 1):
-        if len(found) >= MAX_PROBLEMS:
-            found.append(too_many(file))
+        if len(problems) >= MAX_PROBLEMS:
+            problems.append(too_many(file))
             break
         fields = line.strip().split("\t")
         if len(fields) < 3 or (len(fields) > 3 and not lenient):
             hint = "Write process, number and sentence, separated by tabs."
             message = f"The line has {len(fields) if line.strip() else 0} of 3 columns."
-            found.append(Problem(file, number, min(len(fields), 4), "columns", message, hint))
+            problems.append(Problem(file, number, min(len(fields), 4), "columns", message, hint))
             continue
         bad_columns = [column for column, field in enumerate(fields[:2], 1) if not is_integer(field)]
         for column in bad_columns:
             message = f"{quoted(fields[column - 1][:40])} is not a whole number."
-            found.append(Problem(file, number, column, "integer", message))
+            problems.append(Problem(file, number, column, "integer", message))
         key = () if bad_columns else (int(fields[0]), int(fields[1]))
         if key and key in seen and not lenient:
             message = f"Process {key[0]} already has sentence {key[1]}."
-            found.append(
+            problems.append(
                 Problem(file, number, 2, "sentence-again", message, "Give each sentence its own number.")
             )
         seen.add(key)
-    return found
+    return problems

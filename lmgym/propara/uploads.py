@@ -454,40 +454,40 @@ def _sentences(text: str, problems: list[Problem]) -> Sentences:
 
 
 def _beyond_limits(grids: Grids) -> list[Problem]:
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if len(grids) > MAX_PROCESSES:
         message = f"{len(grids):,} processes; reference answers have at most {MAX_PROCESSES:,}."
-        found.append(Problem("answers", 0, 0, "too-large", message))
+        problems.append(Problem("answers", 0, 0, "too-large", message))
     for pid, grid in grids.items():
         if not 0 <= pid < MAX_ID:
-            found.append(
+            problems.append(
                 Problem("answers", 0, 0, "integer", f"Process {pid}: ids must be from 0 to {MAX_ID - 1:,}.")
             )
         if len(grid.locations) > MAX_PARTICIPANTS:
             message = f"Process {pid} has {len(grid.locations)} participants; at most {MAX_PARTICIPANTS}."
-            found.append(Problem("answers", 0, 0, "too-large", message))
-    return found
+            problems.append(Problem("answers", 0, 0, "too-large", message))
+    return problems
 
 
 def _unmatched(grids: Grids, texts: Sentences) -> list[Problem]:
-    found = []
+    problems = []
     for pid, grid in grids.items():
         if pid not in texts:
-            found.append(Problem("sentences", 0, 0, "missing", f"Process {pid} has no sentences."))
+            problems.append(Problem("sentences", 0, 0, "missing", f"Process {pid} has no sentences."))
         elif len(texts[pid]) != grid.steps:
             message = f"Process {pid} has {grid.steps} steps in the answers, but {len(texts[pid])} sentences."
-            found.append(Problem("sentences", 0, 0, "steps", message))
-    return found
+            problems.append(Problem("sentences", 0, 0, "steps", message))
+    return problems
 
 
 def _notices(text: str, grids: Grids, texts: Sentences) -> list[str]:
-    found = []
+    notices = []
     report = evaluate(text, text)
     if report.f1 != 1.0:
         shown = "no score" if report.f1 is None else f"F1 {report.f1:.3f}"
-        found.append(f"Scored against themselves, the answers have {shown}, not 1.")
+        notices.append(f"Scored against themselves, the answers have {shown}, not 1.")
     counts = Counter(warning.code for warning in report.warnings if warning.code != "all-none")
-    found += [f"{code.replace('-', ' ')}: {n}" for code, n in sorted(counts.items())]
+    notices += [f"{code.replace('-', ' ')}: {n}" for code, n in sorted(counts.items())]
     if extra := sorted(set(texts) - set(grids)):
-        found.append(f"Processes with sentences but without answers: {', '.join(map(str, extra[:20]))}.")
-    return found
+        notices.append(f"Processes with sentences but without answers: {', '.join(map(str, extra[:20]))}.")
+    return notices

@@ -1,4 +1,4 @@
-"""Handlers for one test, a clock that can be moved, two users, and a lab of real processes."""
+"""Fixtures: temporary handlers, a movable clock, two users, and a lab of real processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.jobs.lab.bench import Lab
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Callable:
-    """Register handlers that disappear after the test."""
+    """Register handlers for the duration of a test."""
     monkeypatch.setattr(handlers, "_handlers", dict(handlers._handlers))
     monkeypatch.setattr(kinds, "_kinds", dict(kinds._kinds))
 
@@ -51,7 +51,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The queues for which messages lie ready, as if the site had a broker with messages."""
+    """Queues with ready messages, as with a broker that uses messages."""
     sent: list[str] = []
     monkeypatch.setattr(reaper, "needs_messages", lambda: True)
     monkeypatch.setattr(reaper, "ready_messages", sent.count)

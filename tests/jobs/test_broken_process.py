@@ -1,4 +1,4 @@
-"""A worker whose process can work no more (its GPU is gone) ends, and its job gets another try elsewhere."""
+"""A worker whose process is broken (a lost GPU) exits, and its job is tried again by another worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def own_process(monkeypatch: pytest.MonkeyPatch, settings) -> None:
-    """What this test breaks is not broken for the next one."""
+    """Reset what a test breaks."""
     settings.GYM_JOB_RETRY_SECONDS = 0
     monkeypatch.setattr(runner, "broken", threading.Event())
 

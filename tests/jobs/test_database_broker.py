@@ -84,7 +84,7 @@ def test_a_wake_up_that_came_too_late_does_no_harm(consumer, kind):
 
 
 def test_after_a_failed_wake_up_it_looks_again_later(consumer, kind):
-    """As when the database takes reads but no writes: else the worker would try without end."""
+    """The database accepts reads but no writes; the worker must not retry forever."""
     enqueue(kind, {})
     failed = next(consumer)
     consumer.broker.enqueue(
@@ -97,7 +97,7 @@ def test_after_a_failed_wake_up_it_looks_again_later(consumer, kind):
 
 
 def test_after_a_failure_of_the_database_it_looks_again_soon(consumer, kind, monkeypatch):
-    """Without the three seconds that dramatiq waits after an error of its own."""
+    """Without the three seconds that dramatiq pauses after an error."""
     enqueue(kind, {})
     with monkeypatch.context() as broken:
         broken.setattr(broker.fairness, "claimable", fail)

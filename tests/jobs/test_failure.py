@@ -120,7 +120,7 @@ def test_an_error_after_the_finish_does_not_unmake_the_results(register):
 
 @pytest.fixture
 def no_test_transaction(monkeypatch):
-    """As in a worker, where nothing is open around an attempt."""
+    """As in a worker, without an open transaction around an attempt."""
     plain = type("C", (), {"in_atomic_block": False, "close": staticmethod(lambda: None)})
     monkeypatch.setattr(runner, "connection", plain)
     monkeypatch.setattr(runner, "close_old_connections", lambda: None)
@@ -128,7 +128,7 @@ def no_test_transaction(monkeypatch):
 
 
 def refuse(monkeypatch, times):
-    """The database cannot be written so many times, when an attempt ends."""
+    """Make this many writes fail when an attempt ends."""
     refusals, end_attempt = iter(range(times)), states.end_attempt
 
     def refused(*args, **how):
@@ -141,7 +141,7 @@ def refuse(monkeypatch, times):
 
 @pytest.mark.usefixtures("no_test_transaction")
 def test_an_end_that_cannot_be_written_is_written_as_soon_as_it_can_be(register, monkeypatch):
-    """Else the job would wait until its lease is over."""
+    """Otherwise the job would wait until its lease expires."""
     job = enqueue(register("k", lambda context: 1 / 0), {}, max_attempts=1)
     refuse(monkeypatch, 5)
     run_pending()
@@ -160,7 +160,7 @@ def test_after_a_lease_the_job_is_left_to_the_reaper(register, monkeypatch, sett
 
 
 def test_a_job_whose_lease_cannot_be_kept_goes_back_at_once(register, monkeypatch):
-    """Where memory has run out, no thread can be started. Until its lease is over nobody would look at the job."""
+    """No thread can be started when memory has run out. Otherwise the job would wait until its lease expires."""
 
     @contextmanager
     def no_thread(context):

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def zombie(register, clock):
-    """The context of an attempt whose lease ran out and whose job another worker has now."""
+    """The context of an attempt whose lease expired and whose job another worker has claimed."""
     enqueue(register("k"), {})
     context = JobContext(states.claim_next("default", "slow"))
     clock.forward(61)

@@ -1,4 +1,4 @@
-"""Long work takes turns, too: after its turn an attempt gives way to other people's work, and loses no try."""
+"""Long attempts yield to other users' jobs after their turn, without losing a try."""
 
 from __future__ import annotations
 

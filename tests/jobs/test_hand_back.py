@@ -1,4 +1,4 @@
-"""A worker that lacks what a job needs hands it back: it leaves it to others, which take it up at once."""
+"""A worker that lacks a resource returns the job to the queue, and other workers claim it at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILES = "the files of the model x"
 
 @pytest.fixture(autouse=True)
 def as_a_new_worker(monkeypatch):
-    """What one test's worker lacks is nothing to the next one's."""
+    """Forget missing resources between tests."""
 
     def start():
         monkeypatch.setattr(fairness, "_missing_until", {})
@@ -28,7 +28,7 @@ def as_a_new_worker(monkeypatch):
 
 @pytest.fixture
 def handed_back(register):
-    """A job whose first worker lacks its files."""
+    """A job that was returned by a worker without its files."""
 
     def handler(context):
         if context.attempt == 1:

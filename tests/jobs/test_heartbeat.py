@@ -1,4 +1,4 @@
-"""These need a real second thread with a real second connection, hence a database file and processes."""
+"""Heartbeats, tested with real processes and a database file, as they need a second thread and connection."""
 
 import threading
 import time
@@ -45,7 +45,7 @@ def test_it_stops_when_the_handler_raises(settings, monkeypatch):
 
 @pytest.mark.process
 def test_a_job_longer_than_its_lease_runs_once(lab):
-    """3 s of work without a word, under a lease of 1.5 s and an eager reaper."""
+    """3 s of silent work under a lease of 1.5 s and a frequent reaper."""
     job = lab.enqueue("lab.deaf", {"seconds": 3})
     lab.worker()
     assert lab.wait_for(job, "done")["attempt"] == 1

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def ticks(monkeypatch):
-    """A monotonic clock to turn by hand."""
+    """A monotonic clock that tests can set."""
     now = [1000.0]
     monkeypatch.setattr(context_module, "monotonic", lambda: now[0])
     return now

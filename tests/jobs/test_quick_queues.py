@@ -1,4 +1,4 @@
-"""Queues whose jobs people wait for."""
+"""Queues whose jobs users wait for."""
 
 from __future__ import annotations
 

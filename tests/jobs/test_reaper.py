@@ -196,7 +196,7 @@ def test_lost_workers_that_brought_the_job_forward_do_not_use_up_its_tries(regis
 
 
 def test_a_job_that_dies_at_the_same_place_three_times_fails_although_it_once_got_forward(register, clock):
-    """The attempt that got it there counts for nothing."""
+    """The attempt that made progress does not count."""
     job = enqueue(register("k"), {})
     with JobContext(states.claim_next("default", "w")).transaction(brings_forward=True):
         pass
@@ -209,7 +209,7 @@ def test_a_job_that_dies_at_the_same_place_three_times_fails_although_it_once_go
 
 
 def kill_workers_of(job, clock, times=3):
-    """So many workers are killed with the job in hand; the supervisor tells how."""
+    """Kill this many workers that run the job; the supervisor reports how they died."""
     for _ in range(times):
         assert states.claim_next("default", "w").pk == job.pk
         assert reaper.release_dead_worker("w", -9) == 1

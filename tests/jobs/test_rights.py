@@ -1,4 +1,4 @@
-"""Work is done by the rights of who asked for it last, as they are when a worker begins it."""
+"""Jobs run with the rights of their last requester at the time they start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def kind(register):
-    """Work that uses the house, which is alice's, and the garden, which is everybody's."""
+    """A job that uses the house, which is alice's, and the garden, which is public."""
 
     def work(context):
         uses = {"the house": lambda person: person.username == "alice", "the garden": lambda person: True}

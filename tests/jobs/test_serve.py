@@ -1,4 +1,4 @@
-"""The whole site with one command, over the reduced site of the lab."""
+"""lmgym serve with the reduced site of the lab."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def port() -> int:
 
 
 def web_pid(port: int) -> int:
-    """The lab's only page says which process answered; 0 when none does."""
+    """The id of the process that responds; 0 if none does."""
     try:
         with urlopen(f"http://127.0.0.1:{port}/", timeout=2) as page:
             return int(page.read().split()[1])

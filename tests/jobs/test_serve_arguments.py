@@ -1,4 +1,4 @@
-"""Numbers on the command line of the servers."""
+"""Numeric arguments of the servers."""
 
 from __future__ import annotations
 

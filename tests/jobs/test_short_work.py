@@ -1,4 +1,4 @@
-"""Work of seconds to minutes has a queue, and in every worker a thread, that long work never takes."""
+"""Short work has a queue, and a thread in every worker, that long work never occupies."""
 
 from __future__ import annotations
 

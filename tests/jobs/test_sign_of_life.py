@@ -1,4 +1,4 @@
-"""What a worker says of itself every few seconds."""
+"""The heartbeat row of a worker."""
 
 from __future__ import annotations
 

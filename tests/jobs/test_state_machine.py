@@ -1,4 +1,4 @@
-"""Any order of enqueue, claim, work, death, reaping, cancelling and retrying keeps the promises."""
+"""Invariants hold for any order of enqueueing, claims, work, deaths, reaping, cancelling and retrying."""
 
 from __future__ import annotations
 

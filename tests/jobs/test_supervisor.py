@@ -1,4 +1,4 @@
-"""The supervisor over tiny children. It runs in a thread-free process of its own where signals matter."""
+"""The supervisor with tiny children. Tests of signals run it in a process without threads."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_child_that_is_ready_before_anybody_looks_is_not_taken_for_frozen():
 
 
 def test_the_others_are_told_of_a_death():
-    """They free what the dead one had in hand; who takes its place has to start first."""
+    """The others release its jobs, as its replacement has to start first."""
     hears = (
         f"{BEATS}\nfor line in open(int(sys.argv[2].split('=')[1])): print('heard', line, end='', flush=True)"
     )

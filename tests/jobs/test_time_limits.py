@@ -1,4 +1,4 @@
-"""Every job has a time limit, and what does not stop when it should is ended without being asked."""
+"""Time limits of jobs, and attempts that do not stop when asked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_limit_may_be_a_setting_and_every_other_kind_has_one_too(limit, settin
 
 @pytest.fixture
 def deaf(db, register, monkeypatch, settings):
-    """An attempt whose handler hears nothing, as the watchdog of its worker sees it."""
+    """An attempt whose handler never checks, as seen by the watchdog."""
     settings.GYM_JOB_REACT_SECONDS, settings.GYM_JOB_DEAF_SECONDS = 0, 1000
     enqueue(register("deaf"), {})
     context = JobContext(states.claim_next("default", "w"))

@@ -1,4 +1,4 @@
-"""One client with many requests does not make the others wait for all of them."""
+"""A client with many requests does not make others wait for all of them."""
 
 from __future__ import annotations
 

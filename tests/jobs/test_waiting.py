@@ -1,4 +1,4 @@
-"""Requests that wait for their jobs leave threads of the web server for the others."""
+"""Requests that wait for jobs leave threads of the web server to others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.factories import make_model
 
 @pytest.fixture
 def slept(monkeypatch):
-    """Whoever waits tells here; meanwhile the job goes away."""
+    """Records waiting requests; the job is deleted meanwhile."""
     calls = []
 
     def sleep(seconds: float) -> None:
@@ -26,7 +26,7 @@ def slept(monkeypatch):
 
 @pytest.fixture
 def taken():
-    """As many wait as may."""
+    """All waiting slots are taken."""
     for _ in range(services.MAX_WAITING_REQUESTS):
         assert services._waiting_slots.acquire(blocking=False)
     yield

@@ -1,4 +1,4 @@
-"""The web server alone: `lmgym web`, over the lab's pages."""
+"""`lmgym web` with the pages of the lab."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HALF = (
 
 @pytest.fixture
 def web(lab, port):  # noqa: F811
-    """web(*options, **environment): the process, when it answers."""
+    """web(*options, **environment) starts a server and returns its process once it responds."""
 
     def start(*options: str, **environment: str):
         lab.env |= environment
@@ -35,7 +35,7 @@ def web(lab, port):  # noqa: F811
 
 @pytest.fixture
 def connect(port) -> Iterator:  # noqa: F811
-    """connect(bytes): a connection on which these were sent."""
+    """connect(bytes) opens a connection and sends bytes."""
     made = []
 
     def send(data: bytes) -> socket.socket:

@@ -1,4 +1,4 @@
-"""What a waiting job waits for, in words, without the names of other people's work."""
+"""Descriptions of what a job waits for, without titles of other users' jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _worker(db, settings):
 
 @pytest.fixture
 def busy(register, alice):
-    """A worker is at a long game of alice's."""
+    """A worker runs a long game of alice."""
     enqueue(register("k"), {}, owner=alice, title="game X")
     return states.claim_next("default", "w")
 

@@ -44,7 +44,7 @@ def test_ten_kills_lose_nothing_and_double_nothing(lab):
 
 
 def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
-    """Nobody says that the worker died: another one notices after the lease."""
+    """The death of the worker is not reported: another one notices after the lease."""
     job = lab.enqueue("lab.chunks", {"n": 20, "seconds": 0.05})
     worker = lab.worker()
     lab.until(lambda: lab.ask("count_chunks") >= 2)
@@ -57,7 +57,7 @@ def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
 
 
 def test_a_worker_that_is_told_of_a_death_takes_over_at_once(lab):
-    """Without waiting for the lease, nor for the worker that takes the dead one's place."""
+    """Without waiting for the lease or for the replacement."""
     lab.env["LAB_LEASE"] = "60"
     job = lab.enqueue("lab.chunks", {"n": 1000, "seconds": 0.05})
     dying = lab.worker("--id", "w1")
@@ -73,7 +73,7 @@ def test_a_worker_that_is_told_of_a_death_takes_over_at_once(lab):
 
 
 def test_who_takes_a_dead_ones_place_frees_its_jobs_then_imports_then_claims(monkeypatch):
-    """While it imports, workers that need not do that get on with the freed jobs."""
+    """While it imports, other workers run the released jobs."""
     done = []
 
     def note(name):
@@ -167,7 +167,7 @@ def test_a_second_signal_ends_it_at_once(lab):
 
 
 def test_a_signal_in_the_middle_of_anything_cannot_block():
-    """The handler runs inside whatever the main thread is doing, perhaps with the lock of an Event in its hand."""
+    """The signal handler interrupts the main thread anywhere, perhaps while it holds the lock of an Event."""
     process = WorkerProcess(["default"])
     with runner.stopping._cond:
         handler = threading.Thread(target=process._on_signal, args=(signal.SIGTERM, None), daemon=True)
@@ -199,7 +199,7 @@ def test_two_workers_share_the_queue_and_no_job_runs_twice(lab):
 
 
 def test_a_job_goes_to_the_worker_that_has_its_files(lab):
-    """Those that lack them try it once each, and do the other jobs."""
+    """Workers without the files try it once each, and run the other jobs."""
     for _ in range(2):
         lab.worker()
     picky = lab.enqueue("lab.picky")

@@ -1,4 +1,4 @@
-"""Answer sets: made from files that are right, in versions that never change."""
+"""Answer sets: valid files, in versions that never change."""
 
 from __future__ import annotations
 

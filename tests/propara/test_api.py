@@ -1,4 +1,4 @@
-"""ProPara in the REST API: one call to score, all problems at once, everything a page shows."""
+"""ProPara in the REST API: scoring in one call, all problems at once, everything that pages show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def file(text: str, name: str = "p.tsv") -> SimpleUploadedFile:
 
 @pytest.fixture
 def bob(client, people):
-    """Calls with a token of bob's."""
+    """A client with a token of bob."""
     _, plain = create_token(actor=people.bob, name="x", scopes=["read", "write", "run"])
     client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {plain}"
     return client

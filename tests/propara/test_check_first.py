@@ -1,4 +1,4 @@
-"""Check first: everything the saved result will say, for its sender alone, saved without a second upload."""
+"""Check first: the result before it is saved, visible to its submitter only, and saved without a second upload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line on own files: report, files, messages, exit codes."""
+"""The command line: report, files, messages, exit codes."""
 
 from __future__ import annotations
 

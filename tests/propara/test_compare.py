@@ -1,4 +1,4 @@
-"""Submissions compared: two to five, all against the first, down to the line; page, files and API alike."""
+"""Comparison of two to five submissions with the first, down to the line, on pages, in files and in the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The leaderboard: ranks, the all-NONE baseline, published results, orders; page and API alike."""
+"""The leaderboard on its page and in the API: ranks, all-NONE baseline, published results, sorting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new version of reference answers scores earlier submissions when asked; identical files are noticed."""
+"""Scoring of earlier submissions on a new version of reference answers, and detection of identical files."""
 
 from __future__ import annotations
 

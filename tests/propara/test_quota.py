@@ -1,4 +1,4 @@
-"""How many answer sets one account may keep, and how large. test_submit.py has submissions."""
+"""Quota of answer sets. test_submit.py has that of submissions."""
 
 from __future__ import annotations
 

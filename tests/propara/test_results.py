@@ -1,4 +1,4 @@
-"""What pages and downloads say about submissions; leaderboards and comparisons."""
+"""Pages and downloads of submissions, leaderboards and comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handing in: scored as it stands, repaired after agreement, or refused with every reason."""
+"""Submitting: scored unchanged, repaired after agreement, or refused with all problems."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_all_problems_come_at_once_at_the_lines_of_the_file_as_it_came():
 
 
 SPELT_OTHERWISE = "".join(f"08\t1\t{number}\tNONE\tx\tx\n" for number in range(20_001))
-"""More rows of process 8, which another spelling of its number must not hide."""
+"""Rows of process 8 beyond a limit, which another spelling of its number must not hide."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Answer sets and submissions for tests, made by plain functions."""
+"""Factories of answer sets and submissions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LATE = tsv(
     "7 3 light;~rays CREATE - star",
     "7 4 light;~rays MOVE star ocean",
 )
-"""Everything a step late, and one place wrong."""
+"""All events one step late, and one wrong location."""
 
 
 def make_set(owner: User, *, slug: str = "light", visibility: str = "public", **more: Any) -> AnswerSet:

@@ -274,8 +274,8 @@ def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
         version = target(request, body)
         return version.answers, version.sentences
     files = [read_upload(body[name], MAX_BYTES) if name in body else b"" for name in ("answers", "sentences")]
-    read = read_answers(*files)
-    return read.text, read.sentences_text
+    parsed = read_answers(*files)
+    return parsed.text, parsed.sentences_text
 
 
 class SubmissionDetail(SubmissionView):

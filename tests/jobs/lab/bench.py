@@ -1,4 +1,4 @@
-"""Starts, kills and asks the lab's processes. Imports no Django: they have databases of their own."""
+"""Starts, kills and queries the processes of the lab. Imports no Django, as they have their own databases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 PATIENCE = 4
-"""How much longer than on a quiet machine one waits: other tests run at the same time."""
+"""Factor for timeouts, because other tests run at the same time."""
 
 
 class Lab:

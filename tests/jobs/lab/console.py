@@ -1,4 +1,4 @@
-"""A process on the lab's database that answers one JSON call per line: the tests' hands and eyes."""
+"""A process on the lab's database that executes one JSON call per line for the tests."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def lose_messages(queue: str) -> None:
 
 
 def ready(queue: str) -> int:
-    """Messages, or without them jobs, that a worker could take now."""
+    """Number of ready messages, or of claimable jobs without messages."""
     return broker.ready_messages(queue) if broker.needs_messages() else fairness.ready(queue).count()
 
 
@@ -89,7 +89,7 @@ def clear() -> None:
 
 
 def drop_queues(queues: list[str]) -> None:
-    """Leave nothing behind on a shared RabbitMQ or Redis."""
+    """Clean up a shared RabbitMQ or Redis."""
     bus: Any = dramatiq.get_broker()
     for queue in queues:
         if hasattr(bus, "channel"):

@@ -1,4 +1,4 @@
-"""Handlers that compute, hang, crash and obey, on request."""
+"""Handlers that compute, hang, crash or stop on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.jobs.lab.values import value_of
 
 @handler("lab.chunks")
 def work_off_chunks(context: JobContext) -> None:
-    """Chunks that are there already are kept; a killed run loses at most the chunk it was at."""
+    """Existing chunks are kept; a killed run loses at most its current chunk."""
     n, seconds = context.payload["n"], context.payload.get("seconds", 0.0)
     have = set(Chunk.objects.filter(job_id=context.job_id).values_list("number", flat=True))
     for number in range(n):
@@ -35,7 +35,7 @@ def work_off_chunks(context: JobContext) -> None:
 
 @handler("lab.deaf")
 def sleep_without_listening(context: JobContext) -> None:
-    """Stands for a hung kernel or download: it never calls check()."""
+    """Simulates a hung kernel or download: it never calls check()."""
     time.sleep(context.payload["seconds"])
     with context.finish():
         Receipt.objects.create(job_id=context.job_id, checksum=-1)
@@ -43,7 +43,7 @@ def sleep_without_listening(context: JobContext) -> None:
 
 @handler("lab.frozen")
 def freeze_while_writing(context: JobContext) -> None:
-    """Stands for a machine that is suspended. The first attempt stops in a transaction, the second does not."""
+    """Simulates a suspended machine. The first attempt freezes in a transaction, the second does not."""
     with context.finish():
         Receipt.objects.create(job_id=context.job_id, checksum=context.attempt)
         if context.attempt == 1:
@@ -53,7 +53,7 @@ def freeze_while_writing(context: JobContext) -> None:
 
 @handler("lab.poison")
 def kill_the_worker(context: JobContext) -> None:
-    """Stands for a segmentation fault or the out-of-memory killer."""
+    """Simulates a segmentation fault or the out-of-memory killer."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

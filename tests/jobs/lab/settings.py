@@ -1,4 +1,4 @@
-"""The site reduced to accounts and jobs, plus job kinds for tests: for worker and server processes."""
+"""Settings of a site with accounts, jobs and test kinds only, for worker and server processes."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Pages that say what a web process does with requests."""
+"""Pages that show how a web process handles requests."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""What the chunks job computes; no Django here, so that tests can compare."""
+"""The values that the job computes. Imports no Django, so that tests can compare them."""
 
 from __future__ import annotations
 

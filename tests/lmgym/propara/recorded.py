@@ -1,4 +1,4 @@
-"""Recorded cases of the reference: files, arguments, and what it printed and wrote."""
+"""Recorded cases of the reference: files, arguments and output."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lay_out(case: dict, folder: Path) -> None:
 
 
 def blocks(diagnostics: str) -> tuple[str, list[dict]]:
-    """Header and objects of a diagnostics file."""
+    """Split a diagnostics file into header and objects."""
     header, _, rest = diagnostics.partition("\n\n")
     found, decoder, at = [], json.JSONDecoder(), 0
     while at < len(rest):

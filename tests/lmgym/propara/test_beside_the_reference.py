@@ -95,7 +95,7 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def reference():
-    """Its main() in a program of its own with PYTHONHASHSEED=0, the seed of the recorded cases."""
+    """Run its main() in a process with PYTHONHASHSEED=0, the seed of the recorded cases."""
     server = Path(__file__).with_name("reference_server.py")
     command = [sys.executable, str(server), str(Path(REFERENCE).resolve().parent)]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
@@ -135,7 +135,7 @@ def written() -> list[str | None]:
 
 
 def world(rng: random.Random) -> tuple[str, str, str]:
-    """Answers, predictions and sentences: made up, or those of the shipped answer set."""
+    """Answers, predictions and sentences, random or of the shipped answer set."""
     if rng.random() < 0.25:
         return shipped("answers"), shipped(rng.choice(["answers", "hasty"])), shipped("sentences")
     told: list[str] = []
@@ -155,7 +155,7 @@ def world(rng: random.Random) -> tuple[str, str, str]:
 
 
 def spoilt(text: str, rng: random.Random) -> str:
-    """The text with a few rows or cells changed, doubled, dropped, swapped or cut."""
+    """Change, double, drop, swap or cut a few rows or cells."""
     rows = text.splitlines(keepends=True) or ["\n"]
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         at = rng.randrange(len(rows))
@@ -184,7 +184,7 @@ def spoilt(text: str, rng: random.Random) -> str:
 
 
 def varied(text: str, rng: random.Random) -> bytes:
-    """Another line end, or none at the end, or a byte that is not UTF-8."""
+    """Change line ends, drop the last one, or insert a byte that is not UTF-8."""
     if rng.random() < 0.2:
         text = text.replace("\n", rng.choice(ENDS))
     if rng.random() < 0.1:

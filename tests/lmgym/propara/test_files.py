@@ -1,4 +1,4 @@
-"""Problems, repairs, other shapes of files, prompts."""
+"""Problems, repairs, other file formats, prompts."""
 
 from __future__ import annotations
 

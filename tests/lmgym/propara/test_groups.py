@@ -1,4 +1,4 @@
-"""Problems and repairs of one kind are said once, with how often and where."""
+"""Problems and repairs are grouped by kind, with count and lines."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 def shell(folder: Path, line: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of `evaluate` with the rest of a shell's line."""
+    """Run `evaluate` with the rest of a shell command line."""
     command = f"{shlex.quote(sys.executable)} -m lmgym propara evaluate {line}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
@@ -83,7 +83,7 @@ def test_diagnostics_over_an_input_find_it_empty(folder):
 
 
 def test_results_and_diagnostics_in_one_file_overwrite_each_other_as_there(folder):
-    """What fits the buffer is written last and from the beginning; more leaves a hole behind the results."""
+    """Output that fits into the buffer is written last, at the start; more leaves a hole after the results."""
     assert shell(folder, "-p light.tsv -a light.tsv -o same -d same")[0] == 0
     small = (folder / "same").read_bytes()
     assert small.startswith(b"Diagnostics of evaluation")

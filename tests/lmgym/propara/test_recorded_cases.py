@@ -1,4 +1,4 @@
-"""What the reference printed, wrote and returned for recorded files. Skips without the conformance folder."""
+"""Recorded output and exit codes of the reference. Skipped without the conformance folder."""
 
 from __future__ import annotations
 

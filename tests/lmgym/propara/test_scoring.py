@@ -32,7 +32,7 @@ def test_the_four_answers_about_light():
 
 
 def test_a_prediction_worked_out_by_hand():
-    """One of two moves found, and at a wrong place before: (1 + 0 + 1) / 3 of one prediction, of two answers."""
+    """One of two moves predicted, from a wrong location: (1 + 0 + 1) / 3 of one prediction, of two answers."""
     predictions = LIGHT.replace("MOVE\tstar\tspace", "NONE\tstar\tstar").replace("MOVE\tspace", "MOVE\tstar")
     report = evaluate(LIGHT, predictions)
     assert report.processes[0].scores["moves"] == pytest.approx((2 / 3, 1 / 3))
@@ -228,7 +228,7 @@ def test_an_empty_seventh_column_is_taken():
 
 
 def test_equal_files_whose_terms_overlap_twice_score_above_1():
-    """One move is to two places, the other to one of them under two names."""
+    """One move is to two locations, the other to one of them under two names."""
     text = tsv("1 1 a MOVE x sea~AND~the~sea", "1 1 b;~a MOVE x the~sea")
     assert evaluate(text, text).processes[0].scores["moves"].precision > 1
 

@@ -1,4 +1,4 @@
-"""Names and places joined out of sets stand as in a Python with PYTHONHASHSEED=0, whatever the seed of this one."""
+"""Names and locations from sets have the order of PYTHONHASHSEED=0, whatever the seed of this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ print(json.dumps([[list(set(x)), list(set(x) - set(y))] for x, y in json.load(sy
 
 
 def asked(cases: list[tuple[list[str], list[str]]]) -> list[list[list[str]]]:
-    """What a Python of that seed says."""
+    """Ask a Python process with that seed."""
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(
         [sys.executable, "-c", _ASK],
@@ -35,7 +35,7 @@ def asked(cases: list[tuple[list[str], list[str]]]) -> list[list[list[str]]]:
 
 
 def made_up(rng: random.Random) -> tuple[list[str], list[str]]:
-    """From one to eighty texts of all widths, some twice; others to take away, some of them the same."""
+    """One to eighty texts of all widths with duplicates, and others to subtract, partly the same."""
     letters = rng.choice(["abc ", "aé\xff", "水sea", "😀x水é"])
     texts = [
         "".join(rng.choices(letters, k=rng.randint(0, 20)))
@@ -66,12 +66,12 @@ SAME_PLACE_TWICE = tsv("7 1 c1 CREATE - sun", "7 1 c2 CREATE - the~sun", "7 1 a 
 
 
 def test_participants_in_another_order_are_scored_as_the_reference_scores_them():
-    """Both sets of places are equal, so the reference takes its short cut: 1, and not two places against two."""
+    """Both sets of locations are equal, so the reference short-circuits to 1."""
     assert evaluate(SAME_PLACE_TWICE, swapped(SAME_PLACE_TWICE)).f1 == 1.0
 
 
 def test_a_score_that_the_order_of_names_decides_has_a_warning():
-    """Joined participants stand in the order of the file in the reference, in whatever seed."""
+    """The reference joins participants in the order of the file, whatever the seed."""
     answers = tsv("7 1 a;b DESTROY sea -", "7 1 b;c DESTROY sea -", "7 1 d CREATE - sea")
     report = evaluate(answers, swapped(answers))
     assert "order-decides" in {flag.code for flag in report.warnings}

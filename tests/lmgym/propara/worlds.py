@@ -1,4 +1,4 @@
-"""Small files to score, and strategies for made-up ones."""
+"""Small files to score, and strategies for random ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def shipped(name: str) -> str:
 
 
 def tsv(*rows: str) -> str:
-    """Rows with blanks as `1 2 water MOVE sea air`; ~ stands for a blank within a cell, _ for an empty cell."""
+    """Build a TSV file from rows such as `1 2 water MOVE sea air`; ~ is a space within a cell, _ an empty cell."""
     return "".join(
         "\t".join("" if cell == "_" else cell.replace("~", " ") for cell in row.split()) + "\n"
         for row in rows
@@ -42,7 +42,7 @@ PLACES = ("sea", "the sea", "seas", "a pond", "pond OR lake", "?", "-", "sky AND
 
 @st.composite
 def submissions(draw: st.DrawFn) -> tuple[str, str]:
-    """Answers and predictions about the same processes and participants, in valid rows without doubles."""
+    """Answers and predictions about the same processes and participants, in valid rows without duplicates."""
     answers: list[tuple] = []
     predictions: list[tuple] = []
     for process in draw(st.lists(st.integers(1, 50), min_size=1, max_size=3, unique=True)):
@@ -58,7 +58,7 @@ def submissions(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def track(process: int, name: str, where: list[str]) -> list[tuple]:
-    """Rows whose actions follow from the places."""
+    """Rows whose actions follow from the locations."""
     tokens = {"-": "null", "?": "unk"}
     rows = []
     for step, (before, after) in enumerate(pairwise(where), 1):
