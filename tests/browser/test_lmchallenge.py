@@ -38,8 +38,11 @@ def test_a_corpus_without_a_title_is_told_so_at_the_title(signed_in):
     file = {"name": "t.txt", "mimeType": "text/plain", "buffer": b"Hello there.\n"}
     page.locator("input[type=file]").set_input_files(file)
     page.get_by_role("button", name="Save corpus").click()
-    page.get_by_role("alert").get_by_text("Title: This field is required.").wait_for()
-    assert page.get_by_label("Title").get_attribute("aria-invalid") == "true"
+    page.get_by_text("This field is required.").wait_for()
+    title = page.get_by_label("Title")
+    assert title.get_attribute("aria-invalid") == "true"
+    page.wait_for_function("document.activeElement.name === 'title'")
+    assert page.locator("input[type=file]").evaluate("input => input.files.length") == 1
     page.complaints.clear()  # the browser reports the status 400
 
 
