@@ -67,7 +67,7 @@ def test_the_correction_for_many_comparisons_is_chosen_in_the_address_and_named(
         expected = list(multipletests(values, method=method)[1])
         assert [pair.rate.p_corrected for pair in response.context["pairs"]] == pytest.approx(expected)
     assert (
-        "by the method of Benjamini–Hochberg"
+        "Benjamini–Hochberg-corrected"
         in get(client, "model=first&model=third&correction=bh").content.decode()
     )
 
