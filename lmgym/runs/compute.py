@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -42,7 +42,20 @@ from lmgym.stats.intervals import mean_interval
 from lmgym.suites.formats import SentenceDoc, SuiteDocument
 from lmgym.suites.regions import JoinedSentence, join
 
-TokenRow = list[object]  # [token, id, start, end, surprisal, region index or -1, straddles]
+StoredToken: TypeAlias = list[Any]
+"""The values of a TokenRow as JSON stores them."""
+
+
+class TokenRow(NamedTuple):
+    """A token as it is stored; `region` counts from 0, −1 outside regions. `surprisal` in bits."""
+
+    token: str
+    token_id: int
+    start: int
+    end: int
+    surprisal: float | None
+    region: int
+    straddles: bool
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,7 @@ class SentenceResult:
         regions: by region; None = no value.
         special_surprisal: sum over tokens outside regions.
         surprisal: of the whole sentence; None = no value.
-        tokens: see TokenRow.
+        tokens: values of a TokenRow each.
         not_computed: indices of unscored tokens.
     """
 
@@ -64,7 +77,7 @@ class SentenceResult:
     regions: list[float | None]
     special_surprisal: float
     surprisal: float | None
-    tokens: list[TokenRow]
+    tokens: list[StoredToken]
     failure: str = ""
     not_computed: list[int] = field(default_factory=list)
 
@@ -102,7 +115,7 @@ class TokenBits(NamedTuple):
 
 def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> Iterator[RegionBits]:
     """Regions of a SentenceResult or its database row. A region with an unscored token was not computed."""
-    skipped = {result.tokens[number][5] for number in result.not_computed}
+    skipped = {TokenRow(*result.tokens[number]).region for number in result.not_computed}
     cells = zip(names, contents, result.regions, strict=True)
     for place, (name, content, bits) in enumerate(cells):
         yield RegionBits(place + 1, name, content, bits, place in skipped)
@@ -111,9 +124,10 @@ def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> I
 def token_bits(result: Any) -> Iterator[TokenBits]:
     """Tokens of a SentenceResult or its database row."""
     skipped = set(result.not_computed)
-    for place, (token, number, start, end, bits, region, straddles) in enumerate(result.tokens):
-        home = region + 1 if isinstance(region, int) and region >= 0 else None
-        yield TokenBits(token, number, start, end, bits, home, bool(straddles), place in skipped)
+    for place, stored in enumerate(result.tokens):
+        token = TokenRow(*stored)
+        home = token.region + 1 if token.region >= 0 else None
+        yield TokenBits(*token[:5], home, bool(token.straddles), place in skipped)
 
 
 @dataclass(frozen=True)
@@ -267,7 +281,7 @@ def result_of_rows(
     n, width = len(rows), len(document.region_names)
     regions = np.array([row.regions for row in rows], dtype=np.float64).reshape(n, width)
     total = np.array([row.surprisal for row in rows], dtype=np.float64)
-    homes = [[token[5] for token in row.tokens] for row in rows]
+    homes = [[TokenRow(*token).region for token in row.tokens] for row in rows]
     tokens = np.array([[max(1, own.count(k)) for k in range(width)] for own in homes], dtype=np.int64)
     tokens = tokens.reshape(n, width)
     grid = _grid(document, regions, total, tokens, tokens.sum(axis=1), rows)

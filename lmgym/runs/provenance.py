@@ -8,7 +8,7 @@ from typing import Any
 from lmgym import __version__
 from lmgym.models.backends import Backend, ModelFacts
 from lmgym.models.engine import ENGINE_VERSION, ERROR_BITS, ScoringPolicy
-from lmgym.runs.compute import RunResult, SentenceResult, token_bits
+from lmgym.runs.compute import RunResult, SentenceResult, TokenRow, token_bits
 from lmgym.runs.coverage import Coverage, coverage_of
 from lmgym.runs.outcomes import ASSUMED_ERROR_BITS, ROUNDING_BITS
 from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
@@ -65,7 +65,8 @@ def provenance(
         spelling: see `coverage.Spelling`; None if words were not counted.
     """
     facts = backend.facts
-    first = [next((token for token in row.tokens if token[5] != -1), None) for row in result.sentences]
+    sentences = [[TokenRow(*token) for token in row.tokens] for row in result.sentences]
+    first = [next((token for token in tokens if token.region != -1), None) for tokens in sentences]
     return {
         "suite_sha256": suite_sha256,
         "model_fingerprint": facts.fingerprint,
@@ -80,9 +81,9 @@ def provenance(
         "engine": ENGINE_VERSION,
         "gym": __version__,
         "log_base": 2,
-        "first_token_scored": all(token[4] is not None for token in first if token is not None),
+        "first_token_scored": all(token.surprisal is not None for token in first if token is not None),
         "end_token_scored": any(
-            token[5] == -1 and token[4] is not None for row in result.sentences for token in row.tokens
+            token.region == -1 and token.surprisal is not None for tokens in sentences for token in tokens
         ),
         "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},
         "formula_reading": "import",

@@ -10,7 +10,9 @@ import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -271,7 +273,7 @@ def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
     download = json.loads(content(client, reverse("run-download", args=[key, "json"])))
     for position, row in zip(positions, download["predictions"], strict=True):
         yield _row("JSON of the run", row, (key, position), "run")
-    _, *lines = rate_table(SiteClient("http://site").table([Run.of(answer)])).splitlines()
+    _, *lines = rate_table(_site(client).table([Run.of(answer)])).splitlines()
     for position, line in zip(positions, lines, strict=True):
         yield Stated("lmgym run", (key, position), "run", STANDING_OF[re.split(r"  +", line)[-1]])
     head = run_head(run)
@@ -279,6 +281,17 @@ def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
     said = re.findall(rf"^  ({WORDS})(?: \(one-sided p (?:= )?({P}).*)?$", text, re.M)
     for position, (words, p) in zip(positions, said, strict=True):
         yield Stated("evaluate", (key, position), "run", STANDING_OF[words], shown={"p": p or None})
+
+
+def _site(client: Client) -> SiteClient:
+    """The library's client of this site, with the test client as its transport."""
+
+    def send(method: str, path: str, *, query: Mapping[str, str]) -> SimpleNamespace:
+        return SimpleNamespace(body=content(client, f"/api/v1/{path}?{urlencode(query)}"))
+
+    site = SiteClient("http://site")
+    site.transport.send = send  # type: ignore[assignment, method-assign]
+    return site
 
 
 def _unless_empty(place: str, row: Mapping[str, Any], of: Of, family: str) -> Iterator[Stated]:

@@ -77,7 +77,10 @@ def test_the_api_and_the_form_say_so(client, people, masked, policy, says):
 def test_the_page_says_that_the_frame_is_given_and_nothing_about_start_and_end_policies(client, run):
     page = client.get(run.get_absolute_url()).content.decode()
     how = page[page.index('id="how"') :]
-    assert "<code>[CLS]</code> before and <code>[SEP]</code> after every sentence: given, never scored" in how
+    assert (
+        "<code>[CLS]</code> before and <code>[SEP]</code> after every sentence: input only, never scored"
+        in how
+    )
     assert "Not comparable with left-to-right surprisals" in how
     for word in ("Start token", "End token", "corrected values"):
         assert word not in how

@@ -202,8 +202,8 @@ def test_models_on_one_revision_are_compared_on_all_its_predictions(client, worl
         (pair.first.label, pair.second.label): pair
         for pair in get(client, "model=one&model=two").context["pairs"]
     }
-    assert pairs["One, r2", "Two, r2"].rate.mean == 0.5
-    assert pairs["Two, r1", "Two, r2"].rate.mean == 0.0
+    assert pairs["One, r2", "Two, r2"].rate.difference == 0.5
+    assert pairs["Two, r1", "Two, r2"].rate.difference == 0.0
 
 
 def test_runs_of_other_models_on_other_revisions_are_no_pair_and_are_not_corrected_for(client, worlds):
