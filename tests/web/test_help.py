@@ -12,7 +12,7 @@ from gym.help.markdown import page
 from gym.help.suite_templates import TEMPLATES, content, document
 from gym.help.views import read
 from lmgym.suites.formulas import FormulaError, parse
-from lmgym.suites.intake import take_in
+from lmgym.suites.intake import parse_upload
 
 FORMULAS = (settings.BASE_DIR / "docs" / "formulas.md").read_text(encoding="utf-8")
 
@@ -66,7 +66,7 @@ def test_the_examples_of_the_formula_reference_have_the_chance_they_say():
 
 
 def test_the_complaints_of_the_formula_reference_are_what_the_parser_says():
-    for written, answer in _examples("What you may be told"):
+    for written, answer in _examples("Error messages"):
         formula = re.match(r"`([^`]+)`", written)[1]
         try:
             errors = parse(formula).check({1: "a", 2: "b"}, ["match", "mismatch"])
@@ -79,14 +79,14 @@ def test_the_complaints_of_the_formula_reference_are_what_the_parser_says():
 @pytest.mark.parametrize("form", TEMPLATES)
 def test_a_template_is_imported_as_it_is_and_asks_nothing(form):
     data = content(form)
-    reading = take_in(data if isinstance(data, bytes) else data.encode(), TEMPLATES[form].file_name)
-    assert (reading.problems, reading.asks) == ([], ())
+    result = parse_upload(data if isinstance(data, bytes) else data.encode(), TEMPLATES[form].file_name)
+    assert (result.problems, result.asks) == ([], ())
     wanted = document()
     if form == "jsonl":
-        assert [row.item for row in reading.document.sentences] == [1, 1, 2, 2, 3, 3, 4, 4]
+        assert [row.item for row in result.document.sentences] == [1, 1, 2, 2, 3, 3, 4, 4]
     else:
-        assert reading.document.region_names == wanted.region_names
-        assert [row.contents for row in reading.document.sentences] == [
+        assert result.document.region_names == wanted.region_names
+        assert [row.contents for row in result.document.sentences] == [
             row.contents for row in wanted.sentences
         ]
 

@@ -1,4 +1,4 @@
-"""Prefix trees as planned: nothing lost, nothing twice, ancestors and nobody else in sight."""
+"""Planned prefix trees: nothing is lost or repeated, and nodes see only their ancestors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planning: nothing lost, nothing computed twice, budgets kept, same input same plan."""
+"""Plans: nothing is lost or computed twice, budgets are respected, equal inputs have equal plans."""
 
 from __future__ import annotations
 
