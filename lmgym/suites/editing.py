@@ -554,8 +554,8 @@ def _set_factors(sheet: Sheet, op: Op) -> None:
 
 def read_scoring(value: Mapping[str, Any]) -> tuple[Any, str]:
     """Parse `{metric, join}`: a metric, a list of metrics or "all", and a join policy."""
-    metric, join = value.get("metric"), value.get("join")
-    metric = tuple(metric) if isinstance(metric, list) else metric
+    entry, join = value.get("metric"), value.get("join")
+    metric: Any = tuple(entry) if isinstance(entry, list) else entry
     names = metric if isinstance(metric, tuple) else (metric,)
     known = all(isinstance(name, str) and name in METRICS for name in names)
     if metric != "all" and not (known and names and len(set(names)) == len(names)):

@@ -66,7 +66,7 @@ def test_the_examples_of_the_formula_reference_have_the_chance_they_say():
 
 
 def test_the_complaints_of_the_formula_reference_are_what_the_parser_says():
-    for written, answer in _examples("What you may be told"):
+    for written, answer in _examples("Error messages"):
         formula = re.match(r"`([^`]+)`", written)[1]
         try:
             errors = parse(formula).check({1: "a", 2: "b"}, ["match", "mismatch"])

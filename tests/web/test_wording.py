@@ -59,7 +59,7 @@ def test_no_page_uses_a_former_word(path: Path):
         ("$.items[3].conditions[1].regions[2]", "item 4, condition 2, region 3"),
         ("$.items[0]", "item 1"),
         ("$.predictions[1].formula", "prediction 2"),
-        ("$.items", "$.items"),
+        ("$.items", "items"),
         ("line 17", "line 17"),
     ],
 )

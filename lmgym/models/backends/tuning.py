@@ -140,8 +140,8 @@ def compare_half(
     finite = gaps[np.isfinite(gaps)]
     if not len(finite):
         return 0.0, f"{unknown}: its probe values are not finite."
-    difference = f"{finite.mean():.2g} bits on average and {finite.max():.2g} at most"
-    return float(finite.max()), f"{kind}: on probe tokens the error relative to float32 is {difference}."
+    gap = f"{finite.mean():.2g} bits on average and {finite.max():.2g} at most"
+    return float(finite.max()), f"{kind}: on probe tokens the error relative to float32 is {gap}."
 
 
 def free_bytes(device: torch.device) -> float:

@@ -1,4 +1,4 @@
-"""Cells of heat maps and token strips, in the middle of their boxes, and rows with intervals say what they show."""
+"""Cells of heat maps and token strips are centred in their boxes; rows with intervals describe them."""
 
 from __future__ import annotations
 

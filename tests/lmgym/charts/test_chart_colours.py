@@ -1,4 +1,4 @@
-"""Colours of charts: the same on page and paper, in order for gray printers and colour-blind readers, readable."""
+"""Colours of charts: the same on page and paper, legible, and ordered in grayscale and for colour-blind readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chart as files: the drawing, and its numbers with the rule they were counted by."""
+"""Files of a chart: the drawing, and its data with the scoring rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawing of a chart for telephones fits one, marks and all."""
+"""The narrow drawing of a chart fits a phone, including its marks."""
 
 from __future__ import annotations
 

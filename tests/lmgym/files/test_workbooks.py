@@ -1,4 +1,4 @@
-"""Workbooks: cells as they are typed, nothing run, nothing read past a limit."""
+"""Workbooks: cells are read as typed, nothing is run, and limits are respected."""
 
 from __future__ import annotations
 

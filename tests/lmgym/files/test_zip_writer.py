@@ -1,4 +1,4 @@
-"""Archives that are written."""
+"""Written archives."""
 
 from __future__ import annotations
 

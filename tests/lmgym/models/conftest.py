@@ -1,4 +1,4 @@
-"""Tiny models on disk, made once per test run."""
+"""Tiny models on disk, created once per test run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hub without a network: what it answers about a repository, and what its library would download."""
+"""A fake Hub without a network: file lists of repositories, and downloads of its library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class FakeHub:
-    """Stands in for the request of the listing and for snapshot_download; remembers what it was asked."""
+    """Replaces the request of the file list and snapshot_download, and records the requests."""
 
     def __init__(self, files: dict[str, int | None]) -> None:
         self.files = dict(files)

@@ -1,4 +1,4 @@
-"""Small servers on this machine that answer byte by byte what a test tells them to."""
+"""Small local servers that send exactly the bytes that a test specifies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Server:
 def server(
     behave: Behaviour | bytes, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
 ) -> Iterator[Server]:
-    """A server for the time of the `with`; it answers every connection in a thread of its own."""
+    """A server as a context manager; each connection has its own thread."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     listening.bind((host, 0))
@@ -94,7 +94,7 @@ def read_request(connection: socket.socket) -> bytes:
 
 
 def answer(body: bytes = b"{}", status: str = "200 OK", **headers: str) -> bytes:
-    """A whole answer; header names have underscores for hyphens."""
+    """Return a complete response; header names have underscores for hyphens."""
     given = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in given.items() if value)

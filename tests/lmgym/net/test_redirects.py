@@ -1,4 +1,4 @@
-"""Being sent on: not followed unless asked for; each hop is checked like the first."""
+"""Redirects: followed only on request; each target is checked like the first address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request and its answer, against servers that behave badly in every way we could think of."""
+"""Single requests to servers that misbehave in every way we could think of."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_loopback_is_refused_unless_listed():
 
 
 def test_a_name_is_looked_up_once_and_the_checked_address_is_connected_to():
-    """A resolver that answers differently each time gains nothing."""
+    """A resolver that returns a different address each time gains nothing."""
     asked = []
 
     def rebinding(host, port):

@@ -1,4 +1,4 @@
-"""Which addresses may be asked."""
+"""Permitted addresses."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_nobody_is_told_to_list_metadata_of_clouds_and_the_like(address):
 
 @pytest.mark.parametrize("host", ["hr.corp.example", "gpu1", "secret-"])
 def test_of_names_that_are_not_listed_nobody_learns_whether_they_exist(host):
-    """What strangers read of a name at home is what they read of a name that there is not."""
+    """The error for a name in the private network is the same as for an unknown name."""
     said = set()
     for found in ([], ["10.1.2.3"], ["127.0.1.1"], ["169.254.169.254"], ["8.8.8.8", "10.0.0.1"]):
         addresses = [ipaddress.ip_address(address) for address in found]

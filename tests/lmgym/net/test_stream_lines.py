@@ -1,4 +1,4 @@
-"""Lines as they come."""
+"""Streamed lines."""
 
 from __future__ import annotations
 

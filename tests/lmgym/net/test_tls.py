@@ -1,4 +1,4 @@
-"""TLS: the certificate has to be good for the name that was asked, whatever address it leads to."""
+"""TLS: the certificate must be valid for the requested name, whatever its address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our statistics beside scipy's, statsmodels' and published worked examples; coverage by simulation."""
+"""Statistics compared with scipy, statsmodels and published examples; coverage by simulation."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_the_same_items_give_the_same_interval():
 
 # --- means and differences of pass rates ------------------------------------------------------------------------
 def paired(both: int, first: int, second: int, neither: int) -> list[np.ndarray]:
-    """What items count under two models: held under both, only the first, only the second, neither."""
+    """Return counts of items that held under both models, only the first, only the second, neither."""
     rows = [(1, 1)] * both + [(1, 0)] * first + [(0, 1)] * second + [(0, 0)] * neither
     return list(np.array(rows, dtype=float).T)
 

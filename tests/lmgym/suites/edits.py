@@ -1,4 +1,4 @@
-"""Random edits for property tests: ops that fit the document they are drawn for."""
+"""Random valid edits of a document, for property tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def apply_fitting(document: SuiteDocument, ops: list[Any]) -> tuple[SuiteDocumen
 
 
 def apply(document: SuiteDocument, ops: list[Any]) -> SuiteDocument:
-    """The document after ops that all fit."""
+    """Apply valid ops and return the document."""
     after, conflicts = apply_fitting(document, ops)
     assert not conflicts
     return after
@@ -48,7 +48,7 @@ def _set(doc: SuiteDocument, change: Any) -> dict[str, Any]:
 
 @st.composite
 def an_edit(draw: Any, doc: SuiteDocument) -> list[dict[str, Any]]:
-    """The ops of one user action that fits `doc`."""
+    """Draw the ops of one valid user action on `doc`."""
     items, conditions, count = list(doc.items), list(doc.conditions), len(doc.region_names)
     table = doc.table()
 

@@ -1,4 +1,4 @@
-"""A chance level that hangs on the scale of the surprisals says which one was assumed."""
+"""A chance level that depends on the scale of surprisals states the assumed scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factorial designs: what can be read, where it is kept, and what edits of conditions do to it."""
+"""Factorial designs: reading, storage, and the effects of edits to conditions."""
 
 from __future__ import annotations
 

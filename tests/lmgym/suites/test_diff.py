@@ -1,4 +1,4 @@
-"""What changed between two documents."""
+"""Differences between two documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of a wide sheet that may be no regions are asked about, and kept as item data. No database."""
+"""The reader asks about columns of a wide sheet that may not be regions. No database."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PIVOT = (
 
 
 def rows(*columns: str) -> str:
-    """A sheet of two items in two conditions; `name: cell|cell|cell|cell` is a column."""
+    """Return a sheet of two items in two conditions; `name: cell|cell|cell|cell` is a column."""
     head, *cells = zip(*(one.replace(": ", "|", 1).split("|") for one in columns), strict=True)
     keys = [("1", "sing_match"), ("1", "plur_match"), ("2", "sing_match"), ("2", "plur_match")]
     lines = [("item", "condition", *head), *((*key, *row) for key, row in zip(keys, cells, strict=True))]
@@ -62,7 +62,7 @@ def doubted(text: str) -> dict[str, str]:
 
 
 def confirmed(text: str):
-    """The sheet with the answers that are proposed."""
+    """Read the sheet with the suggested roles of columns."""
     asked = parse_upload(text.encode(), "x.csv")
     assert asked.asks == ("columns",)
     assert asked.document is None
@@ -217,7 +217,7 @@ WORD = st.sampled_from(["that", "sleeps", "near", "them", "owl", "cats", "has", 
     st.integers(0, 3),
 )
 def test_numbers_never_become_text_without_an_answer(sentences, names, place):
-    """Wherever columns of numbers stand, the text that is confirmed is the sentence without them."""
+    """Columns of numbers in any position are left out of the sentences."""
     head = ["S", "V", "O"]
     head[place:place] = names
     lines = [["item", "condition", *head]]

@@ -1,4 +1,4 @@
-"""Editing a document: what every op does, what it refuses, and that no sequence of ops breaks a document."""
+"""Edits of a document: effects and refusals of every op; no sequence of ops breaks a document."""
 
 from __future__ import annotations
 

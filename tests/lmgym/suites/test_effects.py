@@ -1,4 +1,4 @@
-"""Effects of a design as predictions: their formulas mean what their words say."""
+"""Effects of a design as predictions: formulas agree with their descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Languages are found by tag, by English name and by their own name, and know their direction."""
+"""Languages by tag, English name and own name, and their direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the linter points out, and that it keeps quiet otherwise."""
+"""Findings of the linter, and suites without findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.lmgym.suites.formats.samples import condition, golden, read, suite
 
 
 def found(document: dict[str, Any], *codes: str) -> list[Finding]:
-    """The findings of a document with these codes (all codes without any)."""
+    """Return the findings of a document with these codes (without codes: all)."""
     findings = lint(read(document))
     assert all(finding.code in CODES for finding in findings)
     return [finding for finding in findings if finding.code in codes] if codes else findings

@@ -1,4 +1,4 @@
-"""The slips in the published suites are found, and nearly nothing else is said about them.
+"""The linter finds the mistakes in the published suites, and almost nothing else.
 
 The suites are not part of this repository. GYM_CONFORMANCE_DIR names their folder, by default
 ../shared/conformance beside the repository.

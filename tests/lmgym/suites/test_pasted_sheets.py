@@ -1,4 +1,4 @@
-"""A sheet with headings that is pasted into the grid: what it leaves open is asked, round by round."""
+"""A sheet with headings that is pasted into the grid: questions, round by round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lmgym.suites.regions against written-out cases: joins, traps that published tools fall into, metrics."""
+"""lmgym.suites.regions on explicit cases: joins, mistakes of published tools, metrics."""
 
 from __future__ import annotations
 

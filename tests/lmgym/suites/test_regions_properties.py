@@ -1,4 +1,4 @@
-"""lmgym.suites.regions against an independent, slow reference: an owner written beside every character."""
+"""lmgym.suites.regions compared with a slow reference that stores the region of every character."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def reference_align(
 
 
 def check(parts: list[str], policy: str, offsets: list[tuple[int, int]], special: list[bool]) -> Alignment:
-    """Everything that must hold for any tokens over any sentence."""
+    """Check all properties for any tokens over any sentence."""
     joined = join(parts, policy)
     text, owners = reference_join(parts, policy)
     assert joined.text == text
@@ -106,7 +106,7 @@ def check(parts: list[str], policy: str, offsets: list[tuple[int, int]], special
 
 @st.composite
 def cuts(draw: Any, length: int) -> list[tuple[int, int]]:
-    """Ranges that a tokenizer could give: pieces in order, some empty, some shared, some with gaps."""
+    """Draw plausible token ranges: in order, some empty, some shared, some with gaps."""
     points = sorted(draw(st.lists(st.integers(0, length), max_size=12)))
     edges = [0, *points, length]
     ranges: list[tuple[int, int]] = []

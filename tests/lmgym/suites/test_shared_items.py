@@ -10,7 +10,7 @@ VERBS = ["laughs", "swims", "smiles", "waits", "sings"]
 
 
 def suite(*columns: list[str], extra: dict | None = None) -> Material:
-    """Items of the words in the columns, with “The” and “that” in all of them."""
+    """Return items of the words in the columns, all with “The” and “that”."""
     rows = [
         (number, ["The", *words, "that"]) for number, words in enumerate(zip(*columns, strict=True), start=1)
     ]
@@ -38,7 +38,7 @@ def test_one_common_word_is_too_little():
 
 
 def test_each_item_goes_with_its_best_match_alone():
-    """Items 1 and 2 of the second suite have nouns of item 1 of the first."""
+    """Items 1 and 2 of the second suite share nouns with item 1 of the first."""
     first = suite(["author", "pilot"], ["senators", "dancers"], ["laughs", "swims"])
     second = Material(
         {1: frozenset({"author", "senators", "laughs"}), 2: frozenset({"author", "senators", "hurt"})}, {}

@@ -1,4 +1,4 @@
-"""What a sheet does not say about itself, and how answers are read. No database."""
+"""Questions about an ambiguous sheet, and how answers are parsed. No database."""
 
 from __future__ import annotations
 

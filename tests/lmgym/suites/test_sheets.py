@@ -1,4 +1,4 @@
-"""Pasted sheets: what is understood, and what is wrong by row and column."""
+"""Pasted sheets: reading, and errors by row and column."""
 
 from __future__ import annotations
 

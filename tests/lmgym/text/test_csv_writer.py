@@ -1,4 +1,4 @@
-"""Tables that leave as CSV run nowhere and come back as they were."""
+"""Exported CSV tables run no formulas and are read back unchanged."""
 
 from __future__ import annotations
 

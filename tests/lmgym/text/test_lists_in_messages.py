@@ -1,4 +1,4 @@
-"""Long lists in messages are cut, and say how much is left out."""
+"""Long lists in messages are shortened and say how much is omitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""“Did you mean …?” helps with typing errors, within bounds whatever names are sent."""
+"""“Did you mean …?” finds typing errors, with bounded effort for any input."""
 
 from __future__ import annotations
 

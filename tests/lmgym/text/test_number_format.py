@@ -1,4 +1,4 @@
-"""Numbers as pages write them."""
+"""Formats of numbers on pages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def log_of(before: str, token: str) -> float:
 
 @dataclass
 class Behaviour:
-    """What the server does, and what it saw."""
+    """Behaviour of the server, and the requests it received."""
 
     key: str = ""
     model: str = "tiny"

@@ -1,4 +1,4 @@
-"""A hub, or a mirror, that lies, dawdles or never ends: what it says is bounded, and nothing of it is a 500."""
+"""A wrong, slow or endless Hub or mirror: responses are bounded, and no page fails with status 500."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CausalBackend refuses to load, and that refused files never run."""
+"""Models that CausalBackend refuses to load; refused files are never run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load(root: Path, name: str, **more: Any) -> Backend:
 
 @pytest.fixture
 def folder(tiny_models: Path, tmp_path: Path) -> Path:
-    """A good model that a test may spoil."""
+    """A valid model that a test may damage."""
     return Path(shutil.copytree(tiny_models / "character", tmp_path / "models" / "m"))
 
 
@@ -351,7 +351,7 @@ def test_a_device_that_is_not_there(folder: Path) -> None:
 def test_a_model_larger_than_one_device_gives_the_same_values(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Without a GPU: one layer stays on disk and is fetched by accelerate's hooks, as it would be from elsewhere."""
+    """Without a GPU: one layer stays on disk, and accelerate's hooks load it, as they would from another GPU."""
     texts = ["The keys to the cabinet are here", "The keys to the cabinet is here", "No"]
     config = {"source": "directory", "path": "m"}
     whole = load_backend("causal", config, model_dir=folder.parent, hub_allowed=False)

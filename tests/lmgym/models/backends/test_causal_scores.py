@@ -1,4 +1,4 @@
-"""CausalBackend's numbers against a plain reference that shares none of its code."""
+"""CausalBackend's values compared with a plain reference that shares none of its code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def only_scores(results: Any) -> list[TokenScores]:
 
 @cache
 def raw_model(folder: Path) -> tuple[Any, Any]:
-    """The same files through other doors: the tokenizers library and the model class itself."""
+    """Load the same files with the tokenizers library and the model class."""
     from tokenizers import Tokenizer
     from transformers import GPT2LMHeadModel, LlamaForCausalLM
 
@@ -53,7 +53,7 @@ def raw_model(folder: Path) -> tuple[Any, Any]:
 
 
 def reference(folder: Path, text: str, *, bos: bool, eos: bool) -> tuple[list[int], list[float]]:
-    """Ids and bits of one text: one forward pass, full log-softmax, float64."""
+    """Return ids and bits of one text: one forward pass, full log-softmax, float64."""
     tokenizer, model = raw_model(folder)
     ids = tokenizer.encode(text, add_special_tokens=False).ids
     ids = [1] * bos + ids + [2] * eos
@@ -65,7 +65,7 @@ def reference(folder: Path, text: str, *, bos: bool, eos: bool) -> tuple[list[in
 
 
 def reference_regions(folder: Path, parts: list[str], policy: str, bits: list[float]) -> list[float]:
-    """Region sums by walking characters: each token goes to the owner of its first visible character."""
+    """Sum bits by region: each token counts in the region of its first visible character."""
     tokenizer, _ = raw_model(folder)
     owner: list[int] = []
     text = ""

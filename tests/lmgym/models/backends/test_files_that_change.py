@@ -1,4 +1,4 @@
-"""What was computed belongs to the files of the fingerprint, whoever swaps or overwrites them meanwhile."""
+"""Scores always belong to the files of the fingerprint, even if files are replaced or overwritten meanwhile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tiny_models: Path, tmp_path: Path) -> Path:
 
 
 def other_weights(folder: Path) -> Path:
-    """Of the same names and shapes, beside the folder."""
+    """Save other weights with the same names and shapes next to the folder."""
     from safetensors.torch import load_file, save_file
 
     path = folder.parent / "other.safetensors"
@@ -47,7 +47,7 @@ def swap(folder: Path) -> None:
 
 
 def overwrite(folder: Path) -> None:
-    """In place, with the old time of the last write."""
+    """Overwrite a file in place and restore its modification time."""
     path = folder / "model.safetensors"
     times = path.stat()
     content = other_weights(folder).read_bytes()
@@ -117,7 +117,7 @@ def git_name(content: bytes) -> str:
 
 
 def cached(folder: Path, names: Callable[[bytes], str] = git_name) -> Path:
-    """The folder as the cache keeps it: weights under their sha256."""
+    """Copy the folder into the layout of the cache: weights are named by their sha256."""
     root = folder.parent / "models--org--name"
     snapshot = root / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)

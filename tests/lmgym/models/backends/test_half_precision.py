@@ -1,4 +1,4 @@
-"""What a half type costs is looked at when a model is loaded, and its error bound says so."""
+"""The error of a half type is measured when a model is loaded, and is in its error bound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CPU = torch.device("cpu")
 
 
 def coarse() -> Any:
-    """A model of so large weights that bfloat16 is far off."""
+    """A model with such large weights that bfloat16 is inaccurate."""
     model = tiny.gpt2(97)
     with torch.no_grad():
         model.transformer.wte.weight *= 8

@@ -1,4 +1,4 @@
-"""The Hub with the network replaced: pinning, checks before fetching, failures in words."""
+"""The Hub without a network: pinned commits, checks before downloads, error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LM Zoo containers: commands by name, run without a shell, mapped to the text by the rules of their own spec."""
+"""LM Zoo containers: commands by name, run without a shell; tokens aligned by the rules of the spec."""
 
 from __future__ import annotations
 

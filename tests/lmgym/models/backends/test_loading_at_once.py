@@ -1,4 +1,4 @@
-"""Several threads that read models at the same time."""
+"""Several threads load models at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masked models against the slow way: one masked copy at a time, full log-softmax, in float64."""
+"""Masked models compared with a slow reference: one masked copy at a time, full log-softmax, in float64."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_text_is_refused_by_name_from_the_first_token_that_has_no_position(
 
 @pytest.fixture
 def fnet(tmp_path: Path) -> Path:
-    """Mixes positions by a Fourier transform that sees padding, and takes no attention mask."""
+    """A model that mixes positions by a Fourier transform over padding too, without an attention mask."""
     tokenizer = tiny.framed(tiny.train("wordpiece"))
     return tiny.save(tmp_path / "fnet", tiny.gap_filler("fnet", len(tokenizer)), tokenizer)
 

@@ -81,7 +81,7 @@ def test_the_flags_survive_json_and_are_left_out_when_there_are_none(backend: Ca
 
 
 def exact_terms(backend: CausalBackend, folder: Path, text: str) -> tuple[list[float], list[float]]:
-    """Per token, in float64: -log2 of the mass of tokens that begin with a blank (or end), and of all others."""
+    """Return per token, in float64, -log2 P(the next token begins with a blank, or the text ends), and of the rest."""
     from transformers import GPT2LMHeadModel
 
     model = GPT2LMHeadModel.from_pretrained(folder).double().eval()
@@ -191,7 +191,7 @@ def test_vocabularies_of_several_kinds() -> None:
 
 
 def test_words_with_the_correction_add_up_to_at_most_one() -> None:
-    """All words of one or two tokens over a tiny vocabulary, after one context: raw sums may pass 1."""
+    """All words of one or two tokens over a tiny vocabulary, after one context: raw sums can exceed 1."""
     model = copy.deepcopy(tiny.gpt2(8)).double()
     blank, inner = [3, 4], [5, 6, 7]  # 2 ends the text
     with torch.no_grad():

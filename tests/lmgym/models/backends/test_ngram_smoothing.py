@@ -1,4 +1,4 @@
-"""The n-gram model against a slow textbook implementation, and the laws every language model obeys."""
+"""The n-gram model compared with a slow textbook implementation, and properties of any language model."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_agrees_with_textbook(order: int, min_count: int) -> None:
 def test_random_corpora(
     sentences: list[str], order: int, least: int, history: list[int], start: bool
 ) -> None:
-    """Any corpus, any context: probabilities add up to 1, none is 0, and the textbook says the same."""
+    """For any corpus and context, probabilities sum to 1, none is 0, and all equal the textbook's."""
     model, book = train_ngram(sentences, order, min_count=least), Textbook(sentences, order, least)
     size = len(model.words)
     context = [BOS] * start + [number for number in (h % size for h in history) if number not in (BOS, EOS)]

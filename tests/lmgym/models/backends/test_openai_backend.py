@@ -1,4 +1,4 @@
-"""Completion servers: what they say about prompts becomes bits, in every dialect, or a named failure."""
+"""Completion servers: log-probabilities of prompts become bits, in every dialect, or a failure with its reason."""
 
 from __future__ import annotations
 

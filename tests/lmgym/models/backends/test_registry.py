@@ -35,7 +35,7 @@ def only(backend: Backend, text: str, policy: ScoringPolicy | None = None) -> To
 
 
 def loaded_modules(code: str) -> set[str]:
-    """Which heavy modules a fresh interpreter has after running `code`."""
+    """Return the heavy modules that a fresh interpreter has imported after running `code`."""
     names = "('django', 'torch', 'transformers', 'jsonschema')"
     tail = f"import sys; print(' '.join(m for m in {names} if m in sys.modules))"
     return set(subprocess.check_output([sys.executable, "-c", f"{code}\n{tail}"], text=True).split())
@@ -183,7 +183,7 @@ class TestUniform:
 
 
 class Spoiled:
-    """The uniform model with something wrong in what it hands back."""
+    """A uniform model that returns faulty scores."""
 
     def __init__(self, spoil: Callable[[str, int, TokenScores], TokenScores | ScoringFailure]) -> None:
         self.inner = uniform(vocabulary_size=16)

@@ -1,4 +1,4 @@
-"""Which token stands before every sentence: what the check tries, and what it takes."""
+"""Start tokens: candidates of the check, and its choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's tokenizer gives the ids of tokenizer.json, whatever class transformers chooses for the folder."""
+"""A model's tokenizer returns the ids of tokenizer.json, whatever class transformers chooses for the folder."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_vocabulary_without_an_unknown_token_is_no_reason_to_refuse(tmp_path: 
 
 @pytest.fixture
 def folder(tiny_models: Path, tmp_path: Path) -> Path:
-    """A model without any file of a tokenizer."""
+    """A model without a tokenizer file."""
     folder = Path(shutil.copytree(tiny_models / "byte-bpe", tmp_path / "models" / "m"))
     for path in folder.glob("*token*"):
         path.unlink()

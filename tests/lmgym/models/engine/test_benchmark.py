@@ -1,4 +1,4 @@
-"""The benchmark's own parts that no table would show to be wrong: loads, medians, outcomes, reports."""
+"""Parts of the benchmark whose errors no table would show: loads, medians, outcomes, reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention by blocks sees exactly the ancestors; the last layer runs for wanted positions only."""
+"""Attention by blocks sees exactly the ancestors; the last layer runs only for wanted positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read off the words of a device's error: memory ran out, or the process can use the device no more."""
+"""Device errors: out of memory, or a device that the process can no longer use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Execution against a plain reference: one sequence at a time, full log-softmax in float64."""
+"""Execution compared with a plain reference: one sequence at a time, full log-softmax in float64."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLERANCE = 5e-4
 
 
 def reference(model: Any, ids: list[int]) -> list[float]:
-    """Bits of each token after the first, the slow way."""
+    """Compute the bits of each token after the first with a slow reference."""
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0].double()
     logs = torch.log_softmax(logits, dim=-1) / math.log(2)

@@ -1,4 +1,4 @@
-"""Prefix trees as planned: nothing lost, nothing twice, ancestors and nobody else in sight."""
+"""Planned prefix trees: nothing is lost or repeated, and nodes see only their ancestors."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_chunks_prefer_to_end_where_a_tree_ends() -> None:
 
 
 def test_a_budget_must_hold_something() -> None:
-    with pytest.raises(ValueError, match="budget of 0"):
+    with pytest.raises(ValueError, match="budget must be at least 1"):
         cut(grow([[1, 2]]), 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""Models that work otherwise above some length: each text gets what the model gives it alone."""
+"""Models that compute differently above some length: each text gets its value alone."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def build(name: str) -> Any:
 
 
 def alone(name: str, ids: list[int]) -> list[float]:
-    """Bits by a model that has never read anything else."""
+    """Compute bits with a model that has read nothing else before."""
     with torch.inference_mode():
         logs = torch.log_softmax(build(name)(input_ids=torch.tensor([ids])).logits[0].double(), -1)
     return [-float(logs[at, token]) / math.log(2) for at, token in enumerate(ids[1:])]

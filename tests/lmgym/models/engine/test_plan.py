@@ -1,4 +1,4 @@
-"""Planning: nothing lost, nothing computed twice, budgets kept, same input same plan."""
+"""Plans: nothing is lost or computed twice, budgets are respected, equal inputs have equal plans."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def test_an_item_over_the_budget_is_alone() -> None:
 
 
 def test_a_budget_must_hold_something() -> None:
-    with pytest.raises(ValueError, match="budget of 0"):
+    with pytest.raises(ValueError, match="budget must be at least 1"):
         chunks([1], 0)

@@ -1,4 +1,4 @@
-"""The records that callers store: policies and token scores."""
+"""Records that callers store: policies and token scores."""
 
 from __future__ import annotations
 

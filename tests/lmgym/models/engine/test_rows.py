@@ -1,4 +1,4 @@
-"""A value does not depend on how long the row is in which a model reads its sentence.
+"""Values do not depend on the length of the row that contains a sentence.
 
 Models that apply a window, or look up positions, by places in the row are right in short rows: every call here has
 more tokens than any window or table of positions of the model.

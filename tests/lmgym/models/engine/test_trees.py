@@ -1,4 +1,4 @@
-"""Trees against the slow way: one sequence at a time, full log-softmax, in float64."""
+"""Trees compared with a slow reference: one sequence at a time, full log-softmax, in float64."""
 
 from __future__ import annotations
 

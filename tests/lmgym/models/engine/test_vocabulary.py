@@ -1,4 +1,4 @@
-"""The output projection by parts of the vocabulary: the same values as all at once."""
+"""The output projection in parts of the vocabulary has the same values as the whole."""
 
 from __future__ import annotations
 

@@ -185,8 +185,8 @@ def test_an_evaluated_suite_names_what_is_wrong_by_path():
     del regions[0]["metric_value"]
     regions[1]["metric_value"] = {"sum": "high"}
     text = problems(json.dumps(data).encode())
-    assert "$.items[0].conditions[1].regions[0]: metric_value is missing" in text
-    assert "$.items[0].conditions[1].regions[1].metric_value.sum: must be a number or null" in text
+    assert "item 1, condition 2, region 1: metric_value is missing" in text
+    assert "item 1, condition 2, region 2: must be a number or null" in text
     assert "Infinity is not JSON" in problems(json.dumps(data).replace('"high"', "Infinity").encode())
 
 

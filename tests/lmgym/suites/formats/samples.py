@@ -1,4 +1,4 @@
-"""Small suites to bend in tests."""
+"""Small suites that tests modify."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read(document: Any) -> SuiteDocument:
 
 
 def problems(data: bytes, filename: str = "") -> list[Problem]:
-    """The problems of a file that must be refused."""
+    """Return the problems of a file that must be refused."""
     with pytest.raises(FormatError) as refusal:
         read_suite(data, filename)
     found = refusal.value.problems

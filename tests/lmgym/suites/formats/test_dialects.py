@@ -1,4 +1,4 @@
-"""Every published way to write a suite in JSON is read, and what the reader changed is said."""
+"""All published JSON dialects are read, with a notice for every change."""
 
 from __future__ import annotations
 

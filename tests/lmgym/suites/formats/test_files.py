@@ -1,4 +1,4 @@
-"""Suites as files: every form has a name of its own, and a zip tells what is in it."""
+"""Suites as files: names of the formats, and the contents of archives."""
 
 from __future__ import annotations
 

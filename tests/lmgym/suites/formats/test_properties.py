@@ -1,4 +1,4 @@
-"""Whatever the bytes: a document or a FormatError. Whatever the document: it survives the round trip."""
+"""Any bytes give a document or a FormatError, and any document survives a round trip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published suites are read untouched.
+"""The published suites are read unchanged.
 
 They are not part of this repository. GYM_CONFORMANCE_DIR names their folder, by default ../shared/conformance
 beside the repository.

@@ -1,4 +1,4 @@
-"""Long and wide tables: what is read, what is refused with its line, and the guard against spreadsheets."""
+"""Long and wide tables: reading, errors with their lines, and guarded cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written is read back as the same document."""
+"""Written files are read back as the same document."""
 
 from __future__ import annotations
 

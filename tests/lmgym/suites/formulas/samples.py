@@ -9,7 +9,7 @@ def ref(name: str) -> str:
 
 
 def spell(shape: str) -> str:
-    """A shape such as ``[v1>v2]&[v3<v4]`` as a formula."""
+    """Parse a shape such as ``[v1>v2]&[v3<v4]``."""
     for number in range(9, 0, -1):
         shape = shape.replace(f"v{number}", ref(f"c{number}"))
     return shape

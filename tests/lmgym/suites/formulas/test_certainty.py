@@ -1,4 +1,4 @@
-"""What small errors of the values could change: slopes of margins, and answers that hang on them."""
+"""Effects of small errors in the values: slopes of margins, and outcomes that depend on them."""
 
 from __future__ import annotations
 

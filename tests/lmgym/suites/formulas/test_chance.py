@@ -1,4 +1,4 @@
-"""How often formulas are true when all their values are exchangeable."""
+"""Chance levels: how often formulas are true if all their values are exchangeable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chance levels with whole sentences, which are the sum of their regions; and what they assume of parts."""
+"""Chance levels of formulas with whole sentences, which are the sum of their regions."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def values(record: dict[str, Any]) -> dict[tuple[str, Any], float]:
 
 
 def mixes(formula: str) -> bool:
-    """Whether & and | meet at one bracket level, found without the parser under test."""
+    """Return whether & and | occur at the same bracket level, without using the parser under test."""
     levels: list[set[str]] = [set()]
     for character in re.sub(r"\([0-9*]+;%[^%]*%\)", "R", formula):
         if character in "([":

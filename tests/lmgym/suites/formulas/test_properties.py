@@ -1,4 +1,4 @@
-"""What holds for every formula and every text."""
+"""Properties of all formulas and texts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ valued_formula = boolean(st.one_of(small.map(Number), known))
 
 
 def naive_truth(node: AnyNode, values: dict[tuple[str, int | str], float]) -> bool:
-    """The semantics once more, in plain Python, one item at a time."""
+    """Reference semantics in plain Python, one item at a time."""
     if isinstance(node, Not):
         return not naive_truth(node.operand, values)
     if isinstance(node, Logic):

@@ -1,4 +1,4 @@
-"""Formulas said in English, and cut into pieces for rendering."""
+"""Formulas in English, and as pieces for rendering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the language accepts and how it is understood."""
+"""Accepted formulas and their meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that is not a formula becomes a FormulaError that says where and how to mend it."""
+"""Invalid formulas raise a FormulaError with position and hint."""
 
 from __future__ import annotations
 
