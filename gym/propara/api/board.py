@@ -46,8 +46,8 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     created = serializers.DateTimeField(allow_null=True)
 
     def get_corrected_f1(self, row: BoardRow) -> float | None:
-        found: float | None = (row.report.get("corrected") or {}).get("f1")
-        return found
+        f1: float | None = (row.report.get("corrected") or {}).get("f1")
+        return f1
 
 
 class ProParaBoardQuery(FormatQuery):
@@ -71,8 +71,10 @@ class Leaderboard(ListView):
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Submissions to a version with ranks, the all-NONE baseline, and published results."""
         version = version_of(request, slug, number)
-        shown = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
-        rows = leaderboard(version, shown, self.query["sort"])
+        submissions = (
+            selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
+        )
+        rows = leaderboard(version, submissions, self.query["sort"])
         if is_table(request):
             return Response(Table(*board_table(rows)))
         return self.page(rows)
@@ -85,9 +87,9 @@ def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
         for name, _ in ProParaBoardRowSerializer().fields.items()
         if name not in ("interval", "questions")
     ]
-    found = []
+    table = []
     for row in rows:
-        shown = ProParaBoardRowSerializer(row).data
-        low, high = shown["interval"] or (None, None)
-        found.append([*(shown[name] for name in names), low, high])
-    return [*names, "f1_ci_low_95", "f1_ci_high_95"], found
+        values = ProParaBoardRowSerializer(row).data
+        low, high = values["interval"] or (None, None)
+        table.append([*(values[name] for name in names), low, high])
+    return [*names, "f1_ci_low_95", "f1_ci_high_95"], table
