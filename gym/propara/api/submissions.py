@@ -195,7 +195,7 @@ def scored(request: Request, key: str) -> Submission:
 
 def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
-        raise results_unavailable("This submission", None, "It waits for your agreement to its repairs.")
+        raise results_unavailable("This submission", None, "It waits until you agree to its repairs.")
     if not submission.has_scores:
         raise results_unavailable("This submission", submission.job)
 
