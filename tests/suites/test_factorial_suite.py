@@ -74,7 +74,7 @@ def test_conditions_are_looked_at_and_renamed_before_the_suite_is_made(signed_in
         ({"factors": "number: sing"}, "a factor has 2 to 20"),
         ({"factors": "", "conditions": ""}, "Name the conditions, or factors to generate them from"),
         ({"factors": "", "conditions": "a\nb", "step": "cross"}, "Name the factors first"),
-        ({"factors": "a: b_c, b\nd: e, c_e"}, "listed twice"),
+        ({"factors": "a: b_c, b\nd: e, c_e"}, "appears twice"),
     ],
 )
 def test_a_design_that_cannot_be_is_said_and_nothing_is_made(signed_in, fields, says):

@@ -62,7 +62,7 @@ def test_a_suite_from_nothing_opens_in_the_editor(signed_in, people):
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"conditions": "a\na"}, "listed twice"),
+        ({"conditions": "a\na"}, "appears twice"),
         ({"conditions": "50 %"}, "% sign"),
         ({"conditions": ""}, "required"),
         ({"regions": ",".join(f"r{k}" for k in range(201))}, "at most 200"),

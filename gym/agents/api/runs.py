@@ -112,13 +112,13 @@ class Runs(RunView, ListView):
 def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None:
     if names is None:
         return None
-    there = {case.name: case for case in suite.cases.filter(name__in=names)}
-    missing = [place for place, name in enumerate(names) if name not in there]
+    cases_by_name = {case.name: case for case in suite.cases.filter(name__in=names)}
+    missing = [place for place, name in enumerate(names) if name not in cases_by_name]
     if missing:
         raise invalid(
             *(FieldError(f"$.cases[{place}]", f"There is no case “{names[place]}”.") for place in missing)
         )
-    return list(there.values())
+    return list(cases_by_name.values())
 
 
 class Run(RunView):

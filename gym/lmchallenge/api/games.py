@@ -71,9 +71,9 @@ class GameSerializer(serializers.ModelSerializer[Game]):
         return {"done": job.done, "total": job.total, "error": job.error, "behind": waiting_reason(self, job)}
 
     def get_figure(self, row: Game) -> dict[str, Any] | None:
-        found = row.headline
+        headline = row.headline
         keep = keep_of("alphaemoji", row)
-        return {"name": found[0], "value": found[1], "filter": keep} if found else None
+        return {"name": headline[0], "value": headline[1], "filter": keep} if headline else None
 
 
 NOT_ASKED: dict[str, Any] = {"allow_null": True, "default": None}

@@ -159,27 +159,30 @@ class Statistics(ApiView):
         recompute the keystrokes saved."""
         game = counted(request, key)
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
-        found = counting.statistics_of(game, keep)
-        answer: dict[str, Any] = {"id": game.key, "game": game.game, "filter": keep, "partition": partition}
+        statistics = counting.statistics_of(game, keep)
+        result: dict[str, Any] = {"id": game.key, "game": game.game, "filter": keep, "partition": partition}
         if partition == "line":
             first = self.query["first"]
             lines = counting.parts_of(game)
             last = min(self.query.get("last", first + MOST_LINES - 1), first + MOST_LINES - 1, lines)
             if first > last:
                 raise invalid(FieldError("?first", f"The log has {lines:,} lines."))
-            return Response({**answer, "parts": counting.by_line(game, keep, first, last)})
-        parts = found[partition]
+            return Response({**result, "parts": counting.by_line(game, keep, first, last)})
+        parts = statistics[partition]
         if isinstance(parts, str):
             raise invalid(FieldError("?partition", parts))
         if partition == "user":
             parts = [{**part, "user": json.loads(part["user"])} for part in parts]
-        answer |= {"parts": parts, "notices": found["notices"]}
+        result |= {"parts": parts, "notices": statistics["notices"]}
         if partition == "all":
-            answer |= {"mix": found.get("mix"), "more": found["more"]}
-            rules = {name: self.query[name] for name in SAVINGS if name in self.query}
-            if rules and game.game == "tc":
-                answer["more"] = {**found["more"], "keystroke_savings": counting.savings(game, keep, **rules)}
-        return Response(answer)
+            result |= {"mix": statistics.get("mix"), "more": statistics["more"]}
+            options = {name: self.query[name] for name in SAVINGS if name in self.query}
+            if options and game.game == "tc":
+                result["more"] = {
+                    **statistics["more"],
+                    "keystroke_savings": counting.savings(game, keep, **options),
+                }
+        return Response(result)
 
 
 class Compare(ApiView):

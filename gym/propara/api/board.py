@@ -72,8 +72,10 @@ class Leaderboard(ListView):
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Submissions to a version with ranks, the all-NONE baseline, and published results."""
         version = version_of(request, slug, number)
-        shown = selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
-        rows = leaderboard(version, shown, self.query["sort"])
+        submissions = (
+            selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)
+        )
+        rows = leaderboard(version, submissions, self.query["sort"])
         if is_table(request):
             return Response(Table(*board_table(rows)))
         return self.page(rows)
@@ -86,9 +88,9 @@ def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
         for name, _ in ProParaBoardRowSerializer().fields.items()
         if name not in ("interval", "questions")
     ]
-    found = []
+    table = []
     for row in rows:
-        shown = ProParaBoardRowSerializer(row).data
-        low, high = shown["interval"] or (None, None)
-        found.append([*(shown[name] for name in names), low, high])
-    return [*names, "f1_ci_low_95", "f1_ci_high_95"], found
+        values = ProParaBoardRowSerializer(row).data
+        low, high = values["interval"] or (None, None)
+        table.append([*(values[name] for name in names), low, high])
+    return [*names, "f1_ci_low_95", "f1_ci_high_95"], table

@@ -36,15 +36,15 @@ MOST_GROUPS = 20
 @problem_for(ProParaError)
 def _unreadable(error: ProParaError) -> ApiProblem:
     """All problems of a file: each in `errors`, grouped by kind in `problem_groups` and `detail`."""
-    found = problems_of(error)
+    problems = problems_of(error)
     groups = problem_groups(error.problems)
     if more := groups[MOST_GROUPS:]:
         message = f"{count(len(more), 'more kind')} of problems."
         groups = [*groups[:MOST_GROUPS], Group(message, "", sum(group.n for group in more), ())]
-    detail = " ".join([f"{count(len(found), 'problem')} in the file.", *map(str, groups)])
-    errors = [FieldError(row["where"], row["message"], row["hint"]) for row in found]
-    shown = {"problem_groups": [group.as_dict() for group in groups]}
-    return ApiProblem(400, detail, "unreadable", errors, more=shown)
+    detail = " ".join([f"{count(len(problems), 'problem')} in the file.", *map(str, groups)])
+    errors = [FieldError(row["where"], row["message"], row["hint"]) for row in problems]
+    grouped = {"problem_groups": [group.as_dict() for group in groups]}
+    return ApiProblem(400, detail, "unreadable", errors, more=grouped)
 
 
 class AnswerSetVersionSerializer(serializers.ModelSerializer[AnswerSetVersion]):

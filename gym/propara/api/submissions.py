@@ -99,7 +99,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
         read_only_fields = fields
 
     def get_repair_groups(self, row: Submission) -> list[dict[str, Any]]:
-        return [one.as_dict() for one in repair_groups(row.repairs)]
+        return [group.as_dict() for group in repair_groups(row.repairs)]
 
     def get_corrected(self, row: Submission) -> dict[str, Any] | None:
         corrected: dict[str, Any] | None = row.report.get("corrected")
@@ -177,7 +177,7 @@ def scored(request: Request, key: str) -> Submission:
 
 def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
-        raise results_unavailable("This submission", None, "It waits for your agreement to its repairs.")
+        raise results_unavailable("This submission", None, "It waits until you agree to its repairs.")
     if not submission.has_scores:
         raise results_unavailable("This submission", None)
 
@@ -232,10 +232,10 @@ class SubmissionList(ListView):
         data = read_upload(file, MAX_BYTES)
         agreed = body["agree_to_repairs"]
         made = services.submit(version, data, file.name, about, actor=request.user, agreed=agreed)
-        shown = selectors.with_duplicate(selectors.submissions_for(request.user), request.user).get(
+        submission = selectors.with_duplicate(selectors.submissions_for(request.user), request.user).get(
             pk=made.pk
         )
-        return self.respond(shown, "api-propara-submission", made.key)
+        return self.respond(submission, "api-propara-submission", made.key)
 
 
 class Evaluate(ApiView):
@@ -322,10 +322,10 @@ class Compare(ApiView):
         overall and by question, are second − first, with 95 % interval, p, and Holm-corrected p: over all systems, and
         over all systems and questions. `rows` are the processes, greatest difference first."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
-        rows = [scored(request, key) for key in keys[: MAX_COMPARED + 1]]
-        if wrong := not_comparable(rows):
+        submissions = [scored(request, key) for key in keys[: MAX_COMPARED + 1]]
+        if wrong := not_comparable(submissions):
             raise invalid(FieldError("?second", wrong))
-        result = compare_submissions(*rows, sentences=first_sentences(rows[0].version))
+        result = compare_submissions(*submissions, sentences=first_sentences(submissions[0].version))
         if is_table(request):
             by_process = self.query["table"] == "processes"
             return Response(Table(*(result.processes_table if by_process else result.differences_table)()))

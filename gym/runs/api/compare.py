@@ -54,7 +54,7 @@ class Models(HeadedList):
         if len(models) < 2:
             raise invalid(FieldError("?model", "Name two to five models.", "Write a,b"))
         rule, correction = _choices(self.query)
-        found = selectors.on_all_suites(
+        comparison = selectors.on_all_suites(
             request.user,
             models,
             rule,
@@ -62,18 +62,18 @@ class Models(HeadedList):
             tag=self.query.get("tag", ""),
             suites=names_of(self.query, "suite"),
         )
-        if found.unknown:
-            raise not_there(("suite", name) for name in found.unknown)
+        if comparison.unknown:
+            raise not_there(("suite", name) for name in comparison.unknown)
         head = {
             "rule": rule,
-            "note": _note(rule, correction, found.pairs, "comparisons"),
+            "note": _note(rule, correction, comparison.pairs, "comparisons"),
             "correction": correction.label,
             "models": models,
-            "totals": found.totals,
-            "missing": found.gaps,
+            "totals": comparison.totals,
+            "missing": comparison.gaps,
         }
         most = max(1, 100 // (len(models) - 1))
-        return self.headed(ComparedModelsHead(head).data, found.rows, ComparedSuiteSerializer, most=most)
+        return self.headed(ComparedModelsHead(head).data, comparison.rows, ComparedSuiteSerializer, most=most)
 
 
 class OnSuite(ApiView):
@@ -88,16 +88,16 @@ class OnSuite(ApiView):
         revisions (`r=1,2`), a pair is one model on both or two models on one; items are matched by number and
         predictions by formula, and `not_compared` lists unmatched predictions. At most five runs. `not_run` lists
         missing results, `unlike` settings in which the runs differ."""
-        suite, found = _on_a_suite(request, slug, self.query)
+        suite, comparison = _on_a_suite(request, slug, self.query)
         rule, correction = _choices(self.query)
         data = {
             "suite": suite,
             "rule": rule,
-            "note": f"{_note(rule, correction, found.pairs, 'pairs')} {found.not_compared_in_words}".strip(),
+            "note": f"{_note(rule, correction, comparison.pairs, 'pairs')} {comparison.not_compared_in_words}".strip(),
             "correction": correction.label,
-            "found": found,
+            "comparison": comparison,
         }
-        return Response(ComparisonSerializer(data, context={"sides": found.sides}).data)
+        return Response(ComparisonSerializer(data, context={"sides": comparison.sides}).data)
 
 
 class Items(HeadedList):
@@ -110,14 +110,14 @@ class Items(HeadedList):
     def get(self, request: Request, slug: str) -> Response:
         """The value and margin (bits) of each item in each run; with `only=differ`, only items on which runs
         disagree."""
-        _, found = _on_a_suite(request, slug, self.query)
+        _, comparison = _on_a_suite(request, slug, self.query)
         rule, _ = _choices(self.query)
-        rows = [row for row in found.items if row.differs] if "only" in self.query else found.items
+        rows = [row for row in comparison.items if row.differs] if "only" in self.query else comparison.items
         head = {
             "rule": rule,
-            "sides": found.sides,
-            "unlike": found.unlike,
-            "not_compared": found.not_compared,
+            "sides": comparison.sides,
+            "unlike": comparison.unlike,
+            "not_compared": comparison.not_compared,
         }
         return self.headed(ComparedItemsHead(head).data, rows, ComparedItemSerializer)
 
@@ -150,7 +150,7 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
     if not revisions:
         raise invalid(FieldError("?r", "This suite has no frozen revision and no results."))
     points = query.get("bound")
-    found = selectors.on_a_suite(
+    comparison = selectors.on_a_suite(
         request.user,
         revisions,
         models,
@@ -158,11 +158,11 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
         baseline=baseline,
         bound=None if points is None else points / 100,
     )
-    if found.left_out:
-        n = len(found.sides) + len(found.left_out)
-        hint = f"Leave out {'; '.join(found.left_out)}."
+    if comparison.left_out:
+        n = len(comparison.sides) + len(comparison.left_out)
+        hint = f"Leave out {'; '.join(comparison.left_out)}."
         raise invalid(FieldError("?model", f"{n} runs; at most {MAX_SIDES} can be compared.", hint))
-    return suite, found
+    return suite, comparison
 
 
 def _note(rule: Rule, correction: Correction, pairs: list[Pair[RunSide]], many: str) -> str:

@@ -335,18 +335,20 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     rule = RuleSerializer()
     note = serializers.CharField()
     correction = serializers.CharField()
-    sides = SideSerializer(source="found.sides", many=True)
-    unlike = RunDifferenceSerializer(source="found.unlike", many=True)
+    sides = SideSerializer(source="comparison.sides", many=True)
+    unlike = RunDifferenceSerializer(source="comparison.unlike", many=True)
     not_compared = LeftOutSerializer(
-        source="found.not_compared", many=True, help_text="predictions of two revisions, paired by formula"
+        source="comparison.not_compared",
+        many=True,
+        help_text="predictions of two revisions, paired by formula",
     )
-    not_run = serializers.ListField(source="found.not_run", child=serializers.CharField())
+    not_run = serializers.ListField(source="comparison.not_run", child=serializers.CharField())
     missing = MissingRateSerializer(
-        source="found.gaps", many=True, help_text="runs without a pass rate under the rule"
+        source="comparison.gaps", many=True, help_text="runs without a pass rate under the rule"
     )
-    pairs = PairSerializer(source="found.pairs", many=True)
-    n_items = serializers.IntegerField(source="found.n_items")
-    n_differ = serializers.IntegerField(source="found.n_differ")
+    pairs = PairSerializer(source="comparison.pairs", many=True)
+    n_items = serializers.IntegerField(source="comparison.n_items")
+    n_differ = serializers.IntegerField(source="comparison.n_differ")
 
 
 class OutcomeField(serializers.CharField):

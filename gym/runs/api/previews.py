@@ -209,8 +209,10 @@ def _document(body: dict[str, Any], draft: SuiteRevision) -> SuiteDocument:
     )
 
 
-def _outcomes(found: dict[str, Any]) -> list[dict[str, Any]]:
-    columns = zip(found["outcomes"], found["margins"], found["too_close"], strict=True)
+def _outcomes(outcome_columns: dict[str, Any]) -> list[dict[str, Any]]:
+    columns = zip(
+        outcome_columns["outcomes"], outcome_columns["margins"], outcome_columns["too_close"], strict=True
+    )
     return [
         {
             "prediction": position,
@@ -220,6 +222,6 @@ def _outcomes(found: dict[str, Any]) -> list[dict[str, Any]]:
             "too_close": bool(close),
         }
         for position, (codes, margins, closes) in enumerate(columns)
-        for item, code, margin, close in zip(found["items"], codes, margins, closes, strict=True)
+        for item, code, margin, close in zip(outcome_columns["items"], codes, margins, closes, strict=True)
         if code is not None
     ]

@@ -181,10 +181,10 @@ def names_of(query: dict[str, Any], name: str) -> tuple[str, ...]:
     names = [part.strip() for part in query.get(name, "").split(",")]
     if name in query and not all(names):
         raise invalid(FieldError(f"?{name}", "This list has an empty name.", "Write a,b"))
-    found = tuple(dict.fromkeys(filter(None, names)))
-    if len(found) > MAX_NAMES:
-        raise invalid(FieldError(f"?{name}", f"{len(found)} names; at most {MAX_NAMES}."))
-    return found
+    unique = tuple(dict.fromkeys(filter(None, names)))
+    if len(unique) > MAX_NAMES:
+        raise invalid(FieldError(f"?{name}", f"{len(unique)} names; at most {MAX_NAMES}."))
+    return unique
 
 
 def numbers_of(query: dict[str, Any]) -> list[int]:
@@ -212,8 +212,8 @@ def _weights(text: str) -> dict[str, float]:
 
 def not_there(missing: Iterable[tuple[str, str]]) -> ApiProblem:
     """Return a 404 for names in the query, given as (parameter, name)."""
-    found = [
+    errors = [
         FieldError(f"?{parameter}", f"There is no {parameter} “{name[:60]}”, or you may not see it.")
         for parameter, name in missing
     ]
-    return ApiProblem(404, " ".join(field_error.message for field_error in found[:3]), "not-found", found)
+    return ApiProblem(404, " ".join(field_error.message for field_error in errors[:3]), "not-found", errors)

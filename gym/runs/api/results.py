@@ -96,11 +96,11 @@ class Items(TableView):
         results = list(run.prediction_results.select_related("prediction").order_by("position"))
         rows = item_rows(results, results[0].items if results else [])
         sort = self.query.get("sort", "")
-        found, order = in_order(filtered(rows, self.query.get("only", "")), sort, item_orders(results, rows))
+        items, order = in_order(filtered(rows, self.query.get("only", "")), sort, item_orders(results, rows))
         if order != sort:
             raise invalid(FieldError("?sort", f"This run has no prediction {sort.removeprefix('-')[1:]}."))
         context = {"labels": [result.prediction.label for result in results]}
-        return self.page(found, lambda page: ItemSerializer(page, many=True, context=context).data)
+        return self.page(items, lambda page: ItemSerializer(page, many=True, context=context).data)
 
 
 class Regions(TableView):
@@ -132,7 +132,7 @@ class Tokens(TableView):
         return _sentences(self, run, SentenceTokensSerializer)
 
 
-def _sentences(view: TableView, run: SuiteRun, shown: Any) -> Response:
+def _sentences(view: TableView, run: SuiteRun, serializer: Any) -> Response:
     rows = run.sentence_scores.select_related("sentence").order_by("sentence__position")
     context = {"regions": run.revision.region_names}
-    return view.page(rows, lambda page: shown(page, many=True, context=context).data)
+    return view.page(rows, lambda page: serializer(page, many=True, context=context).data)

@@ -43,7 +43,7 @@ MAX_CELLS = 1_000
 
 
 class PolicyBody(Body):
-    """What differs from the suite's own policy."""
+    """Changes of the suite's default policy."""
 
     bos = StartTokenField(required=False)
     eos = serializers.BooleanField(required=False)
@@ -51,7 +51,7 @@ class PolicyBody(Body):
     metric = serializers.ChoiceField(METRICS, required=False)
     whitespace = serializers.ChoiceField(WHITESPACE_POLICIES, required=False)
     tokens = serializers.ChoiceField(
-        TOKEN_POLICIES, required=False, help_text="needed: only those of regions that predictions look at"
+        TOKEN_POLICIES, required=False, help_text="needed: only tokens of regions that predictions use"
     )
 
 
@@ -74,13 +74,11 @@ class BatchBody(Body):
     )
     policy = PolicyBody(required=False)
     again = again_field("runs")
-    all_or_nothing = serializers.BooleanField(
-        default=False, help_text="queue nothing when any cell is refused"
-    )
+    all_or_nothing = serializers.BooleanField(default=False, help_text="queue nothing if any cell is refused")
 
 
 def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """With the aggregates of their predictions, less the lists of items."""
+    """Prefetch the aggregates of predictions, without their lists of items."""
     rows = PredictionResult.objects.defer(*PredictionResult.PER_ITEM).select_related("prediction")
     return runs.defer("region_summary").prefetch_related(
         "scores", Prefetch("prediction_results", queryset=rows)
@@ -91,7 +89,7 @@ def run_of(request: Request, key: str) -> SuiteRun:
     return get_or_404(with_results(run_at(request.user, key)))
 
 
-def shown(request: Request, run: SuiteRun) -> dict[str, Any]:
+def serialized(request: Request, run: SuiteRun) -> dict[str, Any]:
     return dict(RunSerializer(run, context={"request": request}).data)
 
 
@@ -117,15 +115,15 @@ class RunList(ListView):
         revision = _revision(request, suite, body.get("revision"))
         try:
             policy = _policy(revision, body.get("policy", {}))
-            answered = services.queue_once(revision, model, policy, actor=request.user, again=body["again"])
+            outcome = services.queue_once(revision, model, policy, actor=request.user, again=body["again"])
         except OverQuota:
             raise
         except ValidationError as error:
             raise invalid(*(FieldError("$.model", message) for message in error.messages)) from error
-        run = answered.run if answered.is_new else run_of(request, answered.run.key)
+        run = outcome.run if outcome.is_new else run_of(request, outcome.run.key)
         place = reverse("api-run", args=[run.key], request=request)
         return Response(
-            shown(request, run), status=201 if answered.is_new else 200, headers={"Location": place}
+            serialized(request, run), status=201 if outcome.is_new else 200, headers={"Location": place}
         )
 
 
@@ -187,30 +185,30 @@ class RunBatch(ApiView):
 def _queue(
     request: SignedInApiRequest, suites: list[str], models: list[str], changes: dict[str, Any], *, again: bool
 ) -> list[dict[str, Any]]:
-    found = {suite.slug: suite for suite in visible_suites(request.user).filter(slug__in=suites)}
-    frozen = SuiteRevision.objects.filter(suite__in=found.values(), state=SuiteRevision.State.FROZEN)
+    suites_by_slug = {suite.slug: suite for suite in visible_suites(request.user).filter(slug__in=suites)}
+    frozen = SuiteRevision.objects.filter(suite__in=suites_by_slug.values(), state=SuiteRevision.State.FROZEN)
     newest = {row.suite_id: row for row in frozen.select_related("suite").order_by("number")}
-    known = {model.slug: model for model in visible_models(request.user).filter(slug__in=models)}
+    models_by_slug = {model.slug: model for model in visible_models(request.user).filter(slug__in=models)}
     cells: list[dict[str, Any]] = []
     for suite in suites:
-        revision = newest.get(found[suite].pk) if suite in found else None
+        revision = newest.get(suites_by_slug[suite].pk) if suite in suites_by_slug else None
         policy = _policy(revision, changes) if revision else None
         for model in models:
-            answered, error = None, None
-            if suite not in found:
+            outcome, error = None, None
+            if suite not in suites_by_slug:
                 error = "There is no such suite."
             elif revision is None:
                 error = "This suite has no frozen revision yet."
-            elif model not in known:
+            elif model not in models_by_slug:
                 error = "There is no such model."
             else:
-                answered, error = _cell(revision, known[model], policy, request.user, again)
+                outcome, error = _cell(revision, models_by_slug[model], policy, request.user, again)
             cells.append(
                 {
                     "suite": suite,
                     "model": model,
-                    "run": answered and answered.run.key,
-                    "there": answered is not None and not answered.is_new,
+                    "run": outcome and outcome.run.key,
+                    "there": outcome is not None and not outcome.is_new,
                     "error": error,
                 }
             )
@@ -255,7 +253,7 @@ class RunDetail(ApiView):
             if deleted is None:
                 raise
             raise _gone(deleted) from None
-        return Response(shown(request, run))
+        return Response(serialized(request, run))
 
     @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:

@@ -85,8 +85,8 @@ def _sentence(text: str, scores: dict[str, Any]) -> dict[str, Any]:
         }
         for token, number, (start, end), bits, special in columns
     ]
-    known = [token["surprisal"] for token in tokens if token["surprisal"] is not None]
-    return {"text": text, "surprisal": sum(known) if known else None, "failure": "", "tokens": tokens}
+    values = [token["surprisal"] for token in tokens if token["surprisal"] is not None]
+    return {"text": text, "surprisal": sum(values) if values else None, "failure": "", "tokens": tokens}
 
 
 class ScoreView(PolledView):
