@@ -39,7 +39,7 @@ def names(rows) -> str:
 
 def test_the_list_says_title_name_owner_and_revision_and_asks_for_no_slug(client, five):
     page = client.get(NEW)
-    assert names(page.context["picker"].found) == "abcd"
+    assert names(page.context["picker"].matches) == "abcd"
     text = page.content.decode()
     for words in ('for="pick-', "<code>d</code>", "<td>bob</td>", "<td>r1</td>", "npi (2)"):
         assert words in text
@@ -56,7 +56,7 @@ def test_words_and_tag_narrow_it_and_nothing_is_lost_or_saved(client, five):
     assert "This field is required" not in page.content.decode()
     picker = look(client, tag="npi", revision=[five["b"].pk]).context["picker"]
     assert (names(picker.matches), picker.n_matches) == ("ad", 2)
-    assert names(look(client, q="no such thing").context["picker"].found) == ""
+    assert names(look(client, q="no such thing").context["picker"].matches) == ""
     assert not Collection.objects.exists()
 
 
@@ -71,10 +71,10 @@ def test_of_a_suite_the_newest_frozen_revision_is_offered_and_older_ones_on_requ
     suite = five["a"].suite
     suites.replace_draft(suite, read_suite(suite_bytes(name="a", items=3)), actor=people.alice)
     newest = suites.freeze(suite, actor=people.alice)
-    assert [row.pk for row in look(client, q="a").context["picker"].found if row.suite_id == suite.pk] == [
+    assert [row.pk for row in look(client, q="a").context["picker"].matches if row.suite_id == suite.pk] == [
         newest.pk
     ]
-    both = look(client, q="a", older="1").context["picker"].found
+    both = look(client, q="a", older="1").context["picker"].matches
     assert [row.number for row in both if row.suite_id == suite.pk] == [2, 1]
 
 
@@ -116,7 +116,10 @@ def test_what_one_may_not_have_is_refused_or_ignored(client, five, key):
     known = SuiteRevision.objects.filter(suite__slug=key).first()
     answer = client.post(NEW, ticked(five["a"]) | {"revision": [five["a"].pk, known.pk if known else key]})
     if known or key == "0":
-        assert (answer.status_code, "1 ticked suite is not there" in answer.content.decode()) == (400, True)
+        assert (answer.status_code, "1 ticked suite is no longer available" in answer.content.decode()) == (
+            400,
+            True,
+        )
     else:
         assert answer.status_code == 302
         assert entries(Collection.objects.get()) == ["a"]

@@ -101,7 +101,7 @@ def test_a_suite_that_was_hidden_before_this_was_refused_is_missed_aloud(client,
     finished_run(member.latest_frozen, make_model(people.alice, slug="m"), [1, 1, 0])
     Suite.objects.filter(pk=member.pk).update(visibility="private")
     page = client.get("/collections/paper/").content.decode()
-    assert "This collection holds 1 suite, of which 1 is not public any more" in page
+    assert "This collection contains 1 suite, of which 1 is no longer public" in page
 
 
 def test_publishing_asks_first_and_says_what_cannot_be_undone(client, people):

@@ -149,7 +149,7 @@ def test_only_a_waiting_model_is_refused_and_only_by_staff(people, waiting):
     with pytest.raises(PermissionDenied):
         services.refuse_model(waiting, "no", actor=people.charlie)
     ready = make_model(people.alice)
-    with pytest.raises(ValidationError, match="does not wait"):
+    with pytest.raises(ValidationError, match="is not waiting for approval"):
         services.refuse_model(ready, "no", actor=people.staff)
     ready.refresh_from_db()
     assert ready.status == "ready"

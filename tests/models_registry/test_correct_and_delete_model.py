@@ -98,7 +98,7 @@ def test_a_model_with_results_is_neither_corrected_nor_deleted_and_says_why(clie
     queue_run(make_revision(people.alice), model, actor=people.charlie)
     client.force_login(people.alice)
     page = client.get(reverse("model-correct", args=[model.slug])).content.decode()
-    assert "is used in 1 suite run, so it stays as it is" in page
+    assert "is used in 1 suite run, so it cannot be changed" in page
     assert "register a new model" in page
     response = correct(client, people.alice, model, kind="uniform", vocabulary_size=2)
     assert response.status_code == 400
@@ -121,7 +121,7 @@ def test_a_model_without_results_is_deleted_with_what_goes_with_it(client, peopl
 def test_a_correction_that_downloads_is_reviewed_first(client, people, broken):
     page = correct(client, people.alice, broken, kind="hub", repo="org/name", reviewed=[]).content.decode()
     assert "Size unknown." in page  # the tests are offline
-    assert "You can save the model all the same." in page
+    assert "You can save the model anyway." in page
     broken.refresh_from_db()
     assert broken.config.get("repo") != "org/name"
 

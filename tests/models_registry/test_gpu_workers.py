@@ -177,7 +177,7 @@ def test_no_room_comes_back_from_the_child_as_what_it_is():
 
     said = b'{"problem": "cuda:0 is full.", "memory_in_use": true, "lacks": "", "raised": false}'
     with pytest.raises(MemoryInUse):
-        actors._answer(SimpleNamespace(returncode=0), BytesIO(said), BytesIO())
+        actors._result(SimpleNamespace(returncode=0), BytesIO(said), BytesIO())
     with pytest.raises(BackendError) as caught:
-        actors._answer(SimpleNamespace(returncode=0), BytesIO(said.replace(b"true", b"false")), BytesIO())
+        actors._result(SimpleNamespace(returncode=0), BytesIO(said.replace(b"true", b"false")), BytesIO())
     assert not isinstance(caught.value, MemoryInUse)

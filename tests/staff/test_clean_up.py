@@ -70,7 +70,7 @@ def test_old_runs_that_few_could_see_go_and_the_others_stay(people, runs):
     job = clean(people, "runs")
     assert job.state == "done"
     assert before - names_left(runs) == {"private suite", "private model"}
-    assert "2 old runs deleted" in Job.objects.get(pk=job.pk).log
+    assert "Deleted 2 old runs" in Job.objects.get(pk=job.pk).log
 
 
 def test_old_jobs_go_unless_they_say_why_something_has_no_result(people, runs):
