@@ -294,7 +294,6 @@ SPECTACULAR_SETTINGS = {
         "Role": "gym.sharing.models.Role",
         "RoleOrOwner": "gym.sharing.models.Offer",
         "RunSource": "gym.runs.models.SuiteRun.Source",
-        "SubmissionSource": "gym.propara.models.Submission.Source",
         "SubmissionState": "gym.propara.models.Submission.State",
         "SuiteMetric": "suites.api.request_bodies.SUITE_METRICS",
         "Visibility": "gym.sharing.models.Visibility",
