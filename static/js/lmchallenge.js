@@ -7,7 +7,9 @@ function enhance(text) {
   if (!readout || !words.length) return;
   readout.hidden = false;
   readout.textContent = "Point at a word, or move through the text with the arrow keys, to see its predictions.";
-  const show = (word) => { readout.textContent = word.dataset.words; };
+  const show = (word) => {
+    readout.textContent = word.dataset.words;
+  };
   let at = 0;
   for (const word of words) word.tabIndex = -1;
   words[0].tabIndex = 0;
@@ -41,7 +43,10 @@ function enhance(text) {
   });
   text.addEventListener("focusin", (event) => {
     const word = event.target.closest("[data-words]");
-    if (word) { at = words.indexOf(word); show(word); }
+    if (word) {
+      at = words.indexOf(word);
+      show(word);
+    }
   });
   text.addEventListener("keydown", (event) => {
     if (!moves[event.key] || !event.target.closest("[data-words]") || event.ctrlKey || event.altKey || event.metaKey)
