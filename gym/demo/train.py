@@ -171,8 +171,8 @@ def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence
         cells = []
         for result in results:
             ties = sum(TIE in codes for codes in zip(*result.outcomes, strict=True))
-            cells.append(f"{100 * result.rate:.0f} %" + (f" ({ties} ties)" if ties else ""))
-        lines.append(f"| {name} | {items} | {100 * level:.0f} % | " + " | ".join(cells) + " |")
+            cells.append(f"{100 * result.rate:.0f}%" + (f" ({ties} ties)" if ties else ""))
+        lines.append(f"| {name} | {items} | {100 * level:.0f}% | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

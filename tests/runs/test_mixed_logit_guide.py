@@ -11,7 +11,7 @@ from gym.runs.tables.registry import CONTEXT, FRAMES
 
 def test_the_script_uses_columns_of_the_table_of_outcomes():
     text = (settings.BASE_DIR / "docs" / "export.md").read_text(encoding="utf-8")
-    section = text.split("### Items and models by a mixed logit")[1]
+    section = text.split("### Mixed logit model of models and items")[1]
     script = section.split("```r\n")[1].split("```")[0]
     used = set(re.findall(r"outcomes\$(\w+)", script)) | {"prediction_number", "suite"}
     columns = {name for name, _ in (*CONTEXT, *FRAMES["outcomes"].columns)}
