@@ -87,7 +87,7 @@ def limits() -> dict[str, list[object]]:
         "computing one answer, while Python runs": [default("GYM_WEB_REQUEST_SECONDS")],
         "one database statement of a web request": [statements],
         "large downloads made while they are sent": [usual_threads()],
-        "requests that wait for a worker": [services.MOST_WAIT, services.WAIT_SECONDS],
+        "requests that wait for a worker": [services.MAX_WAITING_REQUESTS, services.WAIT_SECONDS],
         "search in the list of suites, filters of lists in the API": [
             filters.MOST_CHARACTERS,
             filters.MOST_WORDS,
