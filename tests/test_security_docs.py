@@ -195,7 +195,7 @@ def limits() -> dict[str, list[object]]:
         "check of an agent; preview": [time_limit("check_agent"), time_limit("preview")],
         "one attempt at any other job": [conf.get("GYM_JOB_SECONDS")],
         "job that was cancelled or is out of time": [react, deaf],
-        "worker without a sign of life": [default("GYM_JOB_LEASE_SECONDS")],
+        "worker without a heartbeat": [default("GYM_JOB_LEASE_SECONDS")],
         "attempts at a job that make no progress": [conf.get("GYM_JOB_MAX_ATTEMPTS")],
         "model fetched from the Hugging Face hub": [hub.MAX_BYTES, hub.MAX_FILES],
         "file list of a repository on the hub": [
