@@ -84,10 +84,10 @@ def limits() -> dict[str, list[object]]:
         "client that sends nothing": [web_server.IDLE_SECONDS],
         "client that reads nothing (Linux)": [web_server.STALLED_SECONDS],
         "web process with all threads busy and no request ended": [hang],
-        "computing one answer, while Python runs": [default("GYM_WEB_REQUEST_SECONDS")],
+        "computing one response, in Python code": [default("GYM_WEB_REQUEST_SECONDS")],
         "one database statement of a web request": [statements],
-        "large downloads made while they are sent": [usual_threads()],
-        "requests that wait for a worker": [services.MOST_WAIT, services.WAIT_SECONDS],
+        "large downloads generated while they are sent": [usual_threads()],
+        "requests that wait for a worker": [services.MAX_WAITING_REQUESTS, services.WAIT_SECONDS],
         "search in the list of suites, filters of lists in the API": [
             filters.MOST_CHARACTERS,
             filters.MOST_WORDS,
@@ -195,10 +195,10 @@ def limits() -> dict[str, list[object]]:
         "check of an agent; preview": [time_limit("check_agent"), time_limit("preview")],
         "one attempt at any other job": [conf.get("GYM_JOB_SECONDS")],
         "job that was cancelled or is out of time": [react, deaf],
-        "worker that gives no sign of life": [default("GYM_JOB_LEASE_SECONDS")],
-        "attempts at a job that get it no further": [conf.get("GYM_JOB_MAX_ATTEMPTS")],
+        "worker without a heartbeat": [default("GYM_JOB_LEASE_SECONDS")],
+        "attempts at a job that make no progress": [conf.get("GYM_JOB_MAX_ATTEMPTS")],
         "model fetched from the Hugging Face hub": [hub.MAX_BYTES, hub.MAX_FILES],
-        "what the hub says about a repository": [
+        "file list of a repository on the hub": [
             hub_listing.MAX_BYTES,
             downloads.ASK_SECONDS,
             hub.TIMEOUT_SECONDS,
