@@ -129,7 +129,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A server, or with `version` one version of a server."""
+    """A column of the matrix: a server, or one version of it if `version` is set."""
 
     server: AgentServer
     version: str | None = None

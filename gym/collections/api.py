@@ -198,7 +198,8 @@ class CollectionList(CollectionView, ListView):
 
     @operation("Create a collection", body=NewCollection, response=CollectionDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Private to its people until it is published. Its suites are frozen revisions that you may see."""
+        """Visible only to its owner, collaborators and staff until it is published. Its suites are frozen revisions
+        that you may see."""
         body = self.body()
         made = services.create_collection(
             actor=request.user,

@@ -1,6 +1,7 @@
 """Use cases and reads of collections.
 
-An unpublished collection is visible to its people and staff. Publishing requires that all its suites are public, and
+An unpublished collection is visible to its owner, collaborators and staff. Publishing requires that all its suites are
+public, and
 cannot be undone: list and address then never change.
 """
 

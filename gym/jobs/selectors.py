@@ -29,7 +29,7 @@ class QueueSummary:
 
     @property
     def is_stuck(self) -> bool:
-        """Queued jobs without a live worker."""
+        """Return whether jobs are queued and no live worker serves the queue."""
         return self.queued > 0 and self.workers == 0
 
 

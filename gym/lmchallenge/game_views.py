@@ -290,7 +290,7 @@ def compare_table(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare_text(request: HttpRequest) -> HttpResponse:
-    """The changes of the second game from the first, word by word.
+    """How the second game differs from the first, word by word.
 
     Context: first, game, keep, text (changes.ChangedPage), legend, has_filters, wrong.
     """

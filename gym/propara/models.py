@@ -211,7 +211,7 @@ class PublishedResult(models.Model):
         return f"{self.system}, published"
 
     def clean(self) -> None:
-        """Check that precision, recall and F1 agree, to catch typing errors."""
+        """Check that precision, recall and F1 agree, to catch typos."""
         if self.precision is None or self.recall is None or self.f1 is None:
             return
         total = self.precision + self.recall

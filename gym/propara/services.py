@@ -534,7 +534,8 @@ def doomed_sets(user: User) -> Any:
 
 
 def doomed_submissions(user: User) -> Any:
-    """Submissions visible to their owner only, and those to answer sets that are deleted."""
+    """Submissions deleted with the account: those visible to their owner only, and those to answer sets that are
+    deleted too."""
     waiting = [Submission.State.WAITING, Submission.State.CHECKED]
     hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
     gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))

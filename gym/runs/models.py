@@ -29,8 +29,8 @@ def new_key() -> str:
 
 
 class ResultUpload(models.Model):
-    """An uploaded file of results computed elsewhere, and what was made of it. The file itself is dropped once its
-    runs are made. Only files of many runs have a job, which makes them."""
+    """An uploaded file of results computed elsewhere, with a report of its import. The file itself is deleted once its
+    runs exist. Only files with many runs have a job, which creates them."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     owner = models.ForeignKey(
@@ -55,7 +55,7 @@ class ResultUpload(models.Model):
 
     @property
     def state(self) -> str:
-        """State of the job; done without a job."""
+        """State of the job; "done" if there is no job."""
         return self.job.state if self.job is not None else "done"
 
 

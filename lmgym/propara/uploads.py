@@ -148,7 +148,9 @@ def _at(lines: Lines | None, line: int) -> int:
 
 
 def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
-    """Build an error with the problems at the lines of the uploaded file; those of no line are about the whole file."""
+    """Build an error that lists the problems by line of the uploaded file. Problems without a line concern the whole
+    file.
+    """
     moved = [
         one._replace(line=lines.get(one.line, 0), column=one.column if lines.get(one.line) else 0)
         for one in problems

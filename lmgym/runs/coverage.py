@@ -148,7 +148,7 @@ def coverage_share(n_words: int | None, n_unknown: int | None) -> float | None:
 
 
 def is_low(share: float | None) -> bool:
-    """Too low to claim a result above chance? False where words were not counted."""
+    """Return whether coverage is too low to claim a result above chance; False if words were not counted."""
     return share is not None and share < LOW_COVERAGE
 
 

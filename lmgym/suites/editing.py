@@ -602,7 +602,7 @@ def is_structural(ops: Sequence[Op]) -> bool:
 
 
 def compared(ops: Sequence[Op]) -> set[str]:
-    """Return the names of operations that compare and replace all predictions, factors or the scoring."""
+    """Return the names of compare-and-set operations that replace all predictions, all factors or the scoring."""
     return _names(ops) & COMPARED
 
 

@@ -32,7 +32,7 @@ def bits(value: Any, places: int = 2) -> str:
 def score(value: Any, places: int = 3) -> str:
     """Format a precision, hit@k or similar score with printf's rounding, as common evaluators do.
 
-    0.5545 -> 0.554, because it is stored as a little less; floatformat rounds the decimal digits to 0.555.
+    0.5545 -> 0.554, because the stored float is slightly less; floatformat rounds the decimal digits to 0.555.
     """
     return bits(value, places)
 

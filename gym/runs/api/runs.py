@@ -43,7 +43,7 @@ MAX_CELLS = 1_000
 
 
 class PolicyBody(Body):
-    """Changes of the suite's default policy."""
+    """Changes to the suite's default policy."""
 
     bos = StartTokenField(required=False)
     eos = serializers.BooleanField(required=False)

@@ -150,7 +150,7 @@ def _names(text: str) -> list[str]:
 
 
 def _require_all(runs: QuerySet[SuiteRun], names: Iterable[str], field: str) -> None:
-    """Raise 404 for names without a run: a typing error must not silently shrink a table."""
+    """Raise 404 for names without a run: a typo must not silently shrink a table."""
     there = set(runs.order_by().values_list(field, flat=True).distinct()) if names else set()
     if missing := [name for name in names if name not in there]:
         raise NoRuns(f"No finished run of {', '.join(missing[:5])} fits, or none that you may see.")

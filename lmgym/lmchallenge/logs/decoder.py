@@ -92,8 +92,8 @@ class LogLine(Struct, gc=False, kw_only=True):
 
     @property
     def text(self) -> list[str | int]:
-        """Targets, or their lengths if hidden; for tc, which splits a line wherever the typist accepts, the whole line
-        or its length.
+        """Targets, or their lengths if hidden; for tc, which splits a line wherever the typist accepts a prediction,
+        the whole line or its length.
         """
         parts = [entry.part for entry in self.entries]
         if self.game != "tc":

@@ -101,8 +101,7 @@ class Tokens:
         scores: Sequence[tuple[float, float | None]],
         where: str = "the log",
     ) -> Tokens:
-        """Build from the candidates and the target's scores of each token. The last two values of a candidate are its
-        scores.
+        """Build from each token's candidates and target scores. The last two values of a candidate are its scores.
 
         Raises LogError.
         """

@@ -113,8 +113,8 @@ class Search:
         return self._limits.steps + (max(0, len(ways[0]) - 1) if ways else 0)
 
     def _best_paths(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
-        """Keep the best paths, without those far behind the last prediction: longer paths only lose probability. What
-        they would add to another spelling of a prediction is lost.
+        """Keep the best paths. Those far behind the last prediction are dropped, since longer paths only lose
+        probability; the mass they would add to another spelling of a prediction is lost.
         """
         most = self._limits.predictions
         least = sorted(ended.values())[-most] - BEHIND if len(ended) >= most else -math.inf

@@ -183,7 +183,7 @@ def _between(learning: _Learning, before: Line | None, first: Line, player: Play
 
 
 def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
-    """Teach the finished batch."""
+    """Train the player on the finished batch, or queue it for replay while `skipping`."""
     batch, learning.waiting = learning.waiting, []
     for text in batch:
         if skipping:

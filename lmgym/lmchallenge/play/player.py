@@ -41,8 +41,8 @@ class Player(Protocol):
         """Forget what `train` taught."""
 
     def check(self, now: bool = False) -> bool:
-        """Check the replies so far. Returns True if their validity is not known yet, so that lines must be held; never
-        with `now`, which may take a moment. Raises PlayerError if they are invalid.
+        """Check the replies so far. Returns True while their validity is unknown, so that lines must be held back. With
+        `now`, waits until it is known and returns False. Raises PlayerError if they are invalid.
         """
 
     def close(self) -> None:

@@ -384,7 +384,7 @@ class ProcessPlayer:
             self._errors_size -= len(self._errors.popleft())
 
     def _closed(self) -> bool:
-        """Has standard output ended?"""
+        """Return whether the process has closed its standard output."""
         try:
             self._poll.modify(self._out, select.POLLIN)
         except (KeyError, OSError):

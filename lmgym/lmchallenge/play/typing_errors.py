@@ -96,14 +96,14 @@ def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[
 
 
 def rng(seed: int) -> random.Random:
-    """Return the random stream of a seed; 0 takes the seed from the clock."""
+    """Return a random generator with this seed; 0 picks a random seed."""
     import random  # imported only to play
 
     return seeded(seed) if seed else random.Random()  # noqa: S311 - a game, not a secret
 
 
 def seeded(seed: int) -> random.Random:
-    """Return the random stream of a seed, 0 included."""
+    """Return a random generator with this seed; 0 is an ordinary seed."""
     import random
 
     return random.Random(seed)  # noqa: S311 - a game, not a secret

@@ -457,7 +457,8 @@ def _facts(
 def _tuned(
     model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
 ) -> tuple[ModelRunner, float, list[str]]:
-    """Make a runner. Returns it with the error of a half type in bits on probe tokens (0.0 = unknown), and notes.
+    """Make a runner. Returns it with the error of a half-precision type in bits on probe tokens (0.0 = unknown), and
+    notes.
 
     Args:
         name: dtype.

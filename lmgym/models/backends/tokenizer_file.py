@@ -185,7 +185,7 @@ def _or_error(tokens: Callable[[str], Any], text: str) -> Any:
 
 
 def _moved(from_file: Any, tokenizer: Any) -> Iterator[str]:
-    """Name special tokens with a different id."""
+    """Yield the names of special tokens whose id differs in the file."""
     for name in _SPECIALS:
         if getattr(from_file, f"{name}_id") != getattr(tokenizer, f"{name}_id"):
             yield name.replace("_", " ")

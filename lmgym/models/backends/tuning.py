@@ -65,7 +65,9 @@ def _packed_note(packing: bool | None, gain: float, gap: float) -> str:
 
 
 def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> float:
-    """Pack the linear weights, and return the change of probe values in bits; infinite if the model fails with them."""
+    """Pack the linear weights, and return the change in the values of the probes, in bits; infinite if the model fails
+    with them.
+    """
     from lmgym.models.engine import packing as packs
     from lmgym.models.engine.tree_support import apart
 
@@ -109,7 +111,7 @@ COPY_MEMORY = 1.25
 def compare_half(
     model: Any, device: torch.device, bits: Callable[[Any], NDArray[np.float64]]
 ) -> tuple[float, str]:
-    """Measure the error of a half type on probe tokens relative to the same weights in float32.
+    """Measure the error of a half-precision type on probe tokens relative to the same weights in float32.
 
     Args:
         bits: computes a model's values on the probes.

@@ -82,7 +82,9 @@ def _byte_of() -> dict[str, int]:
 
 @lru_cache(maxsize=50_000)
 def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
-    """List the forms of a token in the text, most likely first; an empty form means only markers and blanks."""
+    """List the forms of a token in the text, most likely first; an empty form means that the token has only markers and
+    spaces.
+    """
     bare = token
     if rules.sentinel and token != rules.sentinel:
         bare = bare.removeprefix(rules.sentinel).removesuffix(rules.sentinel)

@@ -198,7 +198,7 @@ class Board(Generic[Revision, Model]):
 
     @cached_property
     def other_policies(self) -> list[tuple[Row[Model], Column[Revision], str]]:
-        """Cells with another than the default policy, and the difference."""
+        """Cells with a non-default policy, and the difference."""
         return [
             (row, column, cell.policy)
             for row in self.rows

@@ -378,7 +378,7 @@ class _SheetReader:
             self.report.problem(f"row {row.line}", "the header names no regions", _HEADER_HINT)
 
     def _check_amount(self, table: Table) -> None:
-        """Check the number of sentences, with one problem for the sheet instead of one per row."""
+        """Report too many sentences as one problem of the sheet instead of one per row."""
         sentences = len(table.rows)
         if table.is_long:
             keys = [table.roles[role] for role in ("item", "condition") if role in table.roles]

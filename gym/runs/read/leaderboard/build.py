@@ -329,7 +329,7 @@ class HomeTable:
 
     @property
     def other_policies(self) -> bool:
-        """Does any cell have another than the default policy?"""
+        """Return whether any cell has a non-default policy."""
         return any(cell is not None and cell.policy for _, cells in self.rows() for cell in cells)
 
     def rows(self) -> list[tuple[StoredColumn, list[Cell | None]]]:

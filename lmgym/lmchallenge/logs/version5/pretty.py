@@ -1,7 +1,8 @@
-"""Logs of version 5 as coloured text: one log (`pretty`), or a log against a baseline (`diff`). A line is a message.
+"""Logs of version 5 as coloured text: one log (`pretty`), or a log against a baseline (`diff`). Each message is one
+line.
 
-For wr the reference compares the target only with the candidates after it in the log, so it calls wrong words right;
-readings="corrected" compares it with all.
+For wr the reference compares the target only with the candidates after it in the log, so it counts some wrong words as
+right; readings="corrected" compares it with all candidates.
 """
 
 from __future__ import annotations
