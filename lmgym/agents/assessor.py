@@ -1,7 +1,7 @@
 """Why iterations fail: failures grouped into modes with stable ids, and who probably caused each of them.
 
 Failures of one mode have the same check, expectation and kind of failure, and answers that are equal apart from
-numbers, quoted parts and white space. A model may choose other modes: a known reason, or a new one.
+numbers, quoted parts and whitespace. A model may choose other modes: a known reason, or a new one.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def _broken(iteration: IterationResult) -> Sample:
 
 
 def normalise(text: str) -> str:
-    """Reduce a text to what is compared: no numbers, quoted parts or differences of case and white space."""
+    """Reduce a text to what is compared: no numbers, quoted parts or differences in case and whitespace."""
     text = NUMBERS.sub("#", QUOTED.sub("“…”", text.lower()))
     return SPACES.sub(" ", text).strip(" .!?")[:MAX_NORMALISED]
 

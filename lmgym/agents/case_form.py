@@ -188,7 +188,7 @@ def write_case(value: dict[str, Any]) -> str:
 
 
 def write_fields(value: dict[str, Any]) -> str:
-    """Write without the outer braces and not indented, because white space in triple quotes is part of the text."""
+    """Write without the outer braces and not indented, because whitespace in triple quotes is part of the text."""
     return "\n".join(_field(key, below, 0) for key, below in value.items())
 
 

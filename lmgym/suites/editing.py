@@ -290,7 +290,7 @@ def editable_fields(prediction: PredictionDoc) -> tuple[str, str, str]:
 
 
 def clean_text(value: object) -> str:
-    """Normalise the text of a cell: trim it, collapse inner blanks, remove control characters."""
+    """Normalise the text of a cell: trim it, collapse inner whitespace, remove control characters."""
     if not isinstance(value, str):
         raise EditError("", "a cell must be a string")
     text = tidy(SURROGATE.sub("", CONTROL.sub("", value)))

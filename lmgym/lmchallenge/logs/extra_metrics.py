@@ -28,7 +28,7 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True)
 class BitsPerCharacter:
-    """Bits of the counted tokens per character; blanks between tokens are not counted."""
+    """Bits of the counted tokens per character; spaces between tokens are not counted."""
 
     n: int = described("counted tokens", "tokens")
     scored: int = described("tokens with a score", "tokens")
@@ -143,7 +143,7 @@ def keystroke_savings(
 
     Args:
         selection_cost: keystrokes to accept a prediction; a typed character is one.
-        auto_space: a blank typed right after an accepted prediction is free, because it comes with the prediction.
+        auto_space: a space typed right after an accepted prediction is free, because it comes with the prediction.
         literal: each typed stretch costs one selection more, because the typist confirms it.
     """
     accepted = table.rank > 0

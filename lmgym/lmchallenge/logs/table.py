@@ -101,7 +101,7 @@ class Table:
     rank      wp: 1-based, 0 if not predicted; tc: 1 if accepted, else 0; ic: unused
     score     model score of the target, NaN if none
     before    ic: typed without error
-    blank     tc: the text begins with a blank
+    blank     tc: the text begins with a space
     correct   ic: [tokens, ceil(mixes / 8)] bits: the target ranks first
     completed version 5, wc: characters that were completed, 0 if the token never was
     typed     ic, wr: hash of the word as typed (`typed_hash`)

@@ -5,11 +5,11 @@ text continues with c and c ends there (what follows does not make it a longer t
 
     p(c | x) = P(text begins with x c, then something that ends c) / P(text begins with x)
 
-Both are sums over token sequences. Tokens up to the last blank of x (or its start) are those of the tokenizer; from
+Both are sums over token sequences. Tokens up to the last space of x (or its start) are those of the tokenizer; from
 there through the end of c, all spellings of the bytes are summed, up to `paths` spellings with the fewest tokens,
-always including the tokenizer's own. So a context that ends in a blank, or inside a word, does not depend on where
-its own tokens happen to end. With unlimited paths, and `whole` or a context of one word, the value is exact (tests
-compare it with brute force); otherwise tokens that span two words are not split.
+always including the tokenizer's own. So a context that ends in a space, or inside a word, does not depend on where its
+own tokens happen to end. With unlimited paths, and `whole` or a context of one word, the value is exact (tests compare
+it with brute force); otherwise tokens that span two words are not split.
 
 Predictions without candidates come from a beam search whose first tokens are constrained to the rest of the context:
 `beam` paths, up to `steps` tokens past the context, each ended where the model may end a token of the game.

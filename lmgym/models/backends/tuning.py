@@ -175,11 +175,11 @@ def spellings(tokenizer: Any, rows: int) -> list[str | None]:
 
 @dataclass(frozen=True)
 class Blanks:
-    """The vocabulary split by leading blanks, on the model's device.
+    """The vocabulary split by leading whitespace, on the model's device.
 
     Attributes:
-        sets: fp32 [vocabulary, 2]: begins with a blank or ends the text; begins without a blank.
-        prefixed: the tokenizer adds a blank before the first word, as SentencePiece does.
+        sets: fp32 [vocabulary, 2]: begins with whitespace or ends the text; begins without whitespace.
+        prefixed: the tokenizer adds a space before the first word, as SentencePiece does.
     """
 
     sets: torch.Tensor
@@ -206,7 +206,7 @@ class Blanks:
     def column(self, mass: NDArray[np.float64], special: Sequence[bool]) -> list[float | None]:
         """Compute `TokenScores.boundary_bits` of one text from masses [tokens, 2].
 
-        After a start token the first word begins without a blank, unless the tokenizer adds one.
+        After a start token the first word begins without a space, unless the tokenizer adds one.
         """
         import math
 

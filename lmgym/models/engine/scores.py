@@ -27,7 +27,7 @@ class TokenScores:
         not_computed: tokens without a value because they were not requested (`needed` of `Backend.score`); empty if all
             were. Other tokens with None cannot have a value.
         boundary_bits: only with the policy whitespace="trailing", under which `bits` are raw: -log2 of the probability
-            that a blank or the end follows the token (after a start token: that no blank follows); None = not
+            that whitespace or the end follows the token (after a start token: that no whitespace follows); None = not
             computed. See engine.whitespace.
 
     Raises:

@@ -315,7 +315,7 @@ def _end_of_part(text: str, token: str, start: int, following: int) -> int | Non
 
 
 def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
-    """Concatenate tokens as bytes; None unless they give the text, with an optional leading blank (SentencePiece)."""
+    """Concatenate tokens as bytes; None unless they give the text, with an optional leading space (SentencePiece)."""
     pieces = [token_bytes(token) for token in tokens]
     whole, data = b"".join(pieces), text.encode("utf-8", "surrogatepass")
     if whole == data:

@@ -1,6 +1,6 @@
 """Parse stimuli from a spreadsheet, wide or long, with problems by row and column.
 
-More lenient than the file readers: merged cells, which arrive blank below the first, are filled, and headers may have
+More lenient than the file readers: merged cells, which arrive empty below the first, are filled, and headers may have
 more names. Every assumption is listed in `ParseResult.understood`.
 """
 
@@ -413,7 +413,7 @@ class _SheetReader:
     # --- meaning ---
 
     def _fill(self, table: Table, long: bool) -> None:
-        """Fill merged cells, which arrive as a value with blanks below it: items, and conditions of long sheets."""
+        """Fill merged cells, which arrive as a value with empty cells below: items, and conditions of long sheets."""
         filled: dict[str, list[int]] = {}
         last: dict[str, str] = {}
         for row in table.rows:
