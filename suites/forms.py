@@ -386,7 +386,7 @@ def _parts(line: str) -> list[str]:
 
 
 class TemplateForm(NewSuiteForm):
-    """From a template: a standard design with English sentences."""
+    """New suite from a template: a standard design with English sentences."""
 
     name = named()
     language = LanguageField(initial="en")
@@ -421,7 +421,7 @@ class _ReadingForm(NewSuiteForm):
 
 
 class PasteForm(_ReadingForm):
-    """Cells copied from a spreadsheet."""
+    """New suite from cells copied from a spreadsheet."""
 
     text = forms.CharField(
         strip=False,
@@ -444,7 +444,7 @@ class PasteForm(_ReadingForm):
 
 
 class FileForm(_ReadingForm):
-    """From a file in any supported format."""
+    """New suite from a file in any supported format."""
 
     file = OneFileField(
         label="Suite file",

@@ -175,7 +175,7 @@ class Game(models.Model):
 
     @property
     def state(self) -> str:
-        """done, the state of its job, or "lost" without a job."""
+        """State of the job until the log is counted, then "done"; "lost" if the job no longer exists."""
         if self.job is not None and self.job.state != "done":
             return str(self.job.state)
         return "done" if self.is_counted else "lost"

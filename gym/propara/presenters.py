@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class GridRow:
-    """Step 0 is before the first sentence."""
+    """One step of a grid. Step 0 is before the first sentence."""
 
     step: int
     sentence: str

@@ -102,7 +102,7 @@ def interval_rows(
 
 
 def _lines(label: str, width: float) -> list[str]:
-    """Wrap a label to one or two lines."""
+    """Wrap a label onto one or two lines."""
     lines = wrap(label, width)
     return lines if lines and len(lines) < 3 else [shorten(label, width)]
 

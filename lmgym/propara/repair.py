@@ -229,7 +229,7 @@ def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, s
 
 
 def _explanation(old: str, new: str) -> str:
-    """Explain the difference of two spellings that look the same on a page."""
+    """Explain the difference between two spellings that look the same on a page."""
     same = unicodedata.normalize("NFC", old) == unicodedata.normalize("NFC", new)
     return " (same letters, Unicode form of the answers)" if same else ""
 

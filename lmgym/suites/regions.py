@@ -1,4 +1,4 @@
-"""Join region texts to a sentence, and map the tokens of the sentence back to regions.
+"""Join region texts into a sentence, and map the tokens of the sentence back to regions.
 
 A sentence is joined once and encoded as a whole. Each region owns a span of characters: its text plus the space that
 joins it to the preceding text. A token belongs to the region of its first non-blank character; a token of whitespace
@@ -79,7 +79,7 @@ class RegionValues(NamedTuple):
 
 
 def join(contents: Sequence[str], policy: str = "space") -> JoinedSentence:
-    """Join region texts to one sentence.
+    """Join region texts into one sentence.
 
     An empty region gets an empty span and no space. Texts are not trimmed (import does that), and no-break spaces are
     kept.
@@ -153,7 +153,7 @@ def align(joined: JoinedSentence, offsets: Sequence[tuple[int, int]], special: S
 
 
 def _edges(text: str, start: int, end: int, reached: int) -> tuple[int, int]:
-    """Return the first and last non-blank character of a token; for a token of whitespace alone, the next one after it."""
+    """Return the first and last non-blank character of a token; for one of whitespace only, the next one after it."""
     inside = text[start:end]
     if inside.strip(BLANKS):
         first = start + len(inside) - len(inside.lstrip(BLANKS))

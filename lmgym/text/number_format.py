@@ -149,7 +149,7 @@ def plain_value(value: Any) -> str:
 
 
 def points(value: Any, places: int = 1) -> str:
-    """Format a difference of rates in percentage points: 0.125 -> +12.5"""
+    """Format a difference between rates in percentage points: 0.125 -> +12.5"""
     number = number_or_none(value)
     return NOTHING if number is None else signed(100 * number, places)
 

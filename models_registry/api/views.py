@@ -97,8 +97,8 @@ class ModelDetail(ModelView):
 
     @operation("Delete a model", status=204, also=[409])
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes it with its secrets. A model with results cannot be deleted (409, `in-use`). Agents are deleted at
-        `agent-servers/`."""
+        """Deletes the model and its secrets. A model with results cannot be deleted (409, `in-use`). Agents are deleted
+        at `agent-servers/`."""
         return self.remove(services.delete_model)
 
 

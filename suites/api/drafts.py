@@ -177,7 +177,7 @@ def findings(revision: SuiteRevision) -> dict[str, Any]:
 class Lint(SuiteView):
     @operation("Read the linter's findings", response=LintSerializer, query=RevisionQuery)
     def get(self, request: Request, slug: str) -> Response:
-        """Of the given revision; default: the draft, else the newest revision."""
+        """Findings for the given revision. Default: the draft, or the newest revision without one."""
         suite = self.get_object()
         newest = revisions_for(request.user, suite).order_by("-number").first()
         number = self.query.get("revision", newest.number if newest else 0)

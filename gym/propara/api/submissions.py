@@ -291,7 +291,7 @@ class SubmissionDetail(SubmissionView):
 
     @operation("Delete a submission", status=204)
     def delete(self, request: Request, key: str) -> Response:
-        """Deletes it with its file and scores."""
+        """Deletes the submission with its file and scores."""
         return self.remove(services.delete_submission)
 
 
@@ -353,7 +353,7 @@ class Processes(ListView):
         media={CSV: FILE, NDJSON: FILE},
     )
     def get(self, request: Request, key: str) -> Response:
-        """In the order of the answers. CSV and NDJSON are not paginated."""
+        """Processes in the order of the answers. CSV and NDJSON are not paginated."""
         submission = scored(request, key)
         if is_table(request):
             return Response(Table(*exports.process_table(submission)))

@@ -256,7 +256,7 @@ def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str,
 
 
 def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
-    """Card fields from the choice that the model's card lacks."""
+    """Return changes to the model's card: its new group tag and perplexity, if chosen."""
     changes: dict[str, Any] = {}
     if choice.group:
         others = [tag for tag in model.tags if not str(tag).startswith(GROUP)]
@@ -376,7 +376,7 @@ def _left(
     models: dict[int, RegisteredModel],
     done: set[tuple[str, str]],
 ) -> Iterator[PlannedRun]:
-    """Runs of the file that are not made yet."""
+    """Runs of the file that are still to be created."""
     spec = bytes(waiting.spec) if waiting.spec is not None else None
     uploaded = read_results(bytes(waiting.file), spec=spec, kind=waiting.upload.kind, unit=waiting.unit)
     documents = {pk: document_of(revision) for pk, revision in revisions.items()}

@@ -27,7 +27,7 @@ class Player(Protocol):
 
     @property
     def together(self) -> int:
-        """1 or more."""
+        """Most requests to pass to one `predict`, 1 or more."""
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
         """Return one reply per request, in order. A reply may leave candidates out, repeat texts and be in any order; a

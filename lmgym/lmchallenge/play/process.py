@@ -130,7 +130,7 @@ class ProcessPlayer:
     # -- player ---------------------------------------------------------------------------------------------
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Ask one request after the other."""
+        """Send requests one at a time."""
         return [self._predict(request) for request in requests]
 
     def train(self, text: str) -> None:
@@ -473,7 +473,7 @@ def _no_number(fields: list[str], context: str) -> NoReturn:
 def respelled(
     reply: Reply, by_text: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
 ) -> Reply:
-    """Map texts as sent back to the texts that were asked."""
+    """Map the texts of a reply to the requested candidates that they stand for."""
     texts = [text for text, _ in reply]
     if texts != list(by_text):  # most models answer in the requested order
         seen = set(texts)

@@ -178,7 +178,7 @@ def _run(
 
 
 def _batches(lengths: Sequence[int], budget: int, batching: str) -> list[list[int]]:
-    """Group indices of `lengths` to batches, shortest first."""
+    """Group indices of `lengths` into batches, shortest first."""
     if batching == "padded":
         return chunks(lengths, budget)
     batches = []

@@ -220,7 +220,7 @@ def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floa
 def _tree_gap(
     runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float
 ) -> tuple[float, float, str]:
-    """Return the difference of trees from the plain values in bits, the tolerated difference, and a description."""
+    """Return the difference between tree and plain values in bits, the tolerated difference, and a description."""
     try:
         gap = apart(_bits(runner, probes), plain)
         leak = apart(_leaking(runner, probes, plain), plain)

@@ -223,7 +223,7 @@ class Board(Generic[Revision, Model]):
 
     @property
     def family(self) -> str:
-        """The family p is corrected for, for files; empty = not corrected."""
+        """The family of tests that p is corrected for, as files name it; empty = not corrected."""
         return f"one model on the {self.n_set} suites of {self.run_set}" if self.run_set else ""
 
     @property
