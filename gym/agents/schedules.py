@@ -247,7 +247,7 @@ def regression_of(run: AgentRun) -> Regression:
 
 
 def _ended_without_verdict(row: CaseRun) -> bool:
-    """Did the case end without a verdict? Not if the run was stopped before it."""
+    """Return whether the case ended without a verdict; False if the run was stopped before it."""
     return not row.n and row.outcome in ("error", "skipped")
 
 

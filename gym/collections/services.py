@@ -202,7 +202,7 @@ def listed_frozen(user: AnyUser) -> QuerySet[SuiteRevision]:
 
 
 def publish_collection(collection: Collection, *, actor: User) -> None:
-    """Make it public and unchangeable."""
+    """Make the collection public and immutable."""
     require_manage(collection, actor)
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)

@@ -118,7 +118,8 @@ def give_another_chance() -> bool:
 
 
 def workers_are_quiet() -> bool:
-    """Has no job lost its worker recently, and no worker been started, as after a death without a job?"""
+    """Return whether no job lost its worker and no worker started recently. A start follows the death of a worker
+    without a job, too."""
     recent = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_QUIET_SECONDS"))
     lost = Job.objects.filter(lost_at__gt=recent)
     return not lost.exists() and not WorkerHeartbeat.objects.filter(started__gt=recent).exists()

@@ -148,7 +148,7 @@ def idle_threads(queue: str) -> int:
 
 
 def held_somewhere(name: str, queue: str) -> bool:
-    """Does a live worker of this queue report this as loaded?"""
+    """Return whether a live worker of this queue reports this as loaded."""
     return any(
         row.is_alive(ALIVE)
         and queue in row.queues

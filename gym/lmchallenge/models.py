@@ -156,7 +156,7 @@ class Game(models.Model):
 
     @property
     def only_counts(self) -> bool:
-        """Does its job only count the log?"""
+        """Return whether its job only counts the log."""
         return self.job is not None and self.job.kind == COUNT
 
     @property
@@ -166,7 +166,7 @@ class Game(models.Model):
 
     @property
     def has_filters(self) -> bool:
-        """Can its tokens be counted by a filter?"""
+        """Return whether its tokens can be counted by a filter."""
         return self.has_targets and self.version == 4
 
     @property

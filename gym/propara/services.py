@@ -471,7 +471,7 @@ def delete_published(row: PublishedResult, *, actor: User) -> None:
 
 
 def is_official_test(version: AnswerSetVersion) -> bool:
-    """Is the version of the size of the official test split?"""
+    """Return whether the version has the size of the official test split."""
     return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
 
 

@@ -159,7 +159,7 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def names_start_token(self) -> bool:
-        """Does the policy name a start token, instead of the model's own or none?"""
+        """Return whether the policy names a start token, instead of the model's own or none."""
         return self.policy.get("bos", BOS_POLICIES[0]) not in BOS_POLICIES
 
     @property
@@ -345,7 +345,7 @@ class PredictionResult(models.Model):
         return PredictionOutcome(name=self.name, formula=self.formula, **stored)
 
     def is_close(self, place: int) -> bool:
-        """Is the item at this index too close to call? False where unknown, as for uploaded outcomes."""
+        """Return whether the item at this index is too close to call; False if unknown, as for uploaded outcomes."""
         return bool(self.close[place]) if self.close else False
 
 

@@ -286,7 +286,7 @@ def fault_of(check: CheckResult, turn: TurnResult | None, *, contradicted: bool 
 
 
 def _is_hidden(check: CheckResult) -> bool:
-    """Are compared values hidden in the transcript? A judge is shown the rest of the text."""
+    """Return whether compared values are hidden in the transcript. A judge is shown the rest of the text."""
     compared = check.test not in ("gist", "not_gist") and mentions(HIDDEN, [check.expected, check.actual])
     return compared or hides(check.actual)
 
@@ -394,7 +394,7 @@ class Choice:
 
 
 def can_be_named(sample: Sample) -> bool:
-    """Is this a failure of the agent's answer, not of the judge, the connection or the case?"""
+    """Return whether this is a failure of the agent's answer, not of the judge, the connection or the case."""
     return sample.fault == "agent" and sample.outcome == "fail" and sample.actual is not None
 
 

@@ -209,7 +209,7 @@ def _value(value: Any, level: int) -> str:
 
 
 def _whole(text: str) -> bool:
-    """Can this text be written as it is between triple quotes?"""
+    """Return whether this text can be written unchanged between triple quotes."""
     return all(sign >= " " or sign in "\n\t" for sign in text) and not text.startswith('"')
 
 

@@ -180,7 +180,7 @@ def _shown(test: str, element: Any) -> str:
 
 
 def _means_itself(text: str) -> bool:
-    """Is this text read as itself in a field for values of all types?"""
+    """Return whether a field for values of all types reads this text as itself."""
     return (
         bool(text)
         and text == text.strip()

@@ -83,7 +83,7 @@ class Regression:
 
     @property
     def is_significant(self) -> bool:
-        """Did the rate of all cases together fall significantly?"""
+        """Return whether the rate of all cases together fell significantly."""
         return self.p is not None and self.p < ALPHA
 
     @property

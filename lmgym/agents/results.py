@@ -38,7 +38,7 @@ class CheckResult:
 
     @property
     def was_made(self) -> bool:
-        """Was there something to compare? Not without an answer, or without a judge."""
+        """Return whether there was something to compare; False without an answer, or without a judge."""
         return self.outcome in ("pass", "fail") or bool(self.comparison)
 
 
@@ -110,7 +110,7 @@ def _turn(data: dict[str, Any]) -> TurnResult:
 
 
 def is_amount(value: Any) -> TypeGuard[float]:
-    """Can this be a number of tokens or a price? Servers may send anything."""
+    """Return whether this can be a number of tokens or a price. Servers may send anything."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT
 
 

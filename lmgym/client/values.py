@@ -62,7 +62,7 @@ class Model:
 
     @property
     def is_final(self) -> bool:
-        """Is no check in progress? An unapproved model waits for staff."""
+        """Return whether no check is in progress. An unapproved model waits for staff."""
         return self.status != "unchecked"
 
 
@@ -207,7 +207,7 @@ class AgentCase:
 
     @property
     def is_unchecked(self) -> bool:
-        """Does it have checks of which none was made, for example because a test's name is misspelt?"""
+        """Return whether the case has checks but none was made, for example because a test's name is misspelt."""
         return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
 

@@ -51,7 +51,9 @@ def same_time(first: Line, second: Line) -> bool:
 
 
 def same_user(first: Line, second: Line) -> bool:
-    """Do both lines belong to one group? NaN, which is not equal to itself, is one user, as in the reference."""
+    """Return whether both lines belong to one group. NaN, which is not equal to itself, is one user, as in the
+    reference.
+    """
     return first.user is second.user or bool(first.user == second.user)
 
 

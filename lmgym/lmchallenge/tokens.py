@@ -81,14 +81,14 @@ def may_hold_sequences(text: str) -> bool:
 
 
 def has_emoji(text: str) -> bool:
-    """Does the text contain an emoji of either list?"""
+    """Return whether the text contains an emoji of either list."""
     if not EMOJI.isdisjoint(text):
         return True
     return may_hold_sequences(text) and sequence().search(text) is not None
 
 
 def is_emoji(text: str) -> bool:
-    """Is the text one emoji of either list?"""
+    """Return whether the text is one emoji of either list."""
     return text in EMOJI or (may_hold_sequences(text) and sequence().fullmatch(text) is not None)
 
 

@@ -49,7 +49,9 @@ def label(code: str) -> str:
 
 
 def same_place(first: str, second: str) -> bool:
-    """Do two locations share a name after normalisation? The reference divides by zero where everything matches."""
+    """Return whether two locations share a name after normalisation. The reference divides by zero where everything
+    matches.
+    """
     if first == second:
         return True
     try:

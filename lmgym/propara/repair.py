@@ -117,7 +117,7 @@ def _lines(text: str, repairs: list[Repair]) -> Iterator[tuple[int, str]]:
 
 
 def _is_header(line: str) -> bool:
-    """Is it a header? It has no digit in its first two cells. Asked of the first row only."""
+    """Return whether the first row is a header: one without a digit in its first two cells."""
     cells = line.split("\t")
     return len(cells) > 2 and not any(re.search(r"\d", cell) for cell in cells[:2])
 

@@ -159,7 +159,7 @@ def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
 
 
 def _is_accepted(text: str, grids: Grids, file: str) -> bool:
-    """Does the reference accept this file for these answers?"""
+    """Return whether the reference accepts this file for these answers."""
     try:
         predictions = read_grids(text, file)
     except ProParaError:

@@ -71,7 +71,7 @@ def run_differences(runs: Sequence[ScoredAs | None]) -> list[RunDifference]:
 
 
 def same_bits(first: ScoredAs, second: ScoredAs) -> bool:
-    """Are margins of both the same quantity?"""
+    """Return whether margins of both are the same quantity."""
     return not any(row.key in BITS for row in run_differences([first, second]))
 
 

@@ -41,7 +41,7 @@ class CellChange:
 
     @property
     def pieces(self) -> list[tuple[str, str]]:
-        """Both texts merged to one line, as (text, "same" | "old" | "new")."""
+        """Both texts merged into one line, as (text, "same" | "old" | "new")."""
         return word_pieces(self.old, self.new)
 
 

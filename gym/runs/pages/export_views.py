@@ -61,7 +61,7 @@ def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase
 
 
 def is_within(request: HttpRequest) -> bool:
-    """Are within-item intervals requested?"""
+    """Return whether within-item intervals are requested."""
     return request.GET.get("interval") == "within"
 
 

@@ -96,12 +96,12 @@ class OnASuite:
 
     @property
     def has_margins(self) -> bool:
-        """Does any pair have margins of the same quantity?"""
+        """Return whether any pair has margins of the same quantity."""
         return any(pair.margin is not None and pair.margin.n for pair in self.pairs)
 
     @property
     def same_bits(self) -> bool:
-        """Are the values of all sides the same quantity?"""
+        """Return whether the values of all sides are the same quantity."""
         return not any(row.key in BITS for row in self.unlike)
 
 

@@ -187,7 +187,7 @@ class Parser:
             raise self._include(start)
 
     def _includes(self, start: int) -> bool:
-        """Is this `include` a directive, not a key of that name?"""
+        """Return whether this `include` is a directive, not a key of that name."""
         behind = self.source.skip(start + len("include"))
         return self.text[behind : behind + 1] not in (":", "=", "{") and not self.text.startswith(
             "+=", behind

@@ -29,7 +29,7 @@ ALPHA = 0.05
 
 
 def games_correspond(first: str, second: str) -> bool:
-    """Do metrics of these games measure the same thing: one game, or its counterpart in the other version?"""
+    """Return whether metrics of these games measure the same: one game, or its counterpart in the other version."""
     return first == second or {first, second} in ALIKE
 
 
@@ -64,8 +64,8 @@ class TextFingerprint:
         return self._names.hexdigest()
 
     def matches(self, other: TextFingerprint) -> bool:
-        """Are both logs of one text, as far as they show it? A log without words is compared by lengths (tc: of its
-        lines).
+        """Return whether both logs are of one text, as far as they show it. A log without words is compared by lengths
+        (tc: of its lines).
         """
         if self.hidden == other.hidden:
             return self.hexdigest == other.hexdigest

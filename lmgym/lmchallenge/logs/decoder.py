@@ -296,7 +296,7 @@ def _check_ranked(entry: Any) -> str:
 
 
 def _is_count(entry: Any, key: str) -> bool:
-    """Is the entry's value a nonnegative whole number? A 2.0, which the reference accepts, becomes 2."""
+    """Return whether the entry's value is a whole number from 0. A 2.0, which the reference accepts, becomes 2."""
     value = entry.get(key)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         value = entry[key] = int(value)

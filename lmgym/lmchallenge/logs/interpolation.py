@@ -139,7 +139,7 @@ class Tokens:
         return self._count(mix.alpha, *self._with_floor(mix.oov_penalty))
 
     def correct(self, mixes: Sequence[Mix]) -> Flags:
-        """Return bool[n_tokens, n_mixtures]: is the target's rank 1?"""
+        """Return bool[n_tokens, n_mixtures]: whether the target's rank is 1."""
         columns: list[Flags] = []
         for penalty, same in groupby(mixes, attrgetter("oov_penalty")):
             scores = self._with_floor(penalty)

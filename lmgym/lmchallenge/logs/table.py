@@ -134,7 +134,7 @@ class Table:
 
     @property
     def kept(self) -> Flags:
-        """Does each token count? (wp, ic)"""
+        """Return whether each token counts (wp, ic)."""
         return self.allowed > 0
 
     @property
@@ -172,7 +172,7 @@ class Table:
         return replace(self, lines=lines, line=np.searchsorted(used, self.line))
 
     def first(self, mix: int) -> Flags:
-        """Return bool[n_tokens] for ic: does each target rank first under the mixture of this number?"""
+        """Return bool[n_tokens] for ic: whether each target ranks first under the mixture of this number."""
         bits = self.correct[:, mix >> 3] >> np.uint8(7 - (mix & 7)) & np.uint8(1)
         return bits.astype(np.bool_)
 

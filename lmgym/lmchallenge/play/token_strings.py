@@ -48,7 +48,7 @@ def kind_of(text: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def extends(kind: str, char: str) -> bool:
-    """Would this character extend a token of this kind?"""
+    """Return whether this character would extend a token of this kind."""
     if kind == WORD:
         return _WORD.match(char) is not None
     return kind == SIGNS and _SIGN.match(char) is not None
@@ -244,7 +244,7 @@ def _text(piece: bytes | None) -> str | None:
 
 
 def _turns(text: str) -> bool:
-    """Could a token of the games end inside the text?"""
+    """Return whether a token of the games could end inside the text."""
     return any(
         extends(kind, before) and not extends(kind, after)
         for before, after in itertools.pairwise(text)

@@ -166,8 +166,9 @@ class Board(Generic[Revision, Model]):
 
     @property
     def has_suites_in_rows(self) -> bool:
-        """Do tables for reading (page, heat map, LaTeX) have suites as rows, because there are more suites than
-        models?"""
+        """Return whether tables for reading (page, heat map, LaTeX) have suites as rows, because there are more suites
+        than models.
+        """
         if self.options.layout or not self.rows:
             return self.options.layout == "suites" and bool(self.rows)
         return len(self.columns) > len(self.rows)

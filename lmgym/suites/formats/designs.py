@@ -273,7 +273,7 @@ def renamed(design: Design, name: str, to: str) -> Design:
 
 
 def without(design: Design, name: str) -> Design:
-    """Return the design after a condition was deleted."""
+    """Return the design with a condition deleted."""
     return tuple(
         replace(factor, conditions={key: level for key, level in factor.conditions.items() if key != name})
         for factor in design

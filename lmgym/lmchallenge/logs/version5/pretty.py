@@ -104,7 +104,7 @@ def outcomes(
 
 
 def is_first(token: Token, mixture: Mixture | None, readings: str = "corrected") -> bool:
-    """Is the target worth more than all other candidates? Without a mixture, by the error scores alone."""
+    """Return whether the target outscores all other candidates. Without a mixture, by the error scores alone."""
     worth = [
         (word == token.target, mixture.score(error, score) if mixture else error)
         for word, error, score in token.scores
@@ -160,7 +160,7 @@ def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
 
 
 def gaps(message: Iterable[Token]) -> Iterator[bool]:
-    """For each token: is there text between it and the one before, or the start?"""
+    """Return for each token whether there is text between it and the one before, or the start."""
     end: float = 0
     for token in message:
         start = token.character if isinstance(token.character, int | float) else end
