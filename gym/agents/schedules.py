@@ -262,7 +262,7 @@ def _news(run: AgentRun, found: Regression) -> str:
 
 
 def limits_of(suite: AgentSuite, iterations: int | None) -> list[Limit]:
-    """Return the detection limits of a suite with so many iterations of each case; None: as the cases say.
+    """Return the detection limits of a suite with this many iterations of each case; None: as the cases say.
 
     Then each case is parsed, which takes about a millisecond; cases that cannot be parsed are left out.
     """

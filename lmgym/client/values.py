@@ -68,7 +68,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction over all items: `passed` of `n` items, 95 % interval, chance level, mean margin in bits.
+    """A prediction over all items: `passed` of `n` items, 95% interval, chance level, mean margin in bits.
 
     Ties and items that are not evaluable did not pass. `against_chance`: above, at, below, tied, unknown-words, or
     empty, by the one-sided p of either direction, corrected for the predictions of the run.

@@ -319,7 +319,7 @@ class Compare(ApiView):
     @operation("Compare submissions", query=ProParaCompared, response=OBJECT, media={CSV: FILE, NDJSON: FILE})
     def get(self, request: Request) -> Response:
         """Compares each `second` with `first`, paired over the processes; at most five in total. Differences of F1,
-        overall and by question, are second − first, with 95 % interval, p, and Holm-corrected p: over all systems, and
+        overall and by question, are second − first, with 95% interval, p, and Holm-corrected p: over all systems, and
         over all systems and questions. `rows` are the processes, greatest difference first."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         submissions = [scored(request, key) for key in keys[: MAX_COMPARED + 1]]

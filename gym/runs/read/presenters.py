@@ -118,7 +118,7 @@ def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]
 def in_order(
     rows: Sequence[Row], sort: str, values: Mapping[str, Callable[[Row], float | None]]
 ) -> tuple[list[Row], str]:
-    """Sort by one of `values`, descending with `-` in front; rows without a value come last. An unknown key keeps the
+    """Sort by one of `values`, descending with a leading `-`; rows without a value come last. An unknown key keeps the
     order and returns an empty one."""
     value = values.get(sort.removeprefix("-"))
     if value is None:

@@ -97,7 +97,7 @@ class Table:
 
     line      number of the line in `lines`, from 0
     chars     code points of the target
-    counted   [values, filters]: wp, ic: does the filter count the token? tc: code points that it counts
+    counted   [values, filters]: wp, ic: whether the filter counts the token; tc: code points that it counts
     rank      wp: 1-based, 0 if not predicted; tc: 1 if accepted, else 0; ic: unused
     score     model score of the target, NaN if none
     before    ic: typed without error
@@ -106,7 +106,7 @@ class Table:
     completed version 5, wc: characters that were completed, 0 if the token never was
     typed     ic, wr: hash of the word as typed (`typed_hash`)
 
-    `filter` is the one of `filters` by which statistics count. `zero_ranks`: number of ranks that are 0 in the log.
+    `filter` is the one of `filters` that statistics use. `zero_ranks`: number of ranks that are 0 in the log.
     """
 
     game: str

@@ -96,7 +96,7 @@ class CausalPlayer(_FixedPlayer):
 
     Args:
         predictions: most predictions per reply.
-        together: lines played side by side.
+        together: number of lines played together.
         whole: sum over the spellings of the whole context, not only of its last word; for short contexts.
     """
 
@@ -145,7 +145,9 @@ class CausalPlayer(_FixedPlayer):
 
 
 class NgramPlayer(_FixedPlayer):
-    """An n-gram model. `predictions`: most per reply. `together`: lines played side by side; changes no number here."""
+    """An n-gram model. `predictions`: most per reply. `together`: number of lines played together; it changes no value
+    here.
+    """
 
     def __init__(self, backend: NgramBackend, *, predictions: int = 20, together: int = 32) -> None:
         _check_counts(predictions=predictions, together=together)

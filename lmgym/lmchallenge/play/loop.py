@@ -195,7 +195,7 @@ def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
 
 
 def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Iterator[list[Line]]:
-    """Yield lines that may be played side by side: any lines without training, else those of one batch."""
+    """Yield lines that may be played together: any lines without training, else those of one batch."""
     block: list[Line] = []
     source = iter(lines)
     while True:

@@ -149,7 +149,7 @@ def _added(tokenizer: Any) -> dict[int, Any]:
 
 
 def _differences(tokenizer: Any, raw: Any, framed: bool) -> list[str]:
-    """Name the parts in which a tokenizer differs from the file."""
+    """Return the names of the parts in which a tokenizer differs from the file."""
     loaded, file = json.loads(tokenizer.backend_tokenizer.to_str()), json.loads(raw.to_str())
     names = [name for name in PARTS if framed or name != "post_processor"]
     differing = [PARTS[name] for name in names if loaded[name] != file[name]]

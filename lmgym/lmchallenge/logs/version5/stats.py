@@ -136,7 +136,7 @@ class Counts:
         return self._mixture
 
     def sums(self) -> dict[str, Any]:
-        """Return counts and sums under the reference's names. As there, logs without results of wr have
+        """Return counts and sums under the reference's names. As in the reference, logs without results of wr have
         `already_correct`, others `base_correct`.
         """
         mixture = self.mixture
