@@ -74,7 +74,7 @@ def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:
 def replace_draft(
     suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None, metric: str = ""
 ) -> SuiteRevision:
-    """Replace the suite's draft by the document, or open a draft with it. Frozen revisions stay."""
+    """Replace the suite's draft with the document, or open a draft with it. Frozen revisions are kept."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)

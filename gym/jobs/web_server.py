@@ -165,7 +165,7 @@ Task = TypeVar("Task")
 
 
 class Turns(Generic[Task]):
-    """Queue of tasks, round-robin over clients: each waits for one request of every other client at most. Tasks of a
+    """Queue of tasks, round-robin over clients: each waits for at most one request of every other client. Tasks of a
     client stay in order.
 
     Implements the methods of deque that waitress calls under its lock.

@@ -133,7 +133,7 @@ def rescore(
     case: TestCase, before: IterationResult, judge: VotingJudge | None, reading: Reading, clean: Redactor,
     named_before: Collection[str] = (), *, ask_judge: bool = False,
 ) -> IterationResult:  # fmt: skip
-    """Score stored answers by the current checks of a case. Turns that were never reached stay so.
+    """Score stored answers by the current checks of a case. Turns that were never reached remain unreached.
 
     Args:
         before: the stored iteration.

@@ -65,7 +65,7 @@ class Markup(str):
 
 
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
-    """Make an element. Plain strings among the children are escaped; Markup is not."""
+    """Build an element. Plain strings among the children are escaped; Markup is not."""
     written = "".join(
         f" {name}={quoteattr(clean(_number(value)))}"
         for name, value in (attributes or {}).items()

@@ -106,7 +106,7 @@ STORED = tuple(one.name for one in fields(PredictionOutcome) if one.name not in 
 @dataclass(frozen=True)
 class Grid:
     """(condition, region number or "*") -> one value per item; "*" is the whole sentence. `bits`: NaN = no value.
-    `tokens`: number of token values summed up in it."""
+    `tokens`: number of token values summed in it."""
 
     items: list[int]
     bits: dict[Reference, Floats]

@@ -77,7 +77,7 @@ class ModelDetail(ModelView):
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
         """Changes only the fields that are sent. Its owner may correct `backend` and `config` while the model has no
         results (else 409, `in-use`: register a new model); it is then checked and approved like a new one. A stored
-        secret stays unless the `base_url` changes."""
+        secret is kept unless the `base_url` changes."""
         model = self.get_for_change()
         body = self.body()
         backend, config = body.pop("backend", model.backend), body.pop("config", None)

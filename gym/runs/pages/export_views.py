@@ -79,7 +79,7 @@ def table_file(
     every: bool,
     revisions: QuerySet[SuiteRevision] | None = None,
 ) -> HttpResponseBase:
-    """Make the file of a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs. Raises
+    """Build the file of a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs. Raises
     TooMuch."""
     key = selection.get("run", "")
     if key:
@@ -95,7 +95,7 @@ def table_file(
 
 
 def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
-    """Make the table of one finished run; its file name states the kind of values, and whether some are missing.
+    """Build the table of one finished run; its file name states the kind of values, and whether some are missing.
     Raises TooMuch."""
     stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
     if run.score_kind != "surprisal":

@@ -277,7 +277,7 @@ class OnBoth:
 
 
 def on_both(user: AnyUser, suite: Suite, first: int, second: int) -> OnBoth | None:
-    """None if no model has run on both revisions."""
+    """Two revisions and the models with results on both; None if there is no such model."""
     return _on_both(_ran(user, suite), first, second)
 
 

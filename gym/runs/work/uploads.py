@@ -164,7 +164,7 @@ def keep(
     step: Callable[[], AbstractContextManager[Any]] = transaction.atomic,
     progress: Callable[[int], None] = lambda done: None,
 ) -> None:
-    """Make the runs, a few in each `step`. `progress(done)` is called after each, without locks held."""
+    """Build the runs, a few in each `step`. `progress(done)` is called after each, without locks held."""
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():

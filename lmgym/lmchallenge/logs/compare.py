@@ -261,7 +261,7 @@ def _clusters(table: Table, cluster: str) -> tuple[np.ndarray[Any, np.dtype[np.i
 
 
 def _bootstrap(sums: list[Floats], seed: int) -> tuple[float, float, float]:
-    """Resample clusters: 95% interval and two-sided p of the difference of two ratios of sums.
+    """Resample clusters: 95% interval and two-sided p of the difference between two ratios of sums.
 
     `sums`: numerators of both sides, then denominators, each float64[n_clusters].
     """

@@ -1,8 +1,8 @@
 """The mixture of the two scores of a candidate of `ic`, and the grid that is searched for the best one.
 
-A candidate with the scores e (typing) and l (model) is worth (1 - alpha) e + alpha l. Without l, it takes the lowest
-model score of the token's candidates (0 if there is none) plus the OOV penalty. The rank of the target is the number
-of candidates worth at least as much.
+A candidate with the scores e (typing) and l (model) has the mixed score (1 - alpha) e + alpha l. Without l, it takes
+the lowest model score of the token's candidates (0 if there is none) plus the OOV penalty. The rank of the target is
+the number of candidates with at least its score.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Tokens:
         return len(self.starts) - 1
 
     def ranks(self, mix: Mix) -> Ints:
-        """Return int64[n_tokens], the rank of each target: 1 is best; 0 if no candidate is worth as much (the target is
+        """Return int64[n_tokens], the rank of each target: 1 is best; 0 if no candidate scores as high (the target is
         not among them, or its score is NaN).
         """
         return self._count(mix.alpha, *self._with_floor(mix.oov_penalty))

@@ -86,7 +86,7 @@ def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool
 
 
 def no_tokenizer(folder: Path, reason: str = "") -> BackendError:
-    """Make the error for a folder without a usable tokenizer. `reason` is the message of a library."""
+    """Build the error for a folder without a usable tokenizer. `reason` is the message of a library."""
     if (folder / NAME).is_file():
         return BackendError(f"{NAME} could not be read: {reason}", _SAVE)
     pieces = [path.name for pattern in _PIECES for path in sorted(folder.glob(pattern))]

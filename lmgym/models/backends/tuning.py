@@ -28,7 +28,7 @@ PACKING = {None: None, "packed": True, "stock": False}
 def prepare(
     model: Any, device: torch.device, *, reload: Callable[[], Any], packing: bool | None = None
 ) -> ModelRunner:
-    """Make a runner with all optimisations that pass their tests.
+    """Build a runner with all optimisations that pass their tests.
 
     Args:
         reload: reads the model again if packing breaks it.
@@ -79,7 +79,7 @@ def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> f
 
 
 def prepare_bfloat16(model: Any, device: torch.device) -> tuple[ModelRunner, float]:
-    """Make a runner on a CPU whose linear layers, except the head, compute in bfloat16.
+    """Build a runner on a CPU whose linear layers, except the head, compute in bfloat16.
 
     Returns:
         The runner, and its largest error in bits on the probe sequences.
@@ -234,7 +234,7 @@ def compare_half_causal(model: Any, device: torch.device) -> tuple[float, str]:
 def prepare_masked(
     model: Any, device: torch.device, *, reload: Callable[[], Any], mask_id: int, packing: bool | None = None
 ) -> tuple[ModelRunner, Rows | None]:
-    """Make a runner for a masked model with all optimisations that reproduce the plain values; see `prepare`.
+    """Build a runner for a masked model with all optimisations that reproduce the plain values; see `prepare`.
 
     Returns:
         The runner, and rows that run its last layer only for scored tokens (None = for all).

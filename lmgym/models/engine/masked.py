@@ -271,7 +271,7 @@ def probe_bits(runner: ModelRunner, mask_id: int, rows: Rows | None = None) -> F
 
 
 def plain_runner(model: Any, device: torch.device, batching: str = "alone") -> ModelRunner:
-    """Make a runner without optimisations. The values of single copies are the reference for every faster way."""
+    """Build a runner without optimisations. The values of single copies are the reference for every faster way."""
     runner = ModelRunner.whole(model, device)
     runner.batching = batching
     return runner
@@ -295,7 +295,7 @@ def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Float
 def make_masked_runner(
     model: Any, device: torch.device, mask_id: int, plain: Floats, batching: str = "padded"
 ) -> tuple[ModelRunner, Rows | None]:
-    """Make a runner with the optimisations that reproduce the `plain` bits. Returns it with its rows, if any."""
+    """Build a runner with the optimisations that reproduce the `plain` bits. Returns it with its rows, if any."""
     runner = plain_runner(model, device, batching)
     runner.body, runner.head = model.base_model, rest_of(model)
     allowed, gap = tolerance(model), _gap(runner, mask_id, plain, None)

@@ -60,7 +60,7 @@ class ModelRunner:
 
     @classmethod
     def whole(cls, model: Any, device: torch.device) -> ModelRunner:
-        """Make a runner without optimisations."""
+        """Build a runner without optimisations."""
         return cls(model, device, vocabulary=int(model.get_input_embeddings().weight.shape[0]))
 
     def __post_init__(self) -> None:

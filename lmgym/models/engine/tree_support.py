@@ -33,7 +33,7 @@ _PROBE_BLOCK = 16
 def make_runner(
     model: Any, device: torch.device, *, plain: Floats | None = None, allowed: float | None = None
 ) -> ModelRunner:
-    """Make a runner with all optimisations that pass their test, and notes on the others.
+    """Build a runner with all optimisations that pass their test, and notes on the others.
 
     Args:
         plain: `plain_bits` of the model, if known.

@@ -1,4 +1,4 @@
-"""Factorial designs: ordered factors with ordered levels, crossed to conditions.
+"""Factorial designs: ordered factors with ordered levels, crossed into conditions.
 
 A document stores its design in the meta block under `factors`, a list of
 
@@ -213,7 +213,7 @@ def cells(design: Design) -> list[Cell]:
 
 
 def condition_name(cell: Cell) -> str:
-    """Make the name of a condition from its levels: match_sing."""
+    """Build the name of a condition from its levels: match_sing."""
     return "_".join(cell)
 
 
