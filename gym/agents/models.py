@@ -333,7 +333,7 @@ class CaseRun(models.Model):
 
     @property
     def numbers(self) -> range:
-        """Numbers of the iterations to make."""
+        """Numbers of the iterations to run."""
         return range(1, 2 if self.unsatisfiable else self.planned + 1)
 
     @property

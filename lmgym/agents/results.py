@@ -154,8 +154,8 @@ class CaseResult:
     """All iterations of a case.
 
     `n` counts iterations with a verdict, `passed` those of them that passed, `errors` those that ended without one.
-    `planned`: iterations to make. `early_stop`: no more are made once the ratio is decided. `unsatisfiable`: why no
-    iteration can pass (see `unsatisfiable_reason`); such a case is run once.
+    `planned`: number of iterations to run. `early_stop`: no more are run once the ratio is decided. `unsatisfiable`:
+    why no iteration can pass (see `unsatisfiable_reason`); such a case is run once.
     """
 
     agent: str

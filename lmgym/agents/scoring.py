@@ -35,7 +35,7 @@ def score_turn(
     interaction: Interaction, turn: TurnResult, judge: Judge | None, reading: Reading,
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
-    """Make all checks of an interaction. `kept`: for a stored turn, the places whose private data were stored."""
+    """Run all checks of an interaction. `kept`: for a stored turn, the places whose private data were stored."""
     if interaction.ignores_thinking and turn.text is not None and reading == "document":
         turn = replace(turn, text=without_thinking(turn.text))
     results: list[CheckResult] = []

@@ -1,6 +1,6 @@
 """Run one model as body (ids to hidden rows) and head (hidden rows to logits). Needs torch.
 
-Every optimisation was tested to reproduce the values of the plain model, see `tree_support`.
+Every optimisation is tested to reproduce the values of the plain model; see `tree_support`.
 """
 
 from __future__ import annotations
