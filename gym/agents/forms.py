@@ -48,7 +48,7 @@ def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, 
 
 
 class SecretLines(forms.CharField):
-    """Named secrets, one a line."""
+    """Named secrets, one per line."""
 
     def __init__(self, *, headers: bool, **more: Any) -> None:
         self.headers = headers

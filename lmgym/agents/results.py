@@ -137,8 +137,8 @@ def total_usage(usage: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
     """Return the outcome of an iteration.
 
-    It passes if every check that was made passed and nothing else went wrong. One failed check makes it a fail,
-    whatever errors there are as well.
+    It passes if every check that was made passed and nothing else went wrong. One failed check makes it a fail, even if
+    there are also errors.
     """
     if trouble in ("timeout", "stopped"):
         return "timeout" if trouble == "timeout" else "skipped"

@@ -55,7 +55,7 @@ def interval_rows(
         domain: limits of the axis; None = fit the values.
         reference: name of the reference ticks.
         series: names of the markers.
-        narrow: fit a telephone of 390 px, with the names of series below each other.
+        narrow: fit a phone screen of 390 px, with the names of series below each other.
     """
     label = _NARROW_LABEL if narrow else _LABEL
     pen = Pen(standalone=standalone)

@@ -1,4 +1,4 @@
-"""Authors of a suite as text: one a line, in citation order, each with an optional affiliation in brackets.
+"""Authors of a suite as text: one per line, in citation order, each with an optional affiliation in brackets.
 
 Files also list authors in one line, separated by commas, semicolons or "and".
 """

@@ -1,4 +1,4 @@
-"""Compare two logs on the same text: the difference of a metric, and whether it could be chance.
+"""Compare two logs on the same text: the difference in a metric, and whether it could be chance.
 
 Tokens of one user or line depend on each other, so the bootstrap resamples whole clusters. McNemar's test treats
 tokens as independent, which makes its p too small; trust the bootstrap.

@@ -129,7 +129,7 @@ _DECODERS = {game: Decoder(line) for game, line in LINES.items()}
 def read_lines(
     stream: Iterable[bytes], source: str = "the log", limit: int | None = None, *, first: int = 1
 ) -> Iterator[tuple[int, LogLine]]:
-    """Yield (line number, line) for each nonblank line, counting from `first`. All lines are of the first line's game.
+    """Yield (line number, line) for each non-blank line, counting from `first`. All lines are of the first line's game.
 
     Raises:
         LogError: a line that cannot be counted.
@@ -149,7 +149,7 @@ def read_lines(
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, Row]]:
-    """Yield (line number, row) for each nonblank line: everything in the line, for writing it again.
+    """Yield (line number, row) for each non-blank line: everything in the line, for writing it again.
 
     Checks the same as `read_lines`, except trainingChars. Keys with results of other games are dropped, so that
     `game_of` each row is the log's game. Raises LogError.

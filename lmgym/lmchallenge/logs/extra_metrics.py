@@ -173,7 +173,7 @@ def learning_curve(
 
     Args:
         metric: default: the game's main metric.
-        bins: most bins; they have about equally many lines.
+        bins: maximum number of bins; they have about equally many lines.
         learnt: int[n_lines], characters really learnt before each line (`play.loop.learnt_before`). Default: the log's
             trainingChars, which counts batches differently.
 
@@ -239,10 +239,10 @@ def folds(table: Table, number: int = FOLDS) -> tuple[Ints, str]:
 
 
 def cross_validated(table: Table, target: str = "accuracy", number: int = FOLDS) -> dict[str, Any] | None:
-    """Judge the search for a mixture on text that it did not see.
+    """Evaluate the search for a mixture on held-out text.
 
     For each fold the mixture is chosen on all others (first maximum of `target`); accuracy is over all held-out tokens.
-    The reference chooses and judges on the same text, which is optimistic.
+    The reference chooses and evaluates on the same text, which is optimistic.
 
     Returns:
         CrossValidation as a dict, with "folds": [{"fold", "alpha", "oov_penalty"}]. None with fewer than two lines.

@@ -95,7 +95,7 @@ class CausalPlayer(_FixedPlayer):
     """A causal model; see the module.
 
     Args:
-        predictions: most predictions per reply.
+        predictions: maximum per reply.
         together: number of lines played together.
         whole: sum over the spellings of the whole context, not only of its last word; for short contexts.
     """
@@ -145,8 +145,8 @@ class CausalPlayer(_FixedPlayer):
 
 
 class NgramPlayer(_FixedPlayer):
-    """An n-gram model. `predictions`: most per reply. `together`: number of lines played together; it changes no value
-    here.
+    """An n-gram model. `predictions`: maximum per reply. `together`: number of lines played together; it changes no
+    value here.
     """
 
     def __init__(self, backend: NgramBackend, *, predictions: int = 20, together: int = 32) -> None:

@@ -48,8 +48,9 @@ BEHIND = 2.0  # nats behind the last prediction at which a path is dropped
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the search. `predictions`: most per reply. `beam`: paths kept. `steps`: most tokens past the
-    context."""
+    """Limits of the search. `predictions`: maximum per reply. `beam`: paths kept. `steps`: maximum number of tokens
+    past the context.
+    """
 
     predictions: int
     beam: int
@@ -108,7 +109,9 @@ class Search:
         return [list(replies[distinct[context]]) for context in split]
 
     def _steps(self, context: SplitContext) -> int:
-        """Return the most tokens after the prefix: a context whose last word takes many tokens gets as many more."""
+        """Return the maximum number of tokens after the prefix; a context whose last word takes several tokens is
+        allowed as many more.
+        """
         ways = self._token_strings.segmentations(context.rest, 1)
         return self._limits.steps + (max(0, len(ways[0]) - 1) if ways else 0)
 

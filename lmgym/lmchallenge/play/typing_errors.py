@@ -85,7 +85,7 @@ class Vocabulary:
 
 
 def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[str]:
-    """Return the nearest words, then what was typed, then what was meant, each once.
+    """Return the nearest words, then the typed word, then the intended one, each once.
 
     Room for the last two is made by dropping as many from the end of the nearest ones as are not among them. If that
     drops one of the two themselves, there is one candidate more than n (the reference's behaviour).

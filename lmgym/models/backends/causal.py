@@ -406,7 +406,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
 
 
 def _digest(model: Any, tokenizer: Any) -> str:
-    """Hash configuration, weights and tokenizer with SHA-256; takes a second per gigabyte or two."""
+    """Hash configuration, weights and tokenizer with SHA-256; takes about a second per one to two gigabytes."""
     import torch
 
     digest = hashlib.sha256(model.config.to_json_string().encode())
