@@ -47,5 +47,5 @@ def _author(part: str) -> Author:
 
 
 def write_authors(authors: Iterable[Author]) -> str:
-    """Format authors, one a line."""
+    """Format authors, one per line."""
     return "\n".join(map(str, authors))

@@ -194,7 +194,7 @@ def with_factors(document: SuiteDocument, factors: object) -> SuiteDocument:
 
 
 def read_lines(text: str) -> Design:
-    """Parse factors from text, one a line: `number: sing, plural`. Raises DesignError."""
+    """Parse factors from text, one per line: `number: sing, plural`. Raises DesignError."""
     factors = []
     for line in filter(str.strip, text.splitlines()):
         name, colon, levels = line.partition(":")
