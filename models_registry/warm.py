@@ -86,7 +86,8 @@ def load_pinned(model: RegisteredModel) -> Backend:
 
 
 def load_registered(model: RegisteredModel) -> Backend:
-    """The model's backend, from the cache if loaded, without comparing it with the check. Raises BackendError."""
+    """The model's backend, from the cache if loaded, without comparing it with the results of the check. Raises
+    BackendError."""
     held = _acquire(model)
     with _lock:
         held.users -= 1

@@ -126,8 +126,8 @@ def workers_are_quiet() -> bool:
 
 
 def resend_wakeups() -> int:
-    """Send missing messages to queues with jobs that have been queued for long or were returned. A worker that cannot
-    run a returned job may have consumed its message. Return the number of messages."""
+    """Send missing messages to queues with jobs that have been queued for a long time or were returned. A worker that
+    cannot run a returned job may have consumed its message. Return the number of messages."""
     long_ago = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_WAKE_SECONDS"))
     sent = 0
     for queue in conf.queues():

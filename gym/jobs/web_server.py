@@ -58,7 +58,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def usual_processes() -> int:
-    """Return the default number of web processes: two, so that a hanging one does not stop the site; one on one
+    """Return the default number of web processes: two, so that a hanging one does not stop the site, or one on a single
     core."""
     return min(2, os.cpu_count() or 1)
 

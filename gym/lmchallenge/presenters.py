@@ -182,7 +182,7 @@ def figures(game: Game, found: dict[str, Any]) -> list[Metric]:
 
 
 def _figures_5(game: str, counts: dict[str, Any]) -> Iterator[Metric]:
-    """Compute rates of version 5 from its counts and sums, including rates of nothing, which the reference
+    """Compute rates of version 5 from its counts and sums, including rates with denominator 0, which the reference
     leaves out."""
     tokens, entropy = counts["tokens"], counts["entropy"]
     if game == "wc":

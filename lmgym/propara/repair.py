@@ -155,7 +155,8 @@ _SIGNS = {"null": "-", "unk": "?"}
 
 def _repair_state_words(fields: list[str], number: int) -> Iterable[Repair]:
     """Replace `null` and `unk`, the words of state files, by - and ?. A row that the reference accepts with the word
-    but not with the sign keeps the word."""
+    but not with the symbol keeps the word.
+    """
     old = fields[4:]
     signs, words = (
         [known.get(cell.lower(), cell) for cell in old] for known in (_SIGNS, {word: word for word in _SIGNS})

@@ -246,7 +246,7 @@ FAINT = -60.0
 
 
 def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
-    """Return the log probability of a set of tokens per row. The sets may be one object many times."""
+    """Return the log probability of a set of tokens per row. Rows may share one set object."""
     import torch
 
     different, which = _distinct(sets)

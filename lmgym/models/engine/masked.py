@@ -278,7 +278,7 @@ def plain_runner(model: Any, device: torch.device, batching: str = "alone") -> M
 
 
 def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Floats) -> tuple[str, str]:
-    """Choose the fastest of BATCHINGS that reproduces the `plain` bits. Returns it with a note why none is faster."""
+    """Choose the fastest of BATCHINGS that reproduces the `plain` bits. Returns it and why no faster one is used."""
     problem = ""
     for batching, note in BATCHINGS.items():
         gap = 0.0

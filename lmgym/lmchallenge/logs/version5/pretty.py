@@ -148,7 +148,7 @@ def mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
 
 
 def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
-    """Join tokens to messages. A space, in the colour before it, separates tokens whose characters do not touch."""
+    """Join tokens into messages. A space, in the colour before it, separates tokens whose characters do not touch."""
     for _, group in groupby(tokens, lambda one: (one[0].user, one[0].message)):
         members = list(group)
         found: list[Piece] = []

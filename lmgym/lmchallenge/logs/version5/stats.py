@@ -162,7 +162,7 @@ class Counts:
         }
 
     def rates(self) -> dict[str, Any]:
-        """Return rates under the reference's names, for the parts that the log has. A rate of nothing is null."""
+        """Return rates under the reference's names, for the parts in the log. A rate with denominator 0 is null."""
         tokens, characters = self.tokens, self.characters
         found: dict[str, Any] = {
             "fingerprint": f"{self.fingerprint:08x}",
