@@ -92,7 +92,7 @@ class ModelChoice:
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
-    AT_ONCE runs only the upload, and a job that makes them. Raises TooManyJobs."""
+    AT_ONCE runs: only the upload, and a job that creates the runs. Raises TooManyJobs."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
@@ -135,7 +135,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
 
 
 def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
-    """Queue a job that makes the runs, on the revisions and for the models matched now."""
+    """Queue a job that creates the runs, on the revisions and for the models matched now."""
     file, *spec = plan.files
     UploadInput.objects.create(
         upload=upload,

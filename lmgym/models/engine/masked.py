@@ -223,7 +223,7 @@ def _forward(runner: ModelRunner, batch: Sequence[Distinct], rows: Rows) -> list
 
 
 def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
-    """Make rows that run the feed-forward part of the last layer only for the target position.
+    """Build rows that run the feed-forward part of the last layer only for the target position.
 
     The part after attention works per position, so leaving out positions changes no value.
 

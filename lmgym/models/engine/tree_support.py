@@ -66,7 +66,7 @@ def _probes(runner: ModelRunner) -> list[list[int]]:
 
 
 def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]]:
-    """Make probe sequences that branch early, late and not at all; one is a prefix of another. Deterministic."""
+    """Build probe sequences that branch early, late and not at all; one is a prefix of another. Deterministic."""
     draw = np.random.default_rng(20_260_101)
     trunk = draw.integers(0, vocabulary, 28).tolist()
     probes = [trunk]
