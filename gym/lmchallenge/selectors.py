@@ -77,8 +77,8 @@ def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
 
 
 def listed_games(user: AnyUser) -> QuerySet[Game]:
-    """Games in lists: without other people's unlisted ones, and those on other people's unlisted corpora; their own
-    games on these only while the corpus keeps the address they used.
+    """Games in lists: without other people's unlisted ones, and those on other people's unlisted corpora; the user's
+    own games on these only while the corpus keeps the address they used.
     """
     rows = games_for(user)
     if user.is_authenticated:
