@@ -32,14 +32,14 @@ def json_download(filename: str, data: Any) -> HttpResponse:
 def stream(
     pieces: Iterable[str] | Iterable[bytes], filename: str, content_type: str
 ) -> StreamingHttpResponse:
-    """As `download`, streamed."""
+    """Like `download`, but streamed."""
     response = StreamingHttpResponse(pieces, content_type=f"{content_type}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
 
 
 def csv_stream(filename: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
-    """As `csv_download`, streamed."""
+    """Like `csv_download`, but streamed."""
     return stream(csv_pieces(header, rows), filename, "text/csv")
 
 

@@ -59,8 +59,8 @@ class PrivateAnswers(MiddlewareMixin):
 
 
 class VisitorPages(ConditionalGetMiddleware):
-    """A browser keeps the page of a visitor, and asks each time whether it has changed: what was made private is hidden
-    at once. Fragments for htmx have the addresses of pages, so they are not kept."""
+    """Browsers cache pages of visitors, but revalidate them every time, so that what was made private is hidden at
+    once. Fragments for htmx share the addresses of pages, so they are not cached."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         is_page = (

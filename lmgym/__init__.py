@@ -33,7 +33,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for, and nothing before."""
+    """Import a public name when it is first used."""
     from importlib import import_module
 
     if name == "errors":

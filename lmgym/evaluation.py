@@ -272,7 +272,7 @@ def _run(
 
 
 def _is_in_notebook() -> bool:
-    """Are we in a notebook's kernel? Its streams are not terminals."""
+    """Return whether this is a notebook kernel, whose streams are not terminals."""
     shell = ipython.get_ipython() if (ipython := sys.modules.get("IPython")) else None
     return hasattr(shell, "kernel")
 

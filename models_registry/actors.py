@@ -183,8 +183,8 @@ def _load_and_probe(
 def _load_in_child(
     model: RegisteredModel, tick: Callable[[], None]
 ) -> tuple[ModelFacts, dict[str, Any], float]:
-    """As `_load_and_probe`, in a child process. `tick` is called several times a second; if it raises, the child is
-    killed."""
+    """Like `_load_and_probe`, but in a child process. `tick` is called several times a second; if it raises, the child
+    is killed."""
     request = {
         "slug": model.slug,
         "kind": model.backend,

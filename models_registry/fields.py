@@ -30,7 +30,7 @@ class OneModelField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django
 
 
 class SomeModelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """With tick boxes."""
+    """Choice of any number of models, as tick boxes."""
 
     widget = forms.CheckboxSelectMultiple
 

@@ -308,7 +308,7 @@ class CardForm(_CardFields):
                 )
 
     def secrets(self) -> dict[str, str | None]:
-        """Changes of secrets by name: "" keeps, None deletes; see gym.secrets.sealed."""
+        """Changes to secrets by name: "" keeps, None deletes; see gym.secrets.sealed."""
         changes: dict[str, str | None] = {}
         for name in self._secret_names:
             new = self.cleaned_data.get(f"secret-{name}", "")

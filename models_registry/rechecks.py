@@ -1,7 +1,7 @@
 """Recheck ready models whose last check was by an older CHECK_VERSION.
 
-A worker queues the checks when it signs in. The models stay ready meanwhile: runs load them with the current code
-anyway.
+A worker queues the checks when it registers. The models stay ready in the meantime: runs load them with the current
+code anyway.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CHECK_VERSION = 3
 @receiver(worker_signed_in, dispatch_uid="models_registry.rechecks")
 def queue_rechecks(**kwargs: Any) -> None:
     """Queue a check of every outdated model. A check that fails because a server is unavailable is queued again when
-    the next worker signs in."""
+    the next worker registers."""
     ready = RegisteredModel.objects.filter(status=RegisteredModel.Status.READY).select_related("check_job")
     for model in ready.exclude(backend__in=[UPLOADED, AGENT]):
         is_waiting = model.check_job is not None and model.check_job.is_active

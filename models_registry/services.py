@@ -97,7 +97,7 @@ def register_model(
     """Register a model. It replaces a refused one of the actor's with the same slug. Staff's models are checked right
     away; models that load files wait for approval otherwise.
 
-    Secrets are passed in `config` and stored encrypted, apart from it."""
+    Secrets are passed in `config` but stored separately, encrypted."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
     config, secrets = _split_config(backend, config)

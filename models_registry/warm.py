@@ -80,13 +80,14 @@ def loaded_model(model: RegisteredModel) -> Iterator[Backend]:
 
 
 def load_pinned(model: RegisteredModel) -> Backend:
-    """As `loaded_model`, for short-lived processes."""
+    """Like `loaded_model`, for short-lived processes."""
     with loaded_model(model) as backend:
         return backend
 
 
 def load_registered(model: RegisteredModel) -> Backend:
-    """The model's backend, from the cache if loaded, without comparing it with the check. Raises BackendError."""
+    """The model's backend, from the cache if loaded, without comparing it with the results of the check. Raises
+    BackendError."""
     held = _acquire(model)
     with _lock:
         held.users -= 1
@@ -401,8 +402,8 @@ def _pinned_config(model: RegisteredModel) -> dict[str, object]:
 
 
 def _external_access(model: RegisteredModel) -> ExternalAccess:
-    """What a remote model may use: the network, its secrets, the administrator's commands. Raises BackendError if a
-    secret cannot be decrypted."""
+    """Return the network rules, secrets and commands that a remote model may use. Raises BackendError if a secret
+    cannot be decrypted."""
     try:
         secrets = {name: reveal(model.secrets, name) for name in model.secrets}
     except SecretError as error:

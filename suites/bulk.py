@@ -53,7 +53,7 @@ def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list
 def tag_each(
     suites: Iterable[Suite], add: Sequence[str], remove: Sequence[str], *, actor: User
 ) -> list[BulkResult]:
-    """Add and remove tags on every suite; other tags stay."""
+    """Add and remove tags on every suite; other tags are kept."""
     results: list[BulkResult] = []
     removed = set(services.tag_slugs(remove))
     for suite in suites:

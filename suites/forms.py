@@ -40,7 +40,7 @@ from suites.selectors import document_of, pairable, revisions_for, why_address_s
 
 class DocumentForm(forms.Form):
     """A suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument; `problems` are its
-    errors with their places; `asks` is the file if answering questions would help."""
+    errors with their places; `asks` is the file if it can be read once the user has answered questions about it."""
 
     file = OneFileField(
         required=False,
@@ -386,7 +386,7 @@ def _parts(line: str) -> list[str]:
 
 
 class TemplateForm(NewSuiteForm):
-    """From a template: a standard design with English sentences."""
+    """New suite from a template: a standard design with English sentences."""
 
     name = named()
     language = LanguageField(initial="en")
@@ -421,7 +421,7 @@ class _ReadingForm(NewSuiteForm):
 
 
 class PasteForm(_ReadingForm):
-    """Cells copied from a spreadsheet."""
+    """New suite from cells copied from a spreadsheet."""
 
     text = forms.CharField(
         strip=False,
@@ -444,7 +444,7 @@ class PasteForm(_ReadingForm):
 
 
 class FileForm(_ReadingForm):
-    """From a file in any supported format."""
+    """New suite from a file in any supported format."""
 
     file = OneFileField(
         label="Suite file",
@@ -467,7 +467,7 @@ class FileForm(_ReadingForm):
 
 
 class ChooseSuiteForm(forms.Form):
-    """From a copy of a suite that this user can see."""
+    """Choose the suite to copy, among those this user can see."""
 
     suite = forms.ModelChoiceField(queryset=Suite.objects.none(), empty_label="Choose a suite")
     name = forms.CharField(max_length=200, required=False, help_text="Default: the suite's name with “copy”.")

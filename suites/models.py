@@ -329,7 +329,7 @@ def new_import_key() -> str:
 
 
 class SuiteImport(models.Model):
-    """One import of one or more files, with the outcome of each. Deleted after KEEP_IMPORTS; its suites stay."""
+    """One import of one or more files, with the outcome of each. Deleted after KEEP_IMPORTS; its suites are kept."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_import_key, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

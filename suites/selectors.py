@@ -133,7 +133,7 @@ def _read_document(revision: SuiteRevision) -> SuiteDocument:
 def document_from(
     revision: SuiteRevision, sentences: Iterable[Sentence], predictions: Iterable[Prediction]
 ) -> SuiteDocument:
-    """As `document_of`, from these rows, which must be in the order of their positions."""
+    """Like `document_of`, but from these rows, which must be in the order of their positions."""
     return SuiteDocument(
         name=revision.name,
         metric=tuple(revision.metric) if isinstance(revision.metric, list) else revision.metric,

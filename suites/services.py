@@ -74,7 +74,7 @@ def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:
 def replace_draft(
     suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None, metric: str = ""
 ) -> SuiteRevision:
-    """Replace the suite's draft by the document, or open a draft with it. Frozen revisions stay."""
+    """Replace the suite's draft with the document, or open a draft with it. Frozen revisions are kept."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -194,7 +194,8 @@ def set_address(suite: Suite, slug: str, *, actor: User) -> None:
 
 
 def new_secret_address(suite: Suite, *, actor: User) -> None:
-    """Give an unlisted suite and its runs new addresses. Old links keep working only for its people."""
+    """Give an unlisted suite and its runs new addresses. Old links keep working only for its owner and
+    collaborators."""
     addresses.new_secret_address(suite, _base(suite), actor=actor)
 
 

@@ -1,4 +1,4 @@
-"""Daily limit on sentences that one account may have scored. Staff is exempt; 0 = no limit."""
+"""Daily limit on sentences that one account may have scored. Staff are exempt; 0 = no limit."""
 
 from __future__ import annotations
 

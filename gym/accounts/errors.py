@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class TooManyJobs(Exception):
-    """The owner's limit of active jobs is reached."""
+    """The owner's limit on active jobs is reached."""

@@ -58,7 +58,7 @@ class User(AbstractUser):
 
     @property
     def author_name(self) -> str:
-        """For citations."""
+        """Name for citations."""
         return self.get_full_name() or self.username
 
 

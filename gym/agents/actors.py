@@ -318,7 +318,7 @@ def _store(case_run: CaseRun, result: IterationResult) -> None:
 
 
 def summarise(case_run: CaseRun) -> None:
-    """Store the sums over the iterations made so far."""
+    """Store the sums over the iterations run so far."""
     result = case_run.result()
     case_run.outcome = result.outcome
     case_run.passed, case_run.n, case_run.errors = result.passed, result.n, result.errors

@@ -161,7 +161,7 @@ def case_new_form(request: SignedInRequest, slug: str) -> HttpResponse:
 def _fields(
     request: SignedInRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
 ) -> HttpResponse:
-    """The form of a case. Requests of htmx get the remarks on the fields so far. With a button of STAYING the form is
+    """The form of a case. htmx requests receive the remarks on the fields so far. With a button of STAYING the form is
     shown again, with a turn or check added or removed.
 
     Context: suite, case, new (bool), name, top, turns (with rows and places), added (bool), tests, extension_tests,

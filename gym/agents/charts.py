@@ -143,7 +143,7 @@ def _trend_note(shared: set[str], known: set[str]) -> str:
 
 
 def _finished(runs: QuerySet[AgentRun]) -> list[AgentRun]:
-    """Newest first."""
+    """Return the newest finished runs with a fixed number of iterations, newest first."""
     fixed = Q(options__early_stop=False) | ~Q(options__has_key="early_stop")
     done = runs.filter(fixed, completed_at__isnull=False, rescored_from=None)
     return list(done.order_by("-created")[:MAX_RUNS])

@@ -48,7 +48,7 @@ def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, 
 
 
 class SecretLines(forms.CharField):
-    """Named secrets, one a line."""
+    """Named secrets, one per line."""
 
     def __init__(self, *, headers: bool, **more: Any) -> None:
         self.headers = headers
@@ -245,7 +245,7 @@ class AgentPicker(forms.ChoiceField):
         super().__init__(required=False, choices=[("", empty)], **more)
 
     def offer(self, servers: Iterable[AgentServer], kept: str = "") -> None:
-        """Set the choices. `kept`: chosen before; stays even if no server lists it any more."""
+        """Set the choices. `kept`: the earlier choice, offered even if no server lists it any more."""
         where: dict[str, list[str]] = {}
         for server in servers:
             for name in dict.fromkeys(str(one["agent_name"]) for one in server.agents):

@@ -58,7 +58,7 @@ class AgentServer(models.Model):
         return sorted(self.secrets)
 
     def answers_for(self, agent: str) -> bool:
-        """Does the server list this agent, or answer for every one? Unlisted agents may answer, too."""
+        """Return whether the server lists this agent or answers for every one. Unlisted agents may answer, too."""
         if self.kind == self.Kind.CHAT and self.chat_model:
             return True
         return any(listed.get("agent_name") == agent for listed in self.agents)
@@ -202,7 +202,7 @@ class AgentSchedule(models.Model):
 
     @property
     def is_paused(self) -> bool:
-        """Did others change cases that would be run with secrets? The owner has to review them first."""
+        """Return whether others changed cases that would be run with secrets. The owner has to review them first."""
         judge = getattr(self.suite.judge, "agent_server", None)
         return bool(self.unseen) and bool(
             self.suite.variables or self.server.secrets or (judge is not None and judge.secrets)
@@ -265,7 +265,7 @@ class AgentRun(HasJob, models.Model):
 
     @property
     def ask_judge(self) -> bool:
-        """When answers are scored again: is the judge asked even about answers it has judged?"""
+        """When answers are scored again: whether the judge is asked even about answers it has judged."""
         return bool(self.options.get("ask_judge"))
 
     @property
@@ -328,22 +328,23 @@ class CaseRun(models.Model):
 
     @property
     def early_stop(self) -> bool:
-        """Do iterations stop as soon as the ratio is decided? A single one cannot stop early."""
+        """Return whether iterations stop as soon as the ratio is decided. A single one cannot stop early."""
         return self.planned > 1 and (self.run.early_stop or bool(self.unsatisfiable))
 
     @property
     def numbers(self) -> range:
-        """Numbers of the iterations to make."""
+        """Numbers of the iterations to run."""
         return range(1, 2 if self.unsatisfiable else self.planned + 1)
 
     @property
     def is_unchecked(self) -> bool:
-        """Does the case have checks of which none was made, as with a misspelt test? See CaseResult.unchecked."""
+        """Return whether the case has checks but none was made, e.g. because a test is misspelt. See
+        CaseResult.unchecked."""
         return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
     @property
     def is_mixed(self) -> bool:
-        """Did some iterations pass and others not?"""
+        """Return whether some iterations passed and others did not."""
         return 0 < self.passed < self.n
 
     def results(self) -> list[IterationResult]:

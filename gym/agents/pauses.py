@@ -1,8 +1,8 @@
 """Pausing of schedules after other users changed cases.
 
-A scheduled run uses secrets by the rights of the schedule's owner: variables of the suite, headers of the server and of
-the judge. Cases decide where secrets are sent, so cases of others are not run with them until the owner has reviewed
-them.
+A scheduled run uses secrets with the rights of the schedule's owner: variables of the suite, headers of the server and
+of the judge. Cases decide where secrets are sent, so cases changed by others are not run with them until the owner has
+reviewed them.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def can_send_secrets(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_judge(user: AnyUser, suite: AgentSuite) -> bool:
-    """May this user use the judge of the suite? Its owner pays for requests with secret keys, so a judge with secrets
-    is for its owner and staff, and a private one for users who may run it."""
+    """Return whether this user may use the suite's judge. Its owner pays for requests with secret keys, so a judge with
+    secrets is for its owner and staff, and a private one for users who may run it."""
     judge = suite.judge
     if judge is None or (user.is_authenticated and (user.is_staff or judge.owner_id == user.pk)):
         return True

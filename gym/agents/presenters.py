@@ -84,7 +84,7 @@ class CheckRow:
 
 @dataclass
 class Overall:
-    """All iterations summed up. `latency`: median and maximum of the seconds to an answer; `waited`: seconds for which
+    """All iterations combined. `latency`: median and maximum of the seconds to an answer; `waited`: seconds for which
     servers were busy."""
 
     checks: list[CheckRow]

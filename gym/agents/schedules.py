@@ -247,7 +247,7 @@ def regression_of(run: AgentRun) -> Regression:
 
 
 def _ended_without_verdict(row: CaseRun) -> bool:
-    """Did the case end without a verdict? Not if the run was stopped before it."""
+    """Return whether the case ended without a verdict; False if the run was stopped before it."""
     return not row.n and row.outcome in ("error", "skipped")
 
 
@@ -262,7 +262,7 @@ def _news(run: AgentRun, found: Regression) -> str:
 
 
 def limits_of(suite: AgentSuite, iterations: int | None) -> list[Limit]:
-    """Return the detection limits of a suite with so many iterations of each case; None: as the cases say.
+    """Return the detection limits of a suite with this many iterations of each case; None: as the cases say.
 
     Then each case is parsed, which takes about a millisecond; cases that cannot be parsed are left out.
     """

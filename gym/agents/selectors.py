@@ -129,7 +129,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A server, or with `version` one version of a server."""
+    """A column of the matrix: a server, or one version of it if `version` is set."""
 
     server: AgentServer
     version: str | None = None
@@ -228,7 +228,7 @@ def evidence_of(case_run: CaseRun) -> Evidence:
 
 
 def flaky(history: Sequence[CaseRun]) -> bool:
-    """Do the iterations of the newest run differ, or the verdicts of comparable runs (`_group`)?"""
+    """Return whether the iterations of the newest run differ, or the verdicts of comparable runs (`_group`)."""
     if not history:
         return False
     rows = CaseRun.objects.filter(pk__in=[row.pk for row in history])

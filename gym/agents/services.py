@@ -93,8 +93,8 @@ def change_server(
 ) -> None:
     """Change how a server is reached.
 
-    An empty secret stays unchanged, None deletes it. A new address deletes all secrets that are not sent again, because
-    they were meant for the old one.
+    An empty secret leaves the stored one unchanged; None deletes it. A new address deletes all secrets that are not
+    sent again, because they were meant for the old one.
     """
     if not model_permissions.can_manage(actor, server.model):
         raise PermissionDenied("this server belongs to another user")
@@ -155,7 +155,7 @@ def _require_steer(actor: User, run: AgentRun) -> None:
 def save_suite(
     suite: AgentSuite, *, actor: User, variables: dict[str, str | None] | None = None
 ) -> AgentSuite:
-    """Create or change a suite. An empty variable stays unchanged; None deletes it."""
+    """Create or change a suite. An empty variable leaves the stored one unchanged; None deletes it."""
     before = AgentSuite.objects.filter(pk=suite.pk).first()
     if before is None:
         if not actor.is_authenticated:

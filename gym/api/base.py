@@ -40,8 +40,8 @@ class ApiView(APIView):
     query: dict[str, Any]
 
     def body(self) -> dict[str, Any]:
-        """Validate the request's body by the operation's `body`. Check existence and permission first: strangers get
-        404, not 400."""
+        """Validate the request's body against the operation's `body`. Check existence and permission first: strangers
+        get 404, not 400."""
         body = self.operation.body
         if isinstance(body, dict):
             kind = (self.request.content_type or "").partition(";")[0].strip().lower()
@@ -295,8 +295,8 @@ def check_match(request: Request, etag: str | None, *, needed: bool = False) -> 
 
 @contextmanager
 def locked(row: models.Model) -> Iterator[None]:
-    """Run in a transaction with the row locked and reloaded, so that concurrent changes of different fields both
-    stay."""
+    """Run in a transaction with the row locked and reloaded, so that concurrent changes to different fields are both
+    kept."""
     with transaction.atomic():
         row.refresh_from_db(from_queryset=type(row)._base_manager.select_for_update())
         yield

@@ -1,4 +1,4 @@
-"""The OpenAPI description as text. openapi.json is committed, so that reviews show every change of the API; a test
+"""The OpenAPI description as text. openapi.json is committed, so that reviews show every change to the API; a test
 compares it with the code, and `manage.py api_schema` writes it."""
 
 from __future__ import annotations

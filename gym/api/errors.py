@@ -145,7 +145,7 @@ def _rest_invalid(error: exceptions.ValidationError) -> ApiProblem:
 
 @problem_for(ValidationError)
 def _invalid(error: ValidationError) -> ApiProblem:
-    """The services' word. Fields of models are named as they are in the API."""
+    """400 with the messages of a service's ValidationError. Model fields have their names in the API."""
     if hasattr(error, "error_dict"):
         return invalid(
             *(
@@ -195,7 +195,7 @@ def _conflict(error: Conflict) -> ApiProblem:
 
 
 def flatten(detail: Any, path: str = "$") -> list[FieldError]:
-    """Flatten REST framework's nested messages to a list with JSON paths."""
+    """Flatten REST framework's nested messages into a list with JSON paths."""
     if isinstance(detail, dict):
         return [
             field_error

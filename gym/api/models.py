@@ -33,6 +33,6 @@ class SentRequest(models.Model):
 
     @property
     def is_over(self) -> bool:
-        """Has its response expired, or did it never get one?"""
+        """Return whether its response has expired or never came."""
         age = timezone.now() - self.created
         return age > (BUSY if self.status is None else KEEP)

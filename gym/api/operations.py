@@ -4,8 +4,8 @@
         @operation("Freeze the draft", body=NoteBody, response=RevisionSerializer, status=201)
         def post(self, request, slug): ...
 
-The description feeds openapi.json and is enforced: unknown parameters are refused, `self.body()` validates by `body`,
-and a POST with an Idempotency-Key runs once.
+The description feeds openapi.json and is enforced: unknown parameters are refused, `self.body()` validates against
+`body`, and a POST with an Idempotency-Key runs once.
 """
 
 from __future__ import annotations

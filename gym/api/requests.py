@@ -38,7 +38,7 @@ class Body(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
     def _is_key(self, data: Any, name: str) -> bool:
-        """Is this part of a form a key of an object? `columns.A` is the key A of `columns`."""
+        """Return whether this part of a form is a key of an object. `columns.A` is the key A of `columns`."""
         field = self.fields.get(name.partition(".")[0])
         return isinstance(data, QueryDict) and "." in name and isinstance(field, Names)
 

@@ -198,7 +198,8 @@ class CollectionList(CollectionView, ListView):
 
     @operation("Create a collection", body=NewCollection, response=CollectionDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Private to its people until it is published. Its suites are frozen revisions that you may see."""
+        """Visible only to its owner, collaborators and staff until it is published. Its suites are frozen revisions
+        that you may see."""
         body = self.body()
         made = services.create_collection(
             actor=request.user,
@@ -245,7 +246,7 @@ class CollectionEntries(CollectionView):
         status=201,
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Appends it; a revision that the collection has stays in place."""
+        """Appends a revision. One that the collection already has keeps its place."""
         collection = self.get_for_change()
         revision = revision_of(request, self.body(), "$.suite")
         services.add_revision(collection, revision, actor=request.user)
@@ -266,7 +267,7 @@ class CollectionEntry(CollectionView):
 class CollectionPublish(CollectionView):
     @operation("Publish a collection", response=CollectionDetailSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """Makes it public and immutable. All its suites must be public."""
+        """Makes the collection public and immutable. All its suites must be public."""
         return self.act(services.publish_collection)
 
 

@@ -94,7 +94,7 @@ class CollectionZip(HasJob, models.Model):
 
 
 class ZipPiece(models.Model):
-    """A piece of a zip. Stored in the database because workers may run on other machines than web servers."""
+    """A piece of a zip. Stored in the database because workers and web servers may run on different machines."""
 
     zip = models.ForeignKey(CollectionZip, on_delete=models.CASCADE, related_name="pieces")
     position = models.PositiveIntegerField()

@@ -1,6 +1,7 @@
 """Use cases and reads of collections.
 
-An unpublished collection is visible to its people and staff. Publishing requires that all its suites are public, and
+An unpublished collection is visible to its owner, collaborators and staff. Publishing requires that all its suites are
+public, and
 cannot be undone: list and address then never change.
 """
 
@@ -201,7 +202,7 @@ def listed_frozen(user: AnyUser) -> QuerySet[SuiteRevision]:
 
 
 def publish_collection(collection: Collection, *, actor: User) -> None:
-    """Make it public and unchangeable."""
+    """Make the collection public and immutable."""
     require_manage(collection, actor)
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)

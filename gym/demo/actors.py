@@ -26,7 +26,8 @@ TRAINED_KIND = "demo_trained_model"
 
 @handler("demo_runs")
 def demo_runs(context: JobContext) -> None:
-    """Runs that exist already, finished or not, are left alone."""
+    """Check the demo models, and queue their runs on the demo suites. Existing runs, finished or not, are left
+    alone."""
     models = list(demo_models())
     for number, model in enumerate(models):
         context.check()

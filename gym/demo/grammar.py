@@ -5,8 +5,8 @@ other, the number of its noun is drawn independently of the head's, and "that", 
 drawn independently of the words near the place where they show. Nothing inside the last four words then
 tells what the right continuation is: a model has to carry it over the distance.
 
-Only `random.Random.random()` is used: Python guarantees its sequence for a seed in every version, which is
-not promised for `choice` and its relatives.
+Only `random.Random.random()` is used: Python guarantees its sequence for a seed in every version, which it does not for
+`choice` and similar functions.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def make_middleware() -> list[Middleware]:
 
 
 def needs_messages() -> bool:
-    """Do workers need messages? Those of the database broker poll."""
+    """Return whether workers need messages. Those of the database broker poll."""
     return not isinstance(dramatiq.get_broker(), DatabaseBroker)
 
 

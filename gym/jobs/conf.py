@@ -56,12 +56,12 @@ def retry_seconds(tries: int) -> float:
 
 
 def is_quick(queue: str) -> bool:
-    """Do users wait for the jobs of this queue?"""
+    """Return whether users wait for the jobs of this queue."""
     return queue in get("GYM_JOB_QUICK_QUEUES")
 
 
 def has_own_thread(queue: str) -> bool:
-    """Does this queue have a thread of its own in every worker?"""
+    """Return whether this queue has a thread of its own in every worker."""
     return is_quick(queue) or queue in get("GYM_JOB_OWN_THREAD_QUEUES")
 
 

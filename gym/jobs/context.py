@@ -80,7 +80,7 @@ class JobContext:
 
     @property
     def is_out_of_time(self) -> bool:
-        """Has this attempt exceeded its time limit?"""
+        """Return whether this attempt has exceeded its time limit."""
         return monotonic() >= self._until
 
     def run_cancellable(self, function: Callable[[], T]) -> T:

@@ -46,7 +46,7 @@ def breaks_process(predicate: Callable[[BaseException], bool]) -> None:
 
 
 def broke_process(error: BaseException | None) -> bool:
-    """Does this error, or one that caused it, leave a process that cannot do such work again?"""
+    """Return whether after this error, or one that caused it, the process can no longer do such work."""
     seen: set[int] = set()  # an error raised again from one that it caused makes the chain circular
     while error is not None and id(error) not in seen:
         if any(predicate(error) for predicate in _break_process):

@@ -120,7 +120,7 @@ class Job(models.Model):
 
     @property
     def is_final(self) -> bool:
-        """Has the job ended?"""
+        """Return whether the job has ended."""
         return self.state in FINAL_STATES
 
     @property

@@ -118,15 +118,16 @@ def give_another_chance() -> bool:
 
 
 def workers_are_quiet() -> bool:
-    """Has no job lost its worker recently, and no worker been started, as after a death without a job?"""
+    """Return whether no job lost its worker and no worker started recently. A start follows the death of a worker
+    without a job, too."""
     recent = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_QUIET_SECONDS"))
     lost = Job.objects.filter(lost_at__gt=recent)
     return not lost.exists() and not WorkerHeartbeat.objects.filter(started__gt=recent).exists()
 
 
 def resend_wakeups() -> int:
-    """Send missing messages to queues with jobs that have been queued for long or were returned. A worker that cannot
-    run a returned job may have consumed its message. Return the number of messages."""
+    """Send missing messages to queues with jobs that have been queued for a long time or were returned. A worker that
+    cannot run a returned job may have consumed its message. Return the number of messages."""
     long_ago = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_WAKE_SECONDS"))
     sent = 0
     for queue in conf.queues():

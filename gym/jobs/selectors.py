@@ -29,7 +29,7 @@ class QueueSummary:
 
     @property
     def is_stuck(self) -> bool:
-        """Queued jobs without a live worker."""
+        """Return whether jobs are queued and no live worker serves the queue."""
         return self.queued > 0 and self.workers == 0
 
 
@@ -148,7 +148,7 @@ def idle_threads(queue: str) -> int:
 
 
 def held_somewhere(name: str, queue: str) -> bool:
-    """Does a live worker of this queue report this as loaded?"""
+    """Return whether a live worker of this queue reports this as loaded."""
     return any(
         row.is_alive(ALIVE)
         and queue in row.queues

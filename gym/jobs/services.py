@@ -110,7 +110,7 @@ def stop(job: Job | None, *, actor: User | None) -> None:
 
 
 def active_limit(owner: User) -> int:
-    """Return the limit of queued and running jobs of a user; 0 = no limit. `max_active_jobs` of the user wins."""
+    """Return a user's limit on queued and running jobs; 0 = no limit. `max_active_jobs` of the user wins."""
     own = getattr(owner, "max_active_jobs", None)
     return int(conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER") if own is None else own)
 

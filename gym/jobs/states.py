@@ -61,7 +61,7 @@ def claim(job_id: UUID, worker_id: str) -> Job | None:
 
 
 def fenced(job_id: UUID, attempt: int) -> QuerySet[Job]:
-    """The job while this attempt is live; otherwise no row."""
+    """Queryset of the job, empty unless this attempt is live."""
     return Job.objects.filter(pk=job_id, attempt=attempt, state=State.RUNNING)
 
 

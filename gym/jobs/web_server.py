@@ -58,7 +58,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def usual_processes() -> int:
-    """Return the default number of web processes: two, so that a hanging one does not stop the site; one on one
+    """Return the default number of web processes: two, so that a hanging one does not stop the site, or one on a single
     core."""
     return min(2, os.cpu_count() or 1)
 
@@ -165,7 +165,7 @@ Task = TypeVar("Task")
 
 
 class Turns(Generic[Task]):
-    """Queue of tasks, round-robin over clients: each waits for one request of every other client at most. Tasks of a
+    """Queue of tasks, round-robin over clients: each waits for at most one request of every other client. Tasks of a
     client stay in order.
 
     Implements the methods of deque that waitress calls under its lock.

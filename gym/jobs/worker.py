@@ -209,7 +209,7 @@ class WorkerProcess:
         )
 
     def _must_end(self) -> bool:
-        """Must this process exit, because a handler does not stop or an error broke it?"""
+        """Return whether this process must exit, because a handler does not stop or an error broke it."""
         try:
             return self.watchdog.look()
         except DatabaseError:

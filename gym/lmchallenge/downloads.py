@@ -76,7 +76,7 @@ def stored_form(game: Game) -> str:
 
 
 def offered(game: Game) -> dict[str, bool]:
-    """Return which privacy formats can be made. Version 5 has one format: the log as it was uploaded."""
+    """Return the privacy formats that can be downloaded. Version 5 has one format: the log as it was uploaded."""
     of_4 = game.version == 4
     return {"targets": game.has_targets and of_4, "lengths": of_4, "predictions": game.has_predictions}
 

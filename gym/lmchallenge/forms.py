@@ -220,7 +220,7 @@ class GameForm(forms.Form):
 
     @property
     def has_ticked_5(self) -> bool:
-        """Is a game of LM Challenge 5 ticked?"""
+        """Return whether a game of LM Challenge 5 is ticked."""
         return any(box.data["selected"] for box in self.boxes_of_5)
 
     @property

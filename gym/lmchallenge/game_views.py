@@ -221,7 +221,7 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
-    """Return the search of a text in the query. Raises ValidationError."""
+    """Return the text search in the query. Raises ValidationError."""
     given: dict[str, Any] = {
         name: request.GET.get(name, "").replace("\0", "")[: reading.MOST_WORD]
         for name in ("order", "outcome", "word", "user")
@@ -290,7 +290,7 @@ def compare_table(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare_text(request: HttpRequest) -> HttpResponse:
-    """The changes of the second game from the first, word by word.
+    """How the second game differs from the first, word by word.
 
     Context: first, game, keep, text (changes.ChangedPage), legend, has_filters, wrong.
     """

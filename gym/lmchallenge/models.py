@@ -156,7 +156,7 @@ class Game(models.Model):
 
     @property
     def only_counts(self) -> bool:
-        """Does its job only count the log?"""
+        """Return whether its job only counts the log."""
         return self.job is not None and self.job.kind == COUNT
 
     @property
@@ -166,7 +166,7 @@ class Game(models.Model):
 
     @property
     def has_filters(self) -> bool:
-        """Can its tokens be counted by a filter?"""
+        """Return whether its tokens can be counted by a filter."""
         return self.has_targets and self.version == 4
 
     @property
@@ -175,7 +175,7 @@ class Game(models.Model):
 
     @property
     def state(self) -> str:
-        """done, the state of its job, or "lost" without a job."""
+        """State of the job until the log is counted, then "done"; "lost" if the job no longer exists."""
         if self.job is not None and self.job.state != "done":
             return str(self.job.state)
         return "done" if self.is_counted else "lost"

@@ -11,8 +11,8 @@ from gym.sharing.permissions import may_edit, may_read, owns
 
 
 def can_view(user: AnyUser, corpus: Corpus) -> bool:
-    """May see the corpus: everybody who knows the address of a public or unlisted one; its people and staff for a
-    private one.
+    """May see the corpus. Public and unlisted corpora: everybody who knows the address. Private ones: owner,
+    collaborators and staff.
     """
     return corpus.visibility != Visibility.PRIVATE or may_read(user, corpus)
 

@@ -294,7 +294,7 @@ def upload_log(
 ) -> Game:
     """Store a log from a stream, compressed or not, and queue its counting.
 
-    Raises LogError naming the line, also the first that is not of the corpus.
+    Raises LogError naming the line, e.g. the first that does not match the corpus.
     """
     if not actor.is_authenticated or (corpus is not None and not permissions.can_play(actor, corpus)):
         raise PermissionDenied("you may not upload a log here")

@@ -182,7 +182,7 @@ def figures(game: Game, found: dict[str, Any]) -> list[Metric]:
 
 
 def _figures_5(game: str, counts: dict[str, Any]) -> Iterator[Metric]:
-    """Compute rates of version 5 from its counts and sums, including rates of nothing, which the reference
+    """Compute rates of version 5 from its counts and sums, including rates with denominator 0, which the reference
     leaves out."""
     tokens, entropy = counts["tokens"], counts["entropy"]
     if game == "wc":
@@ -296,7 +296,7 @@ def users_of(game: Game, keep: str) -> list[str]:
 
 
 def whole(text: str | None, default: int) -> int:
-    """Parse a small number in a query."""
+    """Parse a whole number of at most 8 digits from the query; `default` if it is not one."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else default
 
 
@@ -324,7 +324,7 @@ CURVE_LABELS = {"learnt": "characters learnt before the line", "trainingChars": 
 
 
 def mixture_figure(game: Game, keep: str) -> Figure:
-    """Accuracy of input correction by mixture."""
+    """Heat map of input correction accuracy by mixture."""
     search = counting.statistics_of(game, keep)["search"]
     alphas = list(dict.fromkeys(one["alpha"] for one in search))
     by_penalty: dict[float, list[float | None]] = {}

@@ -42,7 +42,7 @@ class Asked:
 
     @property
     def is_plain(self) -> bool:
-        """Is it the log as it is, without a search?"""
+        """Return whether this is the whole log, without a search."""
         return self.order == "log" and not (self.outcome or self.word or self.user)
 
 
@@ -172,7 +172,7 @@ def index_for(game: Game, keep: str) -> Index:
 
 
 def is_indexed(game: Game) -> bool:
-    """Can its text be searched?"""
+    """Return whether its text can be searched."""
     return TextIndex.objects.filter(game=game).exists()
 
 

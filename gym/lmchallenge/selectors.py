@@ -77,8 +77,8 @@ def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
 
 
 def listed_games(user: AnyUser) -> QuerySet[Game]:
-    """Games in lists: without other people's unlisted ones, and those on other people's unlisted corpora; one's own on
-    these only while the corpus keeps the address that one knew.
+    """Games in lists: without other people's unlisted ones, and those on other people's unlisted corpora; the user's
+    own games on these only while the corpus keeps the address they used.
     """
     rows = games_for(user)
     if user.is_authenticated:
@@ -96,8 +96,8 @@ def _on_unlisted(user: User) -> Q:
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     """Other counted games on the same text that this user may see.
 
-    A log without words has another fingerprint than one with words, and the versions have different kinds of
-    fingerprints; for these, the same corpus suggests the same text.
+    Logs with and without words have different fingerprints, and so have the two versions; for these, the same corpus
+    suggests the same text.
     """
     same = Q(game=game.game, fingerprint=game.fingerprint)
     if game.corpus_id is not None:

@@ -170,7 +170,7 @@ def _reduced(entry: Row, game: str, lengths: bool) -> Row:
 
 
 def _has_words(entry: Row, game: str) -> bool:
-    """Does an entry contain any word, even only a typed one or a candidate of ic?"""
+    """Return whether an entry contains any text: its target or, in ic, a typed word or candidate."""
     if entry.get("target") is not None:
         return True
     return game == "ic" and ("verbatim" in entry or any(len(pair) > 2 for pair in entry["candidates"]))

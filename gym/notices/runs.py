@@ -25,8 +25,8 @@ class Ended:
 
 
 def notify_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str) -> None:
-    """Send one notification with the numbers of finished and failed runs; cancelled ones are left out. It links to the
-    single run, else to what all of them ran on, else to `all_runs`."""
+    """Send one notification with the number of finished and of failed runs; cancelled ones are left out. It links to
+    the single run, else to what all of them ran on, else to `all_runs`."""
     runs = [run for run in runs if run.state in (State.DONE, State.FAILED)]
     if not runs:
         return

@@ -48,7 +48,7 @@ def profile_of(user: User) -> Profile:
 
 
 def use_of(user: User) -> tuple[list[UsedLimit], list[quotas.Use]]:
-    """Return the use of the account's limits and quotas, in one query. Staff has only the limit of active jobs."""
+    """Return the use of the account's limits and quotas, in one query. Staff have only the limit on active jobs."""
     columns = used_columns() | quotas.columns_of(quotas.kinds())
     row = get_user_model().objects.filter(pk=user.pk).annotate(**columns).values(*columns).get()
     sentences = 0 if user.is_staff else daily_sentences.limit_of(user)

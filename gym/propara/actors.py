@@ -1,4 +1,4 @@
-"""Background jobs: score submissions again after a change of the evaluator or of the reference answers."""
+"""Background jobs: score submissions again after a change to the evaluator or the reference answers."""
 
 from __future__ import annotations
 

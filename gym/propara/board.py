@@ -29,7 +29,7 @@ _KEEP = 30 * 24 * 3600
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of the leaderboard. `report`: what is known of `lmgym.propara.digest.metrics`. `rank`: by official F1 as
+    """A row of the leaderboard. `report`: the known part of `lmgym.propara.digest.metrics`. `rank`: by official F1 as
     printed, among submissions with a score; None for all others."""
 
     kind: str

@@ -170,7 +170,7 @@ class Submission(models.Model):
 
     @property
     def is_checked(self) -> bool:
-        """Is it scored, but visible to its owner only and not on the leaderboard?"""
+        """Return whether it is scored, but visible to its owner only and not on the leaderboard."""
         return self.state == self.State.CHECKED
 
     @property
@@ -179,7 +179,7 @@ class Submission(models.Model):
 
     @property
     def is_repaired(self) -> bool:
-        """Are its scores those of a repaired file, which the reference would have refused?"""
+        """Return whether its scores are those of a repaired file, which the reference would have refused."""
         return bool(self.repairs)
 
     @property
@@ -211,7 +211,7 @@ class PublishedResult(models.Model):
         return f"{self.system}, published"
 
     def clean(self) -> None:
-        """Check that precision, recall and F1 agree, to catch typing errors."""
+        """Check that precision, recall and F1 agree, to catch typos."""
         if self.precision is None or self.recall is None or self.f1 is None:
             return
         total = self.precision + self.recall

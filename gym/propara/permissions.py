@@ -9,7 +9,7 @@ from gym.sharing.permissions import may_edit, may_read, owns
 
 
 def can_view(user: AnyUser, answer_set: AnswerSet) -> bool:
-    """Public and unlisted sets: everybody who knows the address. Private ones: collaborators and staff."""
+    """Public and unlisted sets: everybody who knows the address. Private ones: owner, collaborators and staff."""
     return answer_set.visibility != Visibility.PRIVATE or may_read(user, answer_set)
 
 

@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class GridRow:
-    """Step 0 is before the first sentence."""
+    """One step of a grid. Step 0 is before the first sentence."""
 
     step: int
     sentence: str
@@ -123,7 +123,7 @@ class PresentedQuestion:
 
     @property
     def starts_open(self) -> bool:
-        """Are there few pairs, not all of them perfect?"""
+        """Return whether there are few pairs, not all of them perfect."""
         return len(self.pairs) < 9 and any(one.pair.score != 1 for one in self.pairs)
 
     @property

@@ -76,8 +76,8 @@ def submission_at(user: AnyUser, key: str) -> QuerySet[Submission]:
 
 
 def known_submissions(user: AnyUser) -> QuerySet[Submission]:
-    """Submissions for lists across answer sets: without those to other people's unlisted sets, except one's own while
-    the set has the address that one knew."""
+    """Submissions for lists across answer sets: without those to other people's unlisted sets, except the user's own
+    while the set keeps the address they used."""
     known = Q(version__answer_set__in=listed_for(user).values("pk"))
     if user.is_authenticated:
         known |= Q(owner=user, former_keys=None)

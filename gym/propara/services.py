@@ -471,7 +471,7 @@ def delete_published(row: PublishedResult, *, actor: User) -> None:
 
 
 def is_official_test(version: AnswerSetVersion) -> bool:
-    """Is the version of the size of the official test split?"""
+    """Return whether the version has the size of the official test split."""
     return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
 
 
@@ -534,7 +534,8 @@ def doomed_sets(user: User) -> Any:
 
 
 def doomed_submissions(user: User) -> Any:
-    """Submissions visible to their owner only, and those to answer sets that are deleted."""
+    """Submissions deleted with the account: those visible to their owner only, and those to answer sets that are
+    deleted too."""
     waiting = [Submission.State.WAITING, Submission.State.CHECKED]
     hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
     gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))

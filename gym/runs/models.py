@@ -29,8 +29,8 @@ def new_key() -> str:
 
 
 class ResultUpload(models.Model):
-    """An uploaded file of results computed elsewhere, and what was made of it. The file itself is dropped once its
-    runs are made. Only files of many runs have a job, which makes them."""
+    """An uploaded file of results computed elsewhere, with a report of its import. The file itself is deleted once its
+    runs exist. Only files with many runs have a job, which creates them."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     owner = models.ForeignKey(
@@ -55,7 +55,7 @@ class ResultUpload(models.Model):
 
     @property
     def state(self) -> str:
-        """State of the job; done without a job."""
+        """State of the job; "done" if there is no job."""
         return self.job.state if self.job is not None else "done"
 
 
@@ -159,7 +159,7 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def names_start_token(self) -> bool:
-        """Does the policy name a start token, instead of the model's own or none?"""
+        """Return whether the policy names a start token, instead of the model's own or none."""
         return self.policy.get("bos", BOS_POLICIES[0]) not in BOS_POLICIES
 
     @property
@@ -345,7 +345,7 @@ class PredictionResult(models.Model):
         return PredictionOutcome(name=self.name, formula=self.formula, **stored)
 
     def is_close(self, place: int) -> bool:
-        """Is the item at this index too close to call? False where unknown, as for uploaded outcomes."""
+        """Return whether the item at this index is too close to call; False if unknown, as for uploaded outcomes."""
         return bool(self.close[place]) if self.close else False
 
 

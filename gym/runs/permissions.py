@@ -15,8 +15,8 @@ def can_view(user: AnyUser, run: SuiteRun) -> bool:
 
 
 def may_know_owner(user: AnyUser, run: SuiteRun) -> bool:
-    """May the user know who queued or uploaded the run? In an unlisted suite only its members and staff, and the
-    person themselves."""
+    """Return whether the user may know who queued or uploaded the run. For an unlisted suite: only its owner,
+    collaborators and staff, and the person themselves."""
     mine = user.is_authenticated and run.owner_id == user.pk
     return mine or suite_permissions.may_know_owner(user, run.revision.suite)
 

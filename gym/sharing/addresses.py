@@ -132,7 +132,7 @@ def leave_note(thing: Any, note: str) -> None:
 
 
 def leave_note_of_deleted(thing: Any, note: str) -> None:
-    """As `leave_note`, for a deleted thing; does nothing if it was not public."""
+    """Like `leave_note`, for a deleted thing; does nothing if it was not public."""
     record = _records_of(type(thing)).objects.filter(slug=thing.slug).first()
     if record is not None and note:
         _set_note(record, note)
@@ -165,7 +165,8 @@ def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
 
 
 def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
-    """Give an unlisted thing, and the rows below it, new addresses. Old links keep working only for its people."""
+    """Give an unlisted thing, and the rows below it, new addresses. Old links keep working only for its owner and
+    collaborators."""
     noun = thing._meta.verbose_name
     if not may_edit(actor, thing):
         raise PermissionDenied(f"you may not edit this {noun}")

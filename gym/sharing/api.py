@@ -30,7 +30,7 @@ VisibleTo: TypeAlias = Callable[[Any], QuerySet[Any]]
 
 
 def people_api(name: str, visible_to: VisibleTo, before: str) -> list[URLPattern]:
-    """Return the URLs of a thing's people.
+    """Return the URLs of a thing's collaborators.
 
     Args:
         name: prefix of the URL names, such as "api-model".
@@ -44,7 +44,7 @@ def people_api(name: str, visible_to: VisibleTo, before: str) -> list[URLPattern
 
 
 class FormerNoteBody(Body):
-    """Changes of a thing whose address others may know."""
+    """Changes to something whose address others may know."""
 
     former_address_note = serializers.CharField(
         max_length=NOTE,
@@ -183,7 +183,7 @@ class InvitationAccept(ApiView):
 
     @operation("Accept an invitation", response=AcceptedSerializer)
     def post(self, request: SignedInApiRequest, pk: int) -> Response:
-        """409 if it was withdrawn, or the inviter no longer owns the thing."""
+        """409 if the invitation was withdrawn or the inviter is no longer the owner."""
         row = _mine(request, pk)
         thing = invitations.accept(row, actor=request.user)
         data = {"kind": row.noun, "slug": thing.slug, "title": str(thing), "role": row.role}
@@ -195,7 +195,7 @@ class InvitationDetail(ApiView):
 
     @operation("Decline an invitation", status=204)
     def delete(self, request: SignedInApiRequest, pk: int) -> Response:
-        """The inviter cannot repeat it for a day."""
+        """The inviter cannot invite you again for a day."""
         invitations.decline(_mine(request, pk), actor=request.user)
         return Response(status=204)
 

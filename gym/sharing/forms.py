@@ -1,4 +1,4 @@
-"""Form parts for things whose public addresses may have been cited."""
+"""Form parts for a note at a former public address, which may have been cited."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def note_in(data: Any) -> str:
 
 
 class AddressedForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Form of a thing with an address, with a note for the public address that it left or is about to leave."""
+    """Edit form of an `Addressed` row, with the note at the public address that it left or is about to leave."""
 
     former_address_note = note_field()
 

@@ -12,7 +12,7 @@ from django.db import models
 
 
 class Visibility(models.TextChoices):
-    """Who can see a thing: its people, everybody with the address, or everybody."""
+    """Who can see a thing: the owner and collaborators, anyone with the address, or everyone."""
 
     PRIVATE = "private", "private"
     UNLISTED = "unlisted", "unlisted"

@@ -1,5 +1,5 @@
-"""Use cases of collaboration on a thing with an `owner`, `collaborations` and `invitations` (a suite, a model,
-reference answers, …). invitations.py has how users become collaborators."""
+"""Use cases of collaboration. A `thing` is any row with an `owner`, `collaborations` and `invitations` (a suite, a
+model, reference answers, …). Users become collaborators through invitations.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def set_role(thing: Any, collaboration: Any, role: str, *, actor: User) -> None:
 
 
 def remove_collaborator(thing: Any, collaboration: Any, *, actor: User) -> None:
-    """Remove a collaborator: the owner and staff may remove anyone, everybody may remove themselves."""
+    """Remove a collaborator. The owner and staff may remove anyone; collaborators may remove themselves."""
     if collaboration.user_id != actor.pk:
         require_owner(actor, thing)
     with transaction.atomic():

@@ -90,7 +90,7 @@ def old_runs(before: datetime) -> QuerySet[SuiteRun]:
 
 
 def totals(before: datetime) -> dict[str, int]:
-    """Numbers of old jobs and runs, and of the sentences of these runs."""
+    """Counts of old jobs and runs, and of the sentences of these runs."""
     counted = old_runs(before).order_by().aggregate(runs=Count("pk"), sentences=Sum("n_sentences", default=0))
     return {"jobs": old_jobs(before).count(), **counted}
 

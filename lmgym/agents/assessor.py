@@ -1,7 +1,7 @@
 """Why iterations fail: failures grouped into modes with stable ids, and who probably caused each of them.
 
 Failures of one mode have the same check, expectation and kind of failure, and answers that are equal apart from
-numbers, quoted parts and white space. A model may choose other modes: a known reason, or a new one.
+numbers, quoted parts and whitespace. A model may choose other modes: a known reason, or a new one.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def _broken(iteration: IterationResult) -> Sample:
 
 
 def normalise(text: str) -> str:
-    """Reduce a text to what is compared: no numbers, quoted parts or differences of case and white space."""
+    """Reduce a text to what is compared: no numbers, quoted parts or differences in case and whitespace."""
     text = NUMBERS.sub("#", QUOTED.sub("“…”", text.lower()))
     return SPACES.sub(" ", text).strip(" .!?")[:MAX_NORMALISED]
 
@@ -286,7 +286,7 @@ def fault_of(check: CheckResult, turn: TurnResult | None, *, contradicted: bool 
 
 
 def _is_hidden(check: CheckResult) -> bool:
-    """Are compared values hidden in the transcript? A judge is shown the rest of the text."""
+    """Return whether compared values are hidden in the transcript. A judge is shown the rest of the text."""
     compared = check.test not in ("gist", "not_gist") and mentions(HIDDEN, [check.expected, check.actual])
     return compared or hides(check.actual)
 
@@ -394,7 +394,7 @@ class Choice:
 
 
 def can_be_named(sample: Sample) -> bool:
-    """Is this a failure of the agent's answer, not of the judge, the connection or the case?"""
+    """Return whether this is a failure of the agent's answer, not of the judge, the connection or the case."""
     return sample.fault == "agent" and sample.outcome == "fail" and sample.actual is not None
 
 

@@ -188,7 +188,7 @@ def write_case(value: dict[str, Any]) -> str:
 
 
 def write_fields(value: dict[str, Any]) -> str:
-    """Write without the outer braces and not indented, because white space in triple quotes is part of the text."""
+    """Write without the outer braces and not indented, because whitespace in triple quotes is part of the text."""
     return "\n".join(_field(key, below, 0) for key, below in value.items())
 
 
@@ -209,7 +209,7 @@ def _value(value: Any, level: int) -> str:
 
 
 def _whole(text: str) -> bool:
-    """Can this text be written as it is between triple quotes?"""
+    """Return whether this text can be written unchanged between triple quotes."""
     return all(sign >= " " or sign in "\n\t" for sign in text) and not text.startswith('"')
 
 

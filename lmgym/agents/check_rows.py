@@ -1,7 +1,7 @@
 """The checks of a turn as rows of a form: place in the answer, test, expected value.
 
-A row is one check; each element of a list of expectations has a row. What rows cannot express (unknown tests, null, an
-empty list) stays in the rest, which is a separate field. Unchanged rows keep their value exactly.
+A row is one check; each element of a list of expectations has its own row. What rows cannot express (unknown tests,
+null, an empty list) is kept in a separate field, the rest. Unchanged rows keep their value exactly.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _shown(test: str, element: Any) -> str:
 
 
 def _means_itself(text: str) -> bool:
-    """Is this text read as itself in a field for values of all types?"""
+    """Return whether a field for values of all types reads this text as itself."""
     return (
         bool(text)
         and text == text.strip()

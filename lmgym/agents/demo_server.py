@@ -174,7 +174,7 @@ SLICE = 0.05
 
 
 class DemoServer:
-    """Its only state is a counter, by which FLAKY alternates."""
+    """Demo server. Its only state is a counter, which makes FLAKY alternate."""
 
     def __init__(self, sleep: Callable[[float], None] = time.sleep, version: str = "") -> None:
         self.flaky = itertools.count()

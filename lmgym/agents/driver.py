@@ -333,7 +333,7 @@ def _work(driver: Driver, number: int, results: queue.SimpleQueue[IterationResul
 
 
 def is_decided(case: TestCase, reading: Reading, known: Iterable[IterationResult]) -> bool:
-    """Have enough iterations passed? In the document reading also: can enough no longer pass?"""
+    """Return whether enough iterations have passed or, in the document reading, can no longer pass."""
     made = [result for result in known if result.outcome != "skipped"]
     passed = sum(result.outcome == "pass" for result in made)
     needed = case.ratio.required(reading)

@@ -93,7 +93,7 @@ def chat_context(origin: list[dict[str, Any]], turns: Iterable[tuple[str, str]])
 
 
 def is_too_deep(value: Any) -> bool:
-    """Is JSON nested in more than MAX_DEPTH levels? Not recursive."""
+    """Return whether JSON is nested more than MAX_DEPTH levels deep. Not recursive."""
     depth, layer = 0, [value]
     while layer and depth <= MAX_DEPTH:
         layer = [

@@ -144,14 +144,14 @@ def _keep(value: Any, paths: list[tuple[str, ...]]) -> Any:
 
 
 def hides(value: Any) -> bool:
-    """Is any part of this stored value hidden?"""
+    """Return whether any part of this stored value is hidden."""
     if isinstance(value, dict):
         return any(map(hides, value.values()))
     return any(map(hides, value)) if isinstance(value, list) else bool(value in (HIDDEN, HIDDEN_NUMBER))
 
 
 def mentions(marker: str, value: Any) -> bool:
-    """Does the marker occur anywhere in this stored value, including within a text?"""
+    """Return whether the marker occurs anywhere in this stored value, including within a text."""
     return marker in json.dumps(value, ensure_ascii=False)
 
 

@@ -43,7 +43,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class RegressedCase:
-    """A case that fell significantly by itself. `p`: corrected for all tests of the run."""
+    """A case whose pass rate alone fell significantly. `p`: corrected for all tests of the run."""
 
     name: str
     before: tuple[int, int]
@@ -83,7 +83,7 @@ class Regression:
 
     @property
     def is_significant(self) -> bool:
-        """Did the rate of all cases together fall significantly?"""
+        """Return whether the rate of all cases together fell significantly."""
         return self.p is not None and self.p < ALPHA
 
     @property
@@ -179,10 +179,11 @@ def _normal(strata: Sequence[Stratum]) -> float:
 
 @dataclass(frozen=True)
 class Limit:
-    """Detection limits of the `cases` with so many `iterations`, if each passed every time in BASELINE_RUNS runs.
+    """Detection limits of the `cases` with this many `iterations`, if each passed every time in BASELINE_RUNS runs.
 
-    `max_passed`: a single case is reported if at most so many iterations pass; None: never. `together`: number of these
-    cases that have to fail all iterations in the same run, while all others pass, to be reported; None: too few cases.
+    `max_passed`: a single case is reported if at most this many iterations pass; None: never. `together`: number of
+    these cases that have to fail all iterations in the same run, while all others pass, to be reported; None: too few
+    cases.
     """
 
     iterations: int

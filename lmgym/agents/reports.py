@@ -47,8 +47,9 @@ def all_passed(results: Named) -> bool:
 
 
 def exit_status(results: Named) -> int:
-    """0: all passed. 1: some failed. 2: no check of some was made. 3: none failed, but some have no verdict, because a
-    server or judge could not be reached."""
+    """0: all passed. 1: some failed. 2: some had checks, but none was made. 3: none failed, but some have no verdict,
+    because a server or judge could not be reached.
+    """
     if any(result.unchecked for _, result in results):
         return UNCHECKED
     missed = {result.outcome for _, result in results} - {"pass"}

@@ -38,7 +38,7 @@ class CheckResult:
 
     @property
     def was_made(self) -> bool:
-        """Was there something to compare? Not without an answer, or without a judge."""
+        """Return whether there was something to compare; False without an answer, or without a judge."""
         return self.outcome in ("pass", "fail") or bool(self.comparison)
 
 
@@ -110,7 +110,7 @@ def _turn(data: dict[str, Any]) -> TurnResult:
 
 
 def is_amount(value: Any) -> TypeGuard[float]:
-    """Can this be a number of tokens or a price? Servers may send anything."""
+    """Return whether this can be a number of tokens or a price. Servers may send anything."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT
 
 
@@ -137,8 +137,8 @@ def total_usage(usage: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
     """Return the outcome of an iteration.
 
-    It passes if every check that was made passed and nothing else went wrong. One failed check makes it a fail,
-    whatever errors there are as well.
+    It passes if every check that was made passed and nothing else went wrong. One failed check makes it a fail, even if
+    there are also errors.
     """
     if trouble in ("timeout", "stopped"):
         return "timeout" if trouble == "timeout" else "skipped"
@@ -154,8 +154,8 @@ class CaseResult:
     """All iterations of a case.
 
     `n` counts iterations with a verdict, `passed` those of them that passed, `errors` those that ended without one.
-    `planned`: iterations to make. `early_stop`: no more are made once the ratio is decided. `unsatisfiable`: why no
-    iteration can pass (see `unsatisfiable_reason`); such a case is run once.
+    `planned`: number of iterations to run. `early_stop`: no more are run once the ratio is decided. `unsatisfiable`:
+    why no iteration can pass (see `unsatisfiable_reason`); such a case is run once.
     """
 
     agent: str

@@ -138,7 +138,7 @@ class Pair(Generic[R, C]):
     """A run compared with the baseline.
 
     `total`: all iterations of the cases with a verdict in both. `checks`: those that both runs made, the largest
-    differences first, MAX_CHECKS at most.
+    differences first, at most MAX_CHECKS.
     """
 
     run: R

@@ -27,7 +27,7 @@ BROKEN_OFF = "Not reached: neuro-san ends an iteration if expected value and ans
 
 class Judge(Protocol):
     def judge(self, criterion: str, sample: str, deadline: Deadline | None = None) -> Opinion:
-        """Does the sample meet the criterion? Never raises."""
+        """Return whether the sample meets the criterion. Never raises."""
         ...
 
 
@@ -35,7 +35,7 @@ def score_turn(
     interaction: Interaction, turn: TurnResult, judge: Judge | None, reading: Reading,
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
-    """Make all checks of an interaction. `kept`: for a stored turn, the places whose private data were stored."""
+    """Run all checks of an interaction. `kept`: for a stored turn, the places whose private data were stored."""
     if interaction.ignores_thinking and turn.text is not None and reading == "document":
         turn = replace(turn, text=without_thinking(turn.text))
     results: list[CheckResult] = []
@@ -48,8 +48,9 @@ def score_turn(
 
 
 def breaks_off(results: Sequence[CheckResult], reading: Reading) -> bool:
-    """Did a check end the iteration? In the reference a value that cannot be compared is an uncaught exception; by its
-    document it is an error of that check alone."""
+    """Return whether a check ended the iteration. In the reference a value that cannot be compared is an uncaught
+    exception; by its document it is an error of that check alone.
+    """
     compared = (check for check in results if check.comparison)
     return reading == "reference-compatible" and any(check.outcome == "error" for check in compared)
 
@@ -87,8 +88,9 @@ def _place(where: str) -> str:
 
 
 def _was_not_stored(check: Check, actual: Any, kept: Collection[str]) -> bool:
-    """Does the check compare private data that were not stored? Keys always are; hidden values in a stored place are
-    secrets."""
+    """Return whether the check compares private data that were not stored. Keys always are; hidden values in a stored
+    place are secrets.
+    """
     if _place(check.where) in kept:
         return False
     only_keys = isinstance(actual, dict) and check.test in ("keywords", "not_keywords")
@@ -131,7 +133,7 @@ def rescore(
     case: TestCase, before: IterationResult, judge: VotingJudge | None, reading: Reading, clean: Redactor,
     named_before: Collection[str] = (), *, ask_judge: bool = False,
 ) -> IterationResult:  # fmt: skip
-    """Score stored answers by the current checks of a case. Turns that were never reached stay so.
+    """Score stored answers by the current checks of a case. Turns that were never reached remain unreached.
 
     Args:
         before: the stored iteration.

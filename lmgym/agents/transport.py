@@ -94,7 +94,7 @@ class Deadline:
         self._later(seconds)
 
     def hold(self, seconds: float) -> None:
-        """Extend by a delay before the request began."""
+        """Extend the deadline by a delay that occurred before the request was sent."""
         self.held += seconds
         self._later(seconds)
 

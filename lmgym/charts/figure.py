@@ -35,7 +35,7 @@ class Figure:
         header, rows: the data; headings include units.
         query: parameters that identify the chart among those of its `kind`.
         rule: key and label of the scoring rule of pass rates; None for charts without pass rates.
-        has_narrow: `draw(narrow=True)` fits a telephone.
+        has_narrow: `draw(narrow=True)` fits a phone screen.
     """
 
     kind: str

@@ -55,7 +55,7 @@ def interval_rows(
         domain: limits of the axis; None = fit the values.
         reference: name of the reference ticks.
         series: names of the markers.
-        narrow: fit a telephone of 390 px, with the names of series below each other.
+        narrow: fit a phone screen of 390 px, with the names of series below each other.
     """
     label = _NARROW_LABEL if narrow else _LABEL
     pen = Pen(standalone=standalone)
@@ -102,7 +102,7 @@ def interval_rows(
 
 
 def _lines(label: str, width: float) -> list[str]:
-    """Wrap a label to one or two lines."""
+    """Wrap a label onto one or two lines."""
     lines = wrap(label, width)
     return lines if lines and len(lines) < 3 else [shorten(label, width)]
 

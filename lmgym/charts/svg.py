@@ -65,7 +65,7 @@ class Markup(str):
 
 
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
-    """Make an element. Plain strings among the children are escaped; Markup is not."""
+    """Build an element. Plain strings among the children are escaped; Markup is not."""
     written = "".join(
         f" {name}={quoteattr(clean(_number(value)))}"
         for name, value in (attributes or {}).items()
@@ -209,7 +209,7 @@ def shorten(text: str, width: float, size: float = 12.0) -> str:
 
 
 def wrap(text: str, width: float, size: float = 12.0) -> list[str] | None:
-    """Break text at blanks and after - _ / to lines no wider than `width`; None if a piece is too long."""
+    """Break text at spaces and after - _ / into lines no wider than `width`; None if a piece is too long."""
     lines: list[str] = []
     for piece in re.findall(r"[^\s_/-]*[\s_/-]?", text):
         if not piece:

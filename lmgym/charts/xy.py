@@ -49,7 +49,7 @@ def xy_chart(
         joined: connect the points of each series in order of x.
         domain: limits of the y axis; None = fit the values.
         plot_width: width of the x axis in pixels.
-        narrow: fit a telephone of 390 px, with the key below the plot.
+        narrow: fit a phone screen of 390 px, with the key below the plot.
     """
     plot_width = min(plot_width, _NARROW_WIDTH) if narrow else plot_width
     pen = Pen(standalone=standalone)

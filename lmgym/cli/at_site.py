@@ -29,7 +29,7 @@ def add_choice_of_site(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def is_asked_for(argv: Sequence[str]) -> bool:
-    """Do the arguments have --site?"""
+    """Return whether the arguments include --site."""
     return any(word == "--site" or word.startswith("--site=") for word in argv)
 
 

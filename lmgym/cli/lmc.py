@@ -109,7 +109,7 @@ def _play(client: Client, arguments: argparse.Namespace) -> int:
 
 
 def _ended(client: Client, arguments: argparse.Namespace, made: list[Game]) -> int:
-    """Wait for them, and print a line for each. WRONG if one has no figures."""
+    """Wait for the queued games and print a line for each. Return WRONG if one did not finish."""
     shared.note(f"{len(made)} game{'' if len(made) == 1 else 's'} queued")
     games = [_waited(client, one, arguments.timeout) for one in made]
     _say_games(arguments, games)

@@ -51,7 +51,7 @@ class Client(Games, Submissions, AgentTests):
         return int(self.post(f"suites/{quote(slug)}/freeze/", {"note": note})["number"])
 
     def differs(self, slug: str, old: int, new: int) -> bool:
-        """Do two revisions differ?"""
+        """Return whether two revisions differ."""
         return any(self.get(f"suites/{quote(slug)}/diff/{old}/{new}/").values())
 
     def suite_file(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:

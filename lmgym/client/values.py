@@ -62,13 +62,13 @@ class Model:
 
     @property
     def is_final(self) -> bool:
-        """Is no check in progress? An unapproved model waits for staff."""
+        """Return whether no check is in progress. An unapproved model waits for staff."""
         return self.status != "unchecked"
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction over all items: `passed` of `n` items, 95 % interval, chance level, mean margin in bits.
+    """A prediction over all items: `passed` of `n` items, 95% interval, chance level, mean margin in bits.
 
     Ties and items that are not evaluable did not pass. `against_chance`: above, at, below, tied, unknown-words, or
     empty, by the one-sided p of either direction, corrected for the predictions of the run.
@@ -207,7 +207,7 @@ class AgentCase:
 
     @property
     def is_unchecked(self) -> bool:
-        """Does it have checks of which none was made, for example because a test's name is misspelt?"""
+        """Return whether the case has checks but none was made, for example because a test's name is misspelt."""
         return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
 

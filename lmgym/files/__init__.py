@@ -1,1 +1,1 @@
-"""Readers of untrusted files under limits of bytes, time and memory; writing of zip archives."""
+"""Readers of untrusted files under limits on bytes, time and memory; writing of zip archives."""

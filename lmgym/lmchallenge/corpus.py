@@ -44,14 +44,16 @@ class Line:
 
 
 def same_time(first: Line, second: Line) -> bool:
-    """Do both lines belong to one batch: evaluated together, trained on afterwards?"""
+    """Return whether both lines are in one batch, which is evaluated first and trained on afterwards."""
     if first.time is MISSING or second.time is MISSING:
         return False
     return first.time is second.time or bool(first.time == second.time)
 
 
 def same_user(first: Line, second: Line) -> bool:
-    """Do both lines belong to one group? NaN, which is not equal to itself, is one user, as in the reference."""
+    """Return whether both lines belong to one group. NaN, which is not equal to itself, is one user, as in the
+    reference.
+    """
     return first.user is second.user or bool(first.user == second.user)
 
 

@@ -89,8 +89,7 @@ class CorpusInspector:
 
     @property
     def users(self) -> int:
-        """Number of different users, by userId or else by the user of version 5; all lines without either count
-        as one."""
+        """Number of distinct users, by userId or the user of version 5; all lines without either count as one."""
         return len(self._counted)
 
     def inspect(self, lines: Iterable[Line]) -> Iterator[Line]:

@@ -1,15 +1,15 @@
 """Tokens of a line, and the filters of tokens for statistics.
 
-A token is one emoji of the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#",
-or a run of other punctuation and symbols; the leftmost alternative wins. Everything else (blanks, combining marks,
+A token is one emoji of the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#", or
+a run of other punctuation and symbols; the leftmost alternative wins. Everything else (whitespace, combining marks,
 controls) belongs to no token. The regular expression is that of LM Challenge 4.
 
 The emoji are single characters with the Unicode property Emoji in Emoji 4.0 (2016), and sequences of characters with
-blanks in between. Later additions, ASCII characters and regional indicators are not among the single ones; U+1F3D8,
+spaces in between. Later additions, ASCII characters and regional indicators are not among the single ones; U+1F3D8,
 missing in the list that the reference was written against, is missing here as well. That list (emoji 0.4.5) spells
-every emoji of several characters with blanks: a thumb with a skin tone, a flag or a family is one emoji only in
-texts that spell it so. The lists never change: with others, texts would split into other tokens and runs could no
-longer be compared.
+every emoji of several characters with spaces: a thumb with a skin tone, a flag or a family is one emoji only in texts
+that spell it so. The lists never change: with others, texts would split into other tokens and runs could no longer be
+compared.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ EMOJI = _points()
 
 @cache
 def sequences() -> tuple[str, ...]:
-    """Return the 1301 emoji of several characters with blanks between them, longest first."""
+    """Return the 1301 emoji of several characters with spaces between them, longest first."""
     with open(os.path.join(os.path.dirname(__file__), "emoji_sequences.txt"), encoding="ascii") as file:
         lines = file.read().splitlines()
     return tuple(" ".join(chr(int(code, 16)) for code in line.split()) for line in lines)
@@ -68,7 +68,7 @@ def sequence() -> re.Pattern[str]:
 
 @cache
 def _spaced() -> re.Pattern[str]:
-    """Compile a pattern for the characters around their blanks: a quick test that a text has none."""
+    """Compile a pattern for the characters around the spaces in emoji: a quick test that a text has none."""
     before = {before for text in sequences() for before in text[:-2:2]}
     after = {after for text in sequences() for after in text[2::2]}
     first, second = ("".join(map(re.escape, sorted(chars))) for chars in (before, after))
@@ -81,14 +81,14 @@ def may_hold_sequences(text: str) -> bool:
 
 
 def has_emoji(text: str) -> bool:
-    """Does the text contain an emoji of either list?"""
+    """Return whether the text contains an emoji of either list."""
     if not EMOJI.isdisjoint(text):
         return True
     return may_hold_sequences(text) and sequence().search(text) is not None
 
 
 def is_emoji(text: str) -> bool:
-    """Is the text one emoji of either list?"""
+    """Return whether the text is one emoji of either list."""
     return text in EMOJI or (may_hold_sequences(text) and sequence().fullmatch(text) is not None)
 
 
@@ -102,7 +102,7 @@ _LETTER, _NO_LETTER, _BLANK = (regex.compile(text) for text in (r"\p{L}", r"\P{L
 
 @cache
 def _spaced_token() -> regex.Pattern[str]:
-    """Compile the token pattern with emoji that are spelled with blanks, which few lines have."""
+    """Compile the token pattern with emoji that are spelled with spaces, which few lines have."""
     return regex.compile(f"{sequence().pattern}|{TOKEN.pattern}")
 
 

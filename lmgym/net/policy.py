@@ -37,5 +37,5 @@ class NetPolicy:
 
     @classmethod
     def allowing(cls, *entries: str, **limits: Any) -> NetPolicy:
-        """Make a policy from rules in the syntax of GYM_NET_ALLOW. Raises ValueError for an invalid rule."""
+        """Build a policy from rules in the syntax of GYM_NET_ALLOW. Raises ValueError for an invalid rule."""
         return cls(rules=tuple(parse_rule(entry) for entry in entries), **limits)

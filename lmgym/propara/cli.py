@@ -90,7 +90,7 @@ def main(
 
 
 def _silence() -> None:
-    """Redirect standard output to nowhere: Python flushes the buffer at exit and would fail again."""
+    """Redirect standard output to os.devnull: Python flushes the buffer at exit, which would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 

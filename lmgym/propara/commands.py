@@ -37,7 +37,7 @@ WRONG = 2
 
 
 def add_parsers(commands: Any) -> None:
-    """Add the subcommands. `run` of the parsed arguments is the function of the subcommand."""
+    """Add the subcommands. Parsed arguments have the subcommand's function in `run`."""
     command = _added(commands, "check", check, "list problems and warnings of predictions, and their score")
     command.add_argument("predictions", help="predictions in any form that the site reads")
     _add_answers_options(command, formats=True)

@@ -53,7 +53,7 @@ def write_rows(rows: Sequence[Row]) -> str:
 
 
 def looks_like_states(text: str) -> bool:
-    """Does the first row have five columns? An extra tab at its end does not count."""
+    """Return whether the first row has five columns. An extra tab at its end does not count."""
     first = next((line for line in lines_of(text) if line.strip()), "").rstrip("\n").split("\t")
     return len(first) == 5 or (
         len(first) == 6 and not first[5].strip() and first[3].strip().upper() not in ACTIONS

@@ -1,6 +1,6 @@
 """The part of a report that a site stores, so that pages need not score again. JSON-able.
 
-Keys: docs/propara.md, "Use the REST API". A change of keys needs a migration of stored reports.
+Keys: docs/propara.md, "Use the REST API". Changing the keys requires a migration of stored reports.
 """
 
 from __future__ import annotations

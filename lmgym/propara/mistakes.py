@@ -49,7 +49,9 @@ def label(code: str) -> str:
 
 
 def same_place(first: str, second: str) -> bool:
-    """Do two locations share a name after normalisation? The reference divides by zero where everything matches."""
+    """Return whether two locations share a name after normalisation. The reference divides by zero where everything
+    matches.
+    """
     if first == second:
         return True
     try:
@@ -59,13 +61,13 @@ def same_place(first: str, second: str) -> bool:
 
 
 def action_at(grid: Grid, participant: str, step: int) -> str:
-    """NONE beyond the end of a grid."""
+    """Return the action at a step; NONE beyond the end of the grid."""
     actions = grid.actions.get(participant, [])
     return actions[step - 1] if 1 <= step <= len(actions) else "NONE"
 
 
 def location_at(grid: Grid, participant: str, step: int) -> str:
-    """After a step, 0 being before the first; the last known one beyond the end."""
+    """Return the location after a step (0 = before the first); beyond the end, the last known one."""
     where = grid.locations.get(participant)
     return where[min(step, len(where) - 1)] if where else UNKNOWN
 

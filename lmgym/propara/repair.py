@@ -117,7 +117,7 @@ def _lines(text: str, repairs: list[Repair]) -> Iterator[tuple[int, str]]:
 
 
 def _is_header(line: str) -> bool:
-    """Is it a header? It has no digit in its first two cells. Asked of the first row only."""
+    """Return whether the first row is a header: one without a digit in its first two cells."""
     cells = line.split("\t")
     return len(cells) > 2 and not any(re.search(r"\d", cell) for cell in cells[:2])
 
@@ -155,7 +155,8 @@ _SIGNS = {"null": "-", "unk": "?"}
 
 def _repair_state_words(fields: list[str], number: int) -> Iterable[Repair]:
     """Replace `null` and `unk`, the words of state files, by - and ?. A row that the reference accepts with the word
-    but not with the sign keeps the word."""
+    but not with the symbol keeps the word.
+    """
     old = fields[4:]
     signs, words = (
         [known.get(cell.lower(), cell) for cell in old] for known in (_SIGNS, {word: word for word in _SIGNS})
@@ -229,7 +230,7 @@ def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, s
 
 
 def _explanation(old: str, new: str) -> str:
-    """Explain the difference of two spellings that look the same on a page."""
+    """Explain the difference between two spellings that look the same on a page."""
     same = unicodedata.normalize("NFC", old) == unicodedata.normalize("NFC", new)
     return " (same letters, Unicode form of the answers)" if same else ""
 

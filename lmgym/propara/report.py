@@ -127,7 +127,7 @@ def evaluate(
         answers: text of an action file.
         predictions: text of an action file; its participants must be those of the answers, verbatim.
         sentences: text of a sentence file, for reports of processes.
-        answers_file: what messages call the file; likewise for the others.
+        answers_file: name of the file in messages; likewise for the others.
 
     Raises:
         ProParaError: `problems` lists everything that is wrong with the three files.

@@ -64,7 +64,7 @@ PAIR_SCORES: dict[str, PairScore] = {
 
 
 def order_decides(answer: Conversion, prediction: Conversion) -> bool:
-    """Do two conversions name the same things in a different order, so that they do not match?"""
+    """Return whether two conversions do not match because they name the same things in a different order."""
     for one, other, overlap in (
         (answer.destroyed, prediction.destroyed, participant_overlap),
         (answer.created, prediction.created, participant_overlap),

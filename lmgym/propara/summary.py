@@ -66,7 +66,7 @@ class Summary(NamedTuple):
 
 
 def is_input(actions: list[str]) -> bool:
-    """Is it destroyed, never created, and not moved after it was last destroyed?"""
+    """Return whether it is destroyed, never created, and not moved after it was last destroyed."""
     if "DESTROY" not in actions or "CREATE" in actions:
         return False
     last = len(actions) - 1 - actions[::-1].index("DESTROY")
@@ -74,7 +74,7 @@ def is_input(actions: list[str]) -> bool:
 
 
 def is_output(actions: list[str]) -> bool:
-    """Is it created, never destroyed, and not moved before it was first created?"""
+    """Return whether it is created, never destroyed, and not moved before it was first created."""
     if "CREATE" not in actions or "DESTROY" in actions:
         return False
     return "MOVE" not in actions[: actions.index("CREATE")]

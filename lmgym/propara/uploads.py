@@ -148,7 +148,9 @@ def _at(lines: Lines | None, line: int) -> int:
 
 
 def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
-    """Build an error with the problems at the lines of the uploaded file; those of no line are about the whole file."""
+    """Build an error that lists the problems by line of the uploaded file. Problems without a line concern the whole
+    file.
+    """
     moved = [
         one._replace(line=lines.get(one.line, 0), column=one.column if lines.get(one.line) else 0)
         for one in problems
@@ -157,7 +159,7 @@ def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
 
 
 def _is_accepted(text: str, grids: Grids, file: str) -> bool:
-    """Does the reference accept this file for these answers?"""
+    """Return whether the reference accepts this file for these answers."""
     try:
         predictions = read_grids(text, file)
     except ProParaError:

@@ -235,7 +235,7 @@ class Pair(Generic[S]):
 
     @cached_property
     def margin_is_skewed(self) -> bool:
-        """Are the margins' differences too skewed for a reliable interval at this n?"""
+        """Return whether the margins' differences are too skewed for a reliable interval at this n."""
         if not same_bits(self.first.made, self.second.made):
             return False
         known = ((a, b) for a, b in zip(*self._margins, strict=True) if a is not None and b is not None)
@@ -302,7 +302,7 @@ def _differ_in_one(first: Side, second: Side) -> bool:
 
 
 def _is_against(first: Side, second: Side, baseline: Hashable) -> bool:
-    """Is `first` the baseline's run on the second's revision? Sides of the baseline come first."""
+    """Return whether `first` is the baseline's run on the second's revision. Sides of the baseline come first."""
     return first.revision == second.revision and first.model == baseline != second.model
 
 

@@ -143,7 +143,7 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Were all tokens scored?"""
+        """Return whether all tokens were scored."""
         return not any(row.not_computed for row in self.sentences)
 
 

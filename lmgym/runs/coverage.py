@@ -103,7 +103,7 @@ class Spelling:
 
     @property
     def is_in_pieces(self) -> bool:
-        """Are words spelled rather than known?"""
+        """Return whether words are spelled rather than known."""
         if self.n_words < FEWEST_WORDS:
             return False
         has_many = self.pieces_per_word > MOST_PIECES and self.letters_per_piece < FEWEST_LETTERS
@@ -148,7 +148,7 @@ def coverage_share(n_words: int | None, n_unknown: int | None) -> float | None:
 
 
 def is_low(share: float | None) -> bool:
-    """Too low to claim a result above chance? False where words were not counted."""
+    """Return whether coverage is too low to claim a result above chance; False if words were not counted."""
     return share is not None and share < LOW_COVERAGE
 
 
@@ -184,7 +184,7 @@ def coverage_of(
     Args:
         sentences: (text, tokens) each.
         vocabulary_size: None = not reported: single bytes then count unless some token is longer.
-        in_pieces: do split words count as unknown? None: decide by the spelling of these sentences.
+        in_pieces: whether split words count as unknown. None: decide by the spelling of these sentences.
 
     Returns:
         None if no sentence has tokens.
@@ -289,7 +289,7 @@ def _is_unknown_token(text: str, token: Token) -> bool:
 
 
 def _is_byte(text: str, token: Token, *, shared: bool) -> bool:
-    """Does the token cover one byte? `shared`: other tokens have the same characters, so it is part of one."""
+    """Return whether the token covers one byte. `shared`: other tokens cover parts of the same characters."""
     spelling = str(token[0])
     if _BYTE.fullmatch(spelling):
         return True

@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 
 def needed_cells(document: SuiteDocument) -> Bools:
-    """bool[sentence, region]; the last column: are tokens outside regions needed?"""
+    """bool[sentence, region]; the last column: whether tokens outside regions are needed."""
     required = _regions(document)
     width = len(document.region_names)
     rows = {

@@ -298,8 +298,9 @@ def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, m
 
 
 def _is_sum(total: float | None, regions: Sequence[float | None]) -> bool:
-    """Are the sentence's bits the sum over its regions? If a region has no value, the sentence must not have one
-    either."""
+    """Return whether the sentence's bits are the sum over its regions. If a region has no value, the sentence must not
+    have one either.
+    """
     known = [bits for bits in regions if bits is not None]
     if total is None or len(known) < len(regions):
         return total is None and len(known) < len(regions)

@@ -58,9 +58,8 @@ class PredictionOutcome:
         low, high: 95% Wilson interval of the rate.
         chance_standard_error: 0 if the chance level is exact.
         margins: bits, by item; None = no value.
-        close: by item, is the margin within the bound on the numeric error? Empty if unknown. Such an outcome counts
-            by
-            its sign; `too_close` is their number.
+        close: by item, whether the margin is within the bound on the numeric error; empty if unknown. Such an outcome
+            counts by its sign; `too_close` is their number.
     """
 
     position: int
@@ -107,7 +106,7 @@ STORED = tuple(one.name for one in fields(PredictionOutcome) if one.name not in 
 @dataclass(frozen=True)
 class Grid:
     """(condition, region number or "*") -> one value per item; "*" is the whole sentence. `bits`: NaN = no value.
-    `tokens`: number of token values summed up in it."""
+    `tokens`: number of token values summed in it."""
 
     items: list[int]
     bits: dict[Reference, Floats]
@@ -177,7 +176,7 @@ def _counted(
 def outcomes_of(
     formula: Formula, grid: Grid, error_bits: float
 ) -> tuple[NDArray[np.uint8], Floats, NDArray[np.bool_]]:
-    """Outcome code, margin, and "too close to call" per item: could errors within the bound change the outcome?
+    """Outcome code, margin, and "too close to call" per item: whether errors within the bound could change the outcome.
 
     Sides that differ by rounding only, such as sums of the same bits in another grouping, are equal: a tie.
     """

@@ -26,9 +26,9 @@ INCOMPLETE = (
 def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
     """Lossless JSON of a result; values in bits, null = no value.
 
-    `predictions[].outcomes[k]`: did the prediction hold for item number k of `items`? `details` adds ties, missing
-    values and margins. `items[].conditions[].regions[].surprisal`: value of each region; `tokens` below them.
-    `complete` is false if only needed tokens were computed.
+    `predictions[].outcomes[k]`: whether the prediction held for item k of `items`. `details` adds ties, missing values
+    and margins. `items[].conditions[].regions[].surprisal`: value of each region; `tokens` below them. `complete` is
+    false if only needed tokens were computed.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:

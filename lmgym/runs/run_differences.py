@@ -26,8 +26,9 @@ MASKED_WORDS = (
 
 @dataclass(frozen=True)
 class ScoredAs:
-    """How a run was scored. `policy` has the keys of `ScoringPolicy`; uploads have only those their files state. A run
-    of outcomes alone has no surprisals."""
+    """How a run was scored. `policy` has the keys of `ScoringPolicy`; uploads have only the keys stated in their files.
+    A run without surprisals has outcomes only.
+    """
 
     score_kind: str
     policy: Mapping[str, Any]
@@ -70,7 +71,7 @@ def run_differences(runs: Sequence[ScoredAs | None]) -> list[RunDifference]:
 
 
 def same_bits(first: ScoredAs, second: ScoredAs) -> bool:
-    """Are margins of both the same quantity?"""
+    """Return whether margins of both are the same quantity."""
     return not any(row.key in BITS for row in run_differences([first, second]))
 
 

@@ -44,12 +44,14 @@ def text_key(text: str) -> str:
 
 
 def is_whole(score: Scores) -> bool:
-    """Were all tokens of the text scored?"""
+    """Return whether all tokens of the text were scored."""
     return isinstance(score, ScoringFailure) or score.complete
 
 
 def is_lasting(score: Scores) -> bool:
-    """Would scoring the text again give the same result? False with missing tokens or a transient failure."""
+    """Return whether scoring the text again would give the same result; False with missing tokens or a transient
+    failure.
+    """
     return is_whole(score) and not (isinstance(score, ScoringFailure) and score.transient)
 
 

@@ -1,8 +1,8 @@
 """Rows of result tables: one frozen dataclass per kind of row; its field names are the column names.
 
 The frames of `lmgym.Result`, CSV and Parquet files, JSON, the API and the client all use these names, and docs/names.md
-is made from the classes (`lmgym.runs.names`). Rows are plain tuples in the order of the fields: a table of tokens has
-millions, and an instance takes 8 µs to make, a tuple 0.1 µs (CPython 3.11). Comparisons: `lmgym.runs.comparison`.
+is generated from the classes (`lmgym.runs.names`). Rows are plain tuples in the order of the fields: a table of tokens
+has millions, and an instance takes 8 µs to create, a tuple 0.1 µs (CPython 3.11). Comparisons: `lmgym.runs.comparison`.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def excludes_zero(self) -> bool:
-        """Is zero outside the interval? False without an interval."""
+        """Return whether zero is outside the interval; False without an interval."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 

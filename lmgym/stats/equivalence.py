@@ -6,7 +6,7 @@ import math
 
 
 def equivalence_p(only_first: int, only_second: int, n_items: int, bound: float) -> float:
-    """Test that the paired difference of two pass rates lies inside (−bound, bound).
+    """Test whether the paired difference between two pass rates lies inside (−bound, bound).
 
     Two one-sided tests (TOST, Schuirmann 1987), each a score test of Tango (1998). If the true difference is at a
     bound, p is below .05 in at most 6.9 of 100 samples of 20 items, 6.3 of 28 and 38, and 5.8 of 60 and more (all

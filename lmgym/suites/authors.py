@@ -1,4 +1,4 @@
-"""Authors of a suite as text: one a line, in citation order, each with an optional affiliation in brackets.
+"""Authors of a suite as text: one per line, in citation order, each with an optional affiliation in brackets.
 
 Files also list authors in one line, separated by commas, semicolons or "and".
 """
@@ -47,5 +47,5 @@ def _author(part: str) -> Author:
 
 
 def write_authors(authors: Iterable[Author]) -> str:
-    """Format authors, one a line."""
+    """Format authors, one per line."""
     return "\n".join(map(str, authors))

@@ -29,7 +29,7 @@ class Blueprint:
         return tuple(self.items[0])
 
     def document(self, name: str = "") -> SuiteDocument:
-        """Make a suite from this design."""
+        """Build a suite from this design."""
         design = named_after_levels(read_lines(self.factors), self.conditions)
         return SuiteDocument(
             name=name or self.slug,
@@ -53,7 +53,7 @@ def guided(
     items: Sequence[Mapping[str, Sequence[str]]],
     design: Design = (),
 ) -> SuiteDocument:
-    """Make a suite with these conditions, regions and items.
+    """Build a suite with these conditions, regions and items.
 
     Without items the suite gets one empty item; missing cells are empty.
     """
@@ -76,7 +76,7 @@ def guided(
 def _agreement(
     subjects: tuple[str, str], attractors: tuple[str, str], verbs: tuple[str, str], rest: str
 ) -> dict[str, tuple[str, ...]]:
-    """Make an item with singular and plural subjects, matching and mismatching verbs, and attractors of the other
+    """Build an item with singular and plural subjects, matching and mismatching verbs, and attractors of the other
     number."""
     (subject_sing, subject_plural), (attractor_sing, attractor_plural) = subjects, attractors
     verb_sing, verb_plural = verbs

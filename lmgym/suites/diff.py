@@ -41,7 +41,7 @@ class CellChange:
 
     @property
     def pieces(self) -> list[tuple[str, str]]:
-        """Both texts merged to one line, as (text, "same" | "old" | "new")."""
+        """Both texts merged into one line, as (text, "same" | "old" | "new")."""
         return word_pieces(self.old, self.new)
 
 
@@ -121,7 +121,7 @@ def condition_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, i
 
 
 def word_pieces(old: str, new: str) -> list[tuple[str, str]]:
-    """Merge two texts to runs of unchanged ("same"), removed ("old") and added ("new") words.
+    """Merge two texts into runs of unchanged ("same"), removed ("old") and added ("new") words.
 
     Very long texts are not compared: the result is all of `old` and all of `new`.
     """

@@ -290,7 +290,7 @@ def editable_fields(prediction: PredictionDoc) -> tuple[str, str, str]:
 
 
 def clean_text(value: object) -> str:
-    """Normalise the text of a cell: trim it, collapse inner blanks, remove control characters."""
+    """Normalise the text of a cell: trim it, collapse inner whitespace, remove control characters."""
     if not isinstance(value, str):
         raise EditError("", "a cell must be a string")
     text = tidy(SURROGATE.sub("", CONTROL.sub("", value)))
@@ -602,7 +602,7 @@ def is_structural(ops: Sequence[Op]) -> bool:
 
 
 def compared(ops: Sequence[Op]) -> set[str]:
-    """Return the names of operations that compare and replace all predictions, factors or the scoring."""
+    """Return the names of compare-and-set operations that replace all predictions, all factors or the scoring."""
     return _names(ops) & COMPARED
 
 

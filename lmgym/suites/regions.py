@@ -1,8 +1,8 @@
-"""Join region texts to a sentence, and map the tokens of the sentence back to regions.
+"""Join region texts into a sentence, and map the tokens of the sentence back to regions.
 
-A sentence is joined once and encoded as a whole. Each region owns a span of characters: its text plus the blank that
-joins it to the preceding text. A token belongs to the region of its first non-blank character; a token of blanks only
-belongs to the region after the blanks. No-break spaces count as text, not as blanks. Start, end and other special
+A sentence is joined once and encoded as a whole. Each region owns a span of characters: its text plus the space that
+joins it to the preceding text. A token belongs to the region of its first non-blank character; a token of whitespace
+alone belongs to the region after it. No-break spaces count as text, not as whitespace. Start, end and other special
 tokens belong to no region. All values are surprisals in bits. docs/surprisal.md gives reasons and known limits.
 """
 
@@ -36,7 +36,7 @@ class AlignmentError(ValueError):
 
 
 class Span(NamedTuple):
-    """Characters `start` to `end` (exclusive) of the joined text, including the joining blank."""
+    """Characters `start` to `end` (exclusive) of the joined text, including the joining space."""
 
     start: int
     end: int
@@ -79,15 +79,15 @@ class RegionValues(NamedTuple):
 
 
 def join(contents: Sequence[str], policy: str = "space") -> JoinedSentence:
-    """Join region texts to one sentence.
+    """Join region texts into one sentence.
 
-    An empty region gets an empty span and no blank. Texts are not trimmed (import does that), and no-break spaces are
+    An empty region gets an empty span and no space. Texts are not trimmed (import does that), and no-break spaces are
     kept.
 
     Args:
         contents: text of each region.
-        policy: "space" puts one blank between non-empty regions; "natural" does the same, but removes blanks before
-            . , ; : ! ? between and inside regions; "none" adds nothing.
+        policy: "space" puts one space between non-empty regions; "natural" does the same, but removes spaces before . ,
+            ; : ! ? between and inside regions; "none" adds nothing.
 
     Raises:
         ValueError: unknown policy.
@@ -112,7 +112,7 @@ def align(joined: JoinedSentence, offsets: Sequence[tuple[int, int]], special: S
 
     Args:
         joined: the sentence that was tokenized.
-        offsets: (start, end) characters of each token in `joined.text`, with or without the leading blank. A range may
+        offsets: (start, end) characters of each token in `joined.text`, with or without the leading space. A range may
             be empty, and several tokens may share one character (byte-level vocabularies).
         special: True for special tokens, whose offsets are ignored.
 
@@ -153,7 +153,7 @@ def align(joined: JoinedSentence, offsets: Sequence[tuple[int, int]], special: S
 
 
 def _edges(text: str, start: int, end: int, reached: int) -> tuple[int, int]:
-    """Return the first and last non-blank character of a token; for a token of blanks, the next one after it."""
+    """Return the first and last non-blank character of a token; for one of whitespace only, the next one after it."""
     inside = text[start:end]
     if inside.strip(BLANKS):
         first = start + len(inside) - len(inside.lstrip(BLANKS))

@@ -85,7 +85,7 @@ def _decode_text(data: bytes, report: Report) -> str:
 
 
 def tidy(text: str) -> str:
-    """Trim a text and collapse inner blanks, tabs and line breaks to one blank.
+    """Trim a text and collapse each run of spaces, tabs and line breaks to one space.
 
     No-break and ideographic spaces are text and are kept. Nothing else is changed, not even the Unicode form.
     """
@@ -93,7 +93,7 @@ def tidy(text: str) -> str:
 
 
 def is_unspaced(character: str) -> bool:
-    """Return whether a character belongs to a script without blanks between words (Chinese, kana, Thai, Lao, …)."""
+    """Return whether a character belongs to a script without spaces between words (Chinese, kana, Thai, Lao, …)."""
     name = unicodedata.name(character, "")
     return name.startswith(
         ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "IDEOGRAPHIC")

@@ -32,7 +32,7 @@ def bits(value: Any, places: int = 2) -> str:
 def score(value: Any, places: int = 3) -> str:
     """Format a precision, hit@k or similar score with printf's rounding, as common evaluators do.
 
-    0.5545 -> 0.554, because it is stored as a little less; floatformat rounds the decimal digits to 0.555.
+    0.5545 -> 0.554, because the stored float is slightly less; floatformat rounds the decimal digits to 0.555.
     """
     return bits(value, places)
 
@@ -149,7 +149,7 @@ def plain_value(value: Any) -> str:
 
 
 def points(value: Any, places: int = 1) -> str:
-    """Format a difference of rates in percentage points: 0.125 -> +12.5"""
+    """Format a difference between rates in percentage points: 0.125 -> +12.5"""
     number = number_or_none(value)
     return NOTHING if number is None else signed(100 * number, places)
 

@@ -58,7 +58,7 @@ class ModelList(ListView):
 
     @operation("Register a model", body=NewModel, response=ModelDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """`config` is validated by the JSON schema of the backend. A model that reads files waits for approval by
+        """`config` is validated against the backend's JSON schema. A model that reads files waits for approval by
         staff; others are checked at once: poll the model until its status is ready or broken. Private by default."""
         body = self.body()
         require_fitting(body["backend"], body["config"])
@@ -77,7 +77,7 @@ class ModelDetail(ModelView):
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
         """Changes only the fields that are sent. Its owner may correct `backend` and `config` while the model has no
         results (else 409, `in-use`: register a new model); it is then checked and approved like a new one. A stored
-        secret stays unless the `base_url` changes."""
+        secret is kept unless the `base_url` changes."""
         model = self.get_for_change()
         body = self.body()
         backend, config = body.pop("backend", model.backend), body.pop("config", None)
@@ -97,8 +97,8 @@ class ModelDetail(ModelView):
 
     @operation("Delete a model", status=204, also=[409])
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes it with its secrets. A model with results cannot be deleted (409, `in-use`). Agents are deleted at
-        `agent-servers/`."""
+        """Deletes the model and its secrets. A model with results cannot be deleted (409, `in-use`). Agents are deleted
+        at `agent-servers/`."""
         return self.remove(services.delete_model)
 
 

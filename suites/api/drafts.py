@@ -90,8 +90,8 @@ class Draft(SuiteView):
         also=[412, 428],
     )
     def put(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Replaces the draft, or opens one; frozen revisions stay. Over an existing draft, If-Match must have its ETag.
-        A table keeps the suite's name, metric and predictions, which tables lack."""
+        """Replaces the draft, or opens one; frozen revisions are kept. Over an existing draft, If-Match must have its
+        ETag. A table keeps the suite's name, metric and predictions, which tables lack."""
         suite = self.get_for_change()
         body = self.body()
         document = document_in(body)
@@ -113,7 +113,8 @@ class Draft(SuiteView):
 
     @operation("Discard the draft", status=204, also=[412])
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Frozen revisions stay. The only revision of a suite cannot be discarded: delete the suite instead."""
+        """Discards the draft; frozen revisions are kept. The only revision of a suite cannot be discarded: delete the
+        suite instead."""
         suite = self.get_for_change()
         with transaction.atomic():
             services.lock(suite)
@@ -177,7 +178,7 @@ def findings(revision: SuiteRevision) -> dict[str, Any]:
 class Lint(SuiteView):
     @operation("Read the linter's findings", response=LintSerializer, query=RevisionQuery)
     def get(self, request: Request, slug: str) -> Response:
-        """Of the given revision; default: the draft, else the newest revision."""
+        """Findings for the given revision. Default: the draft, or the newest revision without one."""
         suite = self.get_object()
         newest = revisions_for(request.user, suite).order_by("-number").first()
         number = self.query.get("revision", newest.number if newest else 0)

@@ -213,7 +213,7 @@ class AgentResultsSerializer(serializers.Serializer[Any]):
 
 
 def _from_columns(name: str, **kinds: type) -> type[serializers.Serializer[Any]]:
-    """Make a serializer whose fields are the columns of dataclasses.
+    """Build a serializer whose fields are the columns of dataclasses.
 
     Args:
         name: of the class, and so of the component in the API description.

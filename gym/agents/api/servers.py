@@ -110,8 +110,8 @@ class Servers(ServerView, ListView):
 
     @operation("Register an agent server", body=NewServer, response=AgentServerDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Registers a server and checks its version and agents at once: poll it until its state is ready or broken. The
-        site's rules decide which addresses are allowed."""
+        """Registers a server and starts a check of its version and agents. Poll the server until its state is ready or
+        broken. The site's rules decide which addresses are allowed."""
         body = self.body()
         headers = checked_secrets(body, "secret_headers", headers=True)
         server = services.register_server(

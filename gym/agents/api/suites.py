@@ -148,7 +148,7 @@ class Suite(SuiteView):
 
     @operation("Delete a suite of agent tests", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes it with its runs. Not while one of them is unfinished."""
+        """Deletes the suite and its runs. Refused while one of them is unfinished."""
         return self.remove(services.delete_suite)
 
 

@@ -136,7 +136,7 @@ class CorpusDetail(CorpusView):
 
     @operation("Delete a corpus", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes it with your games on it. Not while games of others use it."""
+        """Deletes the corpus and your games on it. Refused while other people's games use it."""
         return self.remove(partial(services.delete_corpus, note=self.query["note"]))
 
 

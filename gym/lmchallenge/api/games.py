@@ -265,7 +265,7 @@ class GameDetail(GameView):
 
     @operation("Delete a game", status=204)
     def delete(self, request: Request, key: str) -> Response:
-        """Deletes it with its log."""
+        """Deletes the game and its log."""
         return self.remove(playing.delete_game)
 
 

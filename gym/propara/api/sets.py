@@ -171,7 +171,8 @@ class SetDetail(SetView):
 
     @operation("Delete reference answers", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes them with all versions and your submissions. Not while submissions of others use them."""
+        """Deletes the reference answers with all versions and your submissions. Refused while other people's
+        submissions use them."""
         return self.remove(partial(services.delete_answer_set, note=self.query["note"]))
 
 

@@ -291,7 +291,7 @@ class SubmissionDetail(SubmissionView):
 
     @operation("Delete a submission", status=204)
     def delete(self, request: Request, key: str) -> Response:
-        """Deletes it with its file and scores."""
+        """Deletes the submission with its file and scores."""
         return self.remove(services.delete_submission)
 
 
@@ -319,7 +319,7 @@ class Compare(ApiView):
     @operation("Compare submissions", query=ProParaCompared, response=OBJECT, media={CSV: FILE, NDJSON: FILE})
     def get(self, request: Request) -> Response:
         """Compares each `second` with `first`, paired over the processes; at most five in total. Differences of F1,
-        overall and by question, are second − first, with 95 % interval, p, and Holm-corrected p: over all systems, and
+        overall and by question, are second − first, with 95% interval, p, and Holm-corrected p: over all systems, and
         over all systems and questions. `rows` are the processes, greatest difference first."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         submissions = [scored(request, key) for key in keys[: MAX_COMPARED + 1]]
@@ -353,7 +353,7 @@ class Processes(ListView):
         media={CSV: FILE, NDJSON: FILE},
     )
     def get(self, request: Request, key: str) -> Response:
-        """In the order of the answers. CSV and NDJSON are not paginated."""
+        """Processes in the order of the answers. CSV and NDJSON are not paginated."""
         submission = scored(request, key)
         if is_table(request):
             return Response(Table(*exports.process_table(submission)))

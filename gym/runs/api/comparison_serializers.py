@@ -1,6 +1,6 @@
 """Response bodies of leaderboards and comparisons.
 
-Rates are 0..1; intervals are 95 %, with null limits if there is no interval.
+Rates are 0..1; intervals are 95%, with null limits if there is no interval.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lmgym.stats.paired import Difference
 
 
 class LimitField(serializers.FloatField):
-    """A limit of a 95 % interval; null if there is none."""
+    """A limit of a 95% interval; null if there is none."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(allow_null=True, **more)

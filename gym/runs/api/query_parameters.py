@@ -62,7 +62,7 @@ class HeadedList(ListView):
         serialize: type[BaseSerializer[Any]] | Callable[[list[Any]], Any],
         most: int = MAX_LIMIT,
     ) -> Response:
-        """Respond with a page under `head`. `most`: upper limit of rows on a page, regardless of ?limit=."""
+        """Respond with a page under `head`. `most`: maximum number of rows on a page, regardless of ?limit=."""
         pages: Any = self.paginator
         pages.head, pages.most = head, most
         return self.page(rows, serialize)

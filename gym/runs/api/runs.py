@@ -43,7 +43,7 @@ MAX_CELLS = 1_000
 
 
 class PolicyBody(Body):
-    """Changes of the suite's default policy."""
+    """Changes to the suite's default policy."""
 
     bos = StartTokenField(required=False)
     eos = serializers.BooleanField(required=False)
@@ -257,7 +257,7 @@ class RunDetail(ApiView):
 
     @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """Deletes it with its results. Only for its owner, after it has ended. 409 if a published collection shows
+        """Deletes the run and its results. Only for its owner, after it has ended. 409 if a published collection shows
         it."""
         services.delete_run(run_of(request, key), actor=request.user, note=self.query["note"])
         return Response(status=204)

@@ -172,7 +172,7 @@ class UploadDetail(ApiView):
 
     @operation("Withdraw an upload", status=204, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """Deletes all its runs and stops a job that still creates some; the models stay. 409 if a published collection
-        shows one of the runs."""
+        """Deletes all its runs and stops a job that still creates some; the models are kept. 409 if a published
+        collection shows one of the runs."""
         uploads.delete_upload(upload_or_404(request, key), actor=request.user)
         return Response(status=204)

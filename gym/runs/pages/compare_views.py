@@ -130,8 +130,8 @@ def _numbers(request: HttpRequest) -> tuple[str, ...]:
 
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
-    """`?model=a&model=b` all suites, or `&suite=s&suite=t` these; `&suite=s` one; `&base=a` against that model;
-    `&r=1&r=2` two revisions; `&item=3` one item with its tokens.
+    """Compare models. `?model=a&model=b`: on all suites; `&suite=s&suite=t`: on these; `&suite=s`: on one; `&base=a`:
+    with a as the baseline; `&r=1&r=2`: two revisions; `&item=3`: one item with its tokens.
 
     Context: choices, options, rules, correction, corrections, models, all_models, choosing (is the form open?),
     all_suites and all_tags (callables). With a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a

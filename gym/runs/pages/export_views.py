@@ -61,7 +61,7 @@ def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase
 
 
 def is_within(request: HttpRequest) -> bool:
-    """Are within-item intervals requested?"""
+    """Return whether within-item intervals are requested."""
     return request.GET.get("interval") == "within"
 
 
@@ -79,7 +79,7 @@ def table_file(
     every: bool,
     revisions: QuerySet[SuiteRevision] | None = None,
 ) -> HttpResponseBase:
-    """Make the file of a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs. Raises
+    """Build the file of a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs. Raises
     TooMuch."""
     key = selection.get("run", "")
     if key:
@@ -95,7 +95,7 @@ def table_file(
 
 
 def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
-    """Make the table of one finished run; its file name states the kind of values, and whether some are missing.
+    """Build the table of one finished run; its file name states the kind of values, and whether some are missing.
     Raises TooMuch."""
     stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
     if run.score_kind != "surprisal":
@@ -150,7 +150,7 @@ def _names(text: str) -> list[str]:
 
 
 def _require_all(runs: QuerySet[SuiteRun], names: Iterable[str], field: str) -> None:
-    """Raise 404 for names without a run: a typing error must not silently shrink a table."""
+    """Raise 404 for names without a run: a typo must not silently shrink a table."""
     there = set(runs.order_by().values_list(field, flat=True).distinct()) if names else set()
     if missing := [name for name in names if name not in there]:
         raise NoRuns(f"No finished run of {', '.join(missing[:5])} fits, or none that you may see.")

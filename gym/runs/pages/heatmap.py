@@ -28,8 +28,8 @@ def columns_page(board: Board, number: str | None) -> Page[Column]:
 
 @dataclass(frozen=True)
 class BoardTable:
-    """Rendered cells. `summary`: (words, cells) of rank, score and tags; `suites`: (column, cells), one cell per row
-    of the board. `rows`: (row, its cells of both) for the other layout."""
+    """Rendered cells. Models in rows: `rows` has (row, all of its cells). Suites in rows: `summary` has (name, cells)
+    for rank, score and tags, and `suites` has (column, cells), with one cell per row of the board."""
 
     summary: list[tuple[str, Markup]]
     suites: list[tuple[Column, Markup]]

@@ -45,7 +45,7 @@ class RunSide(Side):
 def side_of(
     run: SuiteRun, label: str, rule: Rule, expected: int, among: Sequence[tuple[int, bool]] | None = None
 ) -> RunSide:
-    """Make a side. `expected`: number of predictions of the revision; `among`: for two revisions, see
+    """Build a side. `expected`: number of predictions of the revision; `among`: for two revisions, see
     `item_counts_among`."""
     results = [ItemOutcomes(row.items, row.outcome()) for row in run.prediction_results.all()]
     own = item_counts(results, rule, expected)

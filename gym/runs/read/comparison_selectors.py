@@ -96,12 +96,12 @@ class OnASuite:
 
     @property
     def has_margins(self) -> bool:
-        """Does any pair have margins of the same quantity?"""
+        """Return whether any pair has margins of the same quantity."""
         return any(pair.margin is not None and pair.margin.n for pair in self.pairs)
 
     @property
     def same_bits(self) -> bool:
-        """Are the values of all sides the same quantity?"""
+        """Return whether the values of all sides are the same quantity."""
         return not any(row.key in BITS for row in self.unlike)
 
 
@@ -277,7 +277,7 @@ class OnBoth:
 
 
 def on_both(user: AnyUser, suite: Suite, first: int, second: int) -> OnBoth | None:
-    """None if no model has run on both revisions."""
+    """Two revisions and the models with results on both; None if there is no such model."""
     return _on_both(_ran(user, suite), first, second)
 
 

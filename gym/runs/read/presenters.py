@@ -56,7 +56,7 @@ class ShownResult:
 
     @property
     def is_skewed(self) -> bool:
-        """Is the interval of the mean margin unreliable because of skew?"""
+        """Return whether the interval of the mean margin is unreliable because of skew."""
         return is_skewed_for_its_size(self.result.margins)
 
 
@@ -118,7 +118,7 @@ def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]
 def in_order(
     rows: Sequence[Row], sort: str, values: Mapping[str, Callable[[Row], float | None]]
 ) -> tuple[list[Row], str]:
-    """Sort by one of `values`, descending with `-` in front; rows without a value come last. An unknown key keeps the
+    """Sort by one of `values`, descending with a leading `-`; rows without a value come last. An unknown key keeps the
     order and returns an empty one."""
     value = values.get(sort.removeprefix("-"))
     if value is None:
@@ -242,7 +242,7 @@ def bare_sentences(revision: SuiteRevision, item: int) -> list[SentenceScore]:
 
 
 def has_undeclared_start(run: SuiteRun) -> bool:
-    """Was another start token used than the tokenizer declares?"""
+    """Return whether the start token used is not the one that the tokenizer declares."""
     facts = run.provenance
     tried = facts.get("backend") == "causal" and "declared_bos" in facts
     return tried and facts["bos"] != facts["declared_bos"]

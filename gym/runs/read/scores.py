@@ -71,7 +71,7 @@ class Scored:
 
     @property
     def verdict(self) -> Verdict:
-        """By the exact p: a single rate is not a family."""
+        """Verdict by the uncorrected p, since a single rate is not a family of tests."""
         return alone(self.score, coverage=self.run.coverage)
 
     @property

@@ -39,8 +39,8 @@ def listed_runs(user: AnyUser) -> QuerySet[SuiteRun]:
 
 
 def known_runs(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Visible runs whose address this user may know: of suites listed for them, and their own runs of other people's
-    unlisted suites while the suite keeps the address they used."""
+    """Visible runs whose address this user may know: runs of suites listed for them, and their own runs of an unlisted
+    suite until its address changes."""
     known = Q(revision__suite__in=known_to(user))
     if user.is_authenticated:
         known |= Q(owner=user, former_keys=None)

@@ -1,4 +1,4 @@
-"""Which items of stored revisions share material, and the shares of items that pass in runs."""
+"""Groups of items that share material in stored revisions, and the pass rates of items in runs."""
 
 from __future__ import annotations
 

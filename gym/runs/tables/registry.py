@@ -201,7 +201,7 @@ def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
 
 
 def require_room(rows: int, hint: str) -> None:
-    """Raise TooMuch before anything is made."""
+    """Raise TooMuch before any row is built."""
     if settings.GYM_EXPORT_MAX_ROWS and rows > settings.GYM_EXPORT_MAX_ROWS:
         raise TooMuch(rows, hint)
 

@@ -41,7 +41,7 @@ def require_not_in_use(runs: QuerySet[SuiteRun]) -> None:
 
 
 def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
-    """Delete runs with their results; stop those under way. Public ones leave a DeletedRun each with this note, since
+    """Delete runs with their results; stop those under way. Each public run leaves a DeletedRun with this note, since
     others may have cited their addresses. Raises InUse, deleting none of them."""
     with transaction.atomic():
         require_not_in_use(runs)

@@ -47,7 +47,7 @@ class SharedChunks:
         return None
 
     def others_at_work(self) -> bool:
-        """Are all remaining chunks claimed by others? Call when `take` returned None."""
+        """Return whether all remaining chunks are claimed by others. Call when `take` returned None."""
         return self._left().exists()
 
     def keep(self, chunk: RunChunk, scores: Mapping[str, object], *, done: bool) -> None:
@@ -72,7 +72,8 @@ class SharedChunks:
         return n_helpers
 
     def is_help_wanted(self) -> bool:
-        """For a helping attempt: is the run still under way with the same scorer, and is no other job waiting?"""
+        """For a helping attempt: return whether the run is still under way with the same scorer, and no other job is
+        waiting."""
         under_way = SuiteRun.objects.filter(
             pk=self.run.pk,
             scorer=self.run.scorer,

@@ -132,8 +132,8 @@ def _fitting(
     plan: Plan,
     actor: User,
 ) -> list[PlannedRun]:
-    """Fit the parts to the best candidate of their suite's name: the first one that fits all of them. If the next one
-    fits equally well, the match is ambiguous."""
+    """Match parts of one suite name to the first candidate that fits all of them. If the next match ranks equally, the
+    name is ambiguous and none is chosen."""
     tried: list[list[PlannedRun]] = []
     for revision in candidates:
         document = documents.setdefault(revision.pk, document_of(revision))

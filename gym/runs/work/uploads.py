@@ -92,7 +92,7 @@ class ModelChoice:
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
-    AT_ONCE runs only the upload, and a job that makes them. Raises TooManyJobs."""
+    AT_ONCE runs: only the upload, and a job that creates the runs. Raises TooManyJobs."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
@@ -135,7 +135,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
 
 
 def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
-    """Queue a job that makes the runs, on the revisions and for the models matched now."""
+    """Queue a job that creates the runs, on the revisions and for the models matched now."""
     file, *spec = plan.files
     UploadInput.objects.create(
         upload=upload,
@@ -164,7 +164,7 @@ def keep(
     step: Callable[[], AbstractContextManager[Any]] = transaction.atomic,
     progress: Callable[[int], None] = lambda done: None,
 ) -> None:
-    """Make the runs, a few in each `step`. `progress(done)` is called after each, without locks held."""
+    """Build the runs, a few in each `step`. `progress(done)` is called after each, without locks held."""
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
@@ -256,7 +256,7 @@ def _models(names: Sequence[str], choice: ModelChoice, actor: User) -> dict[str,
 
 
 def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
-    """Card fields from the choice that the model's card lacks."""
+    """Return changes to the model's card: its new group tag and perplexity, if chosen."""
     changes: dict[str, Any] = {}
     if choice.group:
         others = [tag for tag in model.tags if not str(tag).startswith(GROUP)]
@@ -376,7 +376,7 @@ def _left(
     models: dict[int, RegisteredModel],
     done: set[tuple[str, str]],
 ) -> Iterator[PlannedRun]:
-    """Runs of the file that are not made yet."""
+    """Runs of the file that are still to be created."""
     spec = bytes(waiting.spec) if waiting.spec is not None else None
     uploaded = read_results(bytes(waiting.file), spec=spec, kind=waiting.upload.kind, unit=waiting.unit)
     documents = {pk: document_of(revision) for pk, revision in revisions.items()}

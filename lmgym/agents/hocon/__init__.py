@@ -1,8 +1,8 @@
 """A reader of untrusted HOCON. It reads no files, addresses or environment variables.
 
 JSON with comments, unquoted and triple-quoted text, merging, concatenation, `+=` and substitution, by the HOCON
-specification (lightbend/config, HOCON.md). `include` is rejected. Units such as `5 seconds` stay text. True, NULL and
-.5 are read as by pyhocon, which agent servers use; `Document.remarks` lists them.
+specification (lightbend/config, HOCON.md). `include` is rejected. Units such as `5 seconds` are kept as text. True,
+NULL and .5 are read as by pyhocon, which agent servers use; `Document.remarks` lists them.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Substitution:
 
 @dataclass(slots=True, eq=False)
 class Concat:
-    """Concatenated values. `blanks[k]` is the white space before piece k."""
+    """Concatenated values. `blanks[k]` is the whitespace before piece k."""
 
     at: int
     pieces: list[Node]
@@ -148,7 +148,7 @@ class Parser:
         self.builder.put(into, field, absolute)
 
     def _key(self) -> Path:
-        """Parse a path such as a.b."c.d"; white space inside an unquoted part belongs to it."""
+        """Parse a path such as a.b."c.d"; whitespace inside an unquoted part belongs to it."""
         start = self.at
         parts: list[str] = [""]
         quoted = [False]
@@ -187,7 +187,7 @@ class Parser:
             raise self._include(start)
 
     def _includes(self, start: int) -> bool:
-        """Is this `include` a directive, not a key of that name?"""
+        """Return whether this `include` is a directive, not a key of that name."""
         behind = self.source.skip(start + len("include"))
         return self.text[behind : behind + 1] not in (":", "=", "{") and not self.text.startswith(
             "+=", behind

@@ -1,4 +1,4 @@
-"""Tokens: white space, comments, strings, numbers, and the values of unquoted text. All functions take linear time."""
+"""Tokens: whitespace, comments, strings, numbers, and the values of unquoted text. All functions take linear time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of several concatenated values, with the white space before it."""
+    """One of several concatenated values, with the whitespace before it."""
 
     gap: str
     raw: str
@@ -155,12 +155,12 @@ class Source:
         return HoconError(code, message, line, column, hint)
 
     def skip(self, at: int) -> int:
-        """Skip white space, line breaks and comments."""
+        """Skip whitespace, line breaks and comments."""
         found = SKIP.match(self.text, at)
         return found.end() if found else at
 
     def skip_blank(self, at: int) -> int:
-        """Skip white space within the line."""
+        """Skip whitespace within the line."""
         found = BLANK.match(self.text, at)
         return found.end() if found else at
 

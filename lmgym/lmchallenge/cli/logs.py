@@ -408,7 +408,7 @@ class _Side:
         return self.text is not None and self.text.hidden
 
     def is_like(self, other: _Side) -> bool:
-        """Are both logs of one text, as far as they show it?"""
+        """Return whether both logs are of one text, as far as they show it."""
         if self.text is None or other.text is None:
             return self.words.hexdigest == other.words.hexdigest
         return self.text.matches(other.text)

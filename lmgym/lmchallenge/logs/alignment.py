@@ -212,7 +212,7 @@ def _in_order(part: str, whole: str) -> list[int]:
 class _Solid(dict[int, "int | None"]):
     """Table for str.translate that keeps what can be part of a token.
 
-    Blanks, combining marks, joiners and code points unknown to this Python are dropped on both sides.
+    Whitespace, combining marks, joiners and code points unknown to this Python are dropped on both sides.
     """
 
     def __missing__(self, code: int) -> int | None:

@@ -202,7 +202,7 @@ def _place(rank: int | None, base: int | None) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """Return a score as float; None for anything else that a foreign log contains."""
+    """Return a score as float; None for anything else that a log from another program contains."""
     try:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Compare two logs on the same text: the difference of a metric, and whether it could be chance.
+"""Compare two logs on the same text: the difference in a metric, and whether it could be chance.
 
 Tokens of one user or line depend on each other, so the bootstrap resamples whole clusters. McNemar's test treats
 tokens as independent, which makes its p too small; trust the bootstrap.
@@ -29,7 +29,7 @@ ALPHA = 0.05
 
 
 def games_correspond(first: str, second: str) -> bool:
-    """Do metrics of these games measure the same thing: one game, or its counterpart in the other version?"""
+    """Return whether metrics of these games measure the same: one game, or its counterpart in the other version."""
     return first == second or {first, second} in ALIKE
 
 
@@ -64,8 +64,8 @@ class TextFingerprint:
         return self._names.hexdigest()
 
     def matches(self, other: TextFingerprint) -> bool:
-        """Are both logs of one text, as far as they show it? A log without words is compared by lengths (tc: of its
-        lines).
+        """Return whether both logs are of one text, as far as they show it. A log without words is compared by lengths
+        (tc: of its lines).
         """
         if self.hidden == other.hidden:
             return self.hexdigest == other.hexdigest
@@ -261,7 +261,7 @@ def _clusters(table: Table, cluster: str) -> tuple[np.ndarray[Any, np.dtype[np.i
 
 
 def _bootstrap(sums: list[Floats], seed: int) -> tuple[float, float, float]:
-    """Resample clusters: 95% interval and two-sided p of the difference of two ratios of sums.
+    """Resample clusters: 95% interval and two-sided p of the difference between two ratios of sums.
 
     `sums`: numerators of both sides, then denominators, each float64[n_clusters].
     """

@@ -92,8 +92,8 @@ class LogLine(Struct, gc=False, kw_only=True):
 
     @property
     def text(self) -> list[str | int]:
-        """Targets, or their lengths if hidden; for tc, which splits a line wherever the typist accepts, the whole line
-        or its length.
+        """Targets, or their lengths if hidden; for tc, which splits a line wherever the typist accepts a prediction,
+        the whole line or its length.
         """
         parts = [entry.part for entry in self.entries]
         if self.game != "tc":
@@ -129,7 +129,7 @@ _DECODERS = {game: Decoder(line) for game, line in LINES.items()}
 def read_lines(
     stream: Iterable[bytes], source: str = "the log", limit: int | None = None, *, first: int = 1
 ) -> Iterator[tuple[int, LogLine]]:
-    """Yield (line number, line) for each nonblank line, counting from `first`. All lines are of the first line's game.
+    """Yield (line number, line) for each non-blank line, counting from `first`. All lines are of the first line's game.
 
     Raises:
         LogError: a line that cannot be counted.
@@ -149,7 +149,7 @@ def read_lines(
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, Row]]:
-    """Yield (line number, row) for each nonblank line: everything in the line, for writing it again.
+    """Yield (line number, row) for each non-blank line: everything in the line, for writing it again.
 
     Checks the same as `read_lines`, except trainingChars. Keys with results of other games are dropped, so that
     `game_of` each row is the log's game. Raises LogError.
@@ -296,7 +296,7 @@ def _check_ranked(entry: Any) -> str:
 
 
 def _is_count(entry: Any, key: str) -> bool:
-    """Is the entry's value a nonnegative whole number? A 2.0, which the reference accepts, becomes 2."""
+    """Return whether the entry's value is a whole number from 0. A 2.0, which the reference accepts, becomes 2."""
     value = entry.get(key)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         value = entry[key] = int(value)

@@ -28,7 +28,7 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True)
 class BitsPerCharacter:
-    """Bits of the counted tokens per character; blanks between tokens are not counted."""
+    """Bits of the counted tokens per character; spaces between tokens are not counted."""
 
     n: int = described("counted tokens", "tokens")
     scored: int = described("tokens with a score", "tokens")
@@ -143,7 +143,7 @@ def keystroke_savings(
 
     Args:
         selection_cost: keystrokes to accept a prediction; a typed character is one.
-        auto_space: a blank typed right after an accepted prediction is free, because it comes with the prediction.
+        auto_space: a space typed right after an accepted prediction is free, because it comes with the prediction.
         literal: each typed stretch costs one selection more, because the typist confirms it.
     """
     accepted = table.rank > 0
@@ -173,7 +173,7 @@ def learning_curve(
 
     Args:
         metric: default: the game's main metric.
-        bins: most bins; they have about equally many lines.
+        bins: maximum number of bins; they have about equally many lines.
         learnt: int[n_lines], characters really learnt before each line (`play.loop.learnt_before`). Default: the log's
             trainingChars, which counts batches differently.
 
@@ -239,10 +239,10 @@ def folds(table: Table, number: int = FOLDS) -> tuple[Ints, str]:
 
 
 def cross_validated(table: Table, target: str = "accuracy", number: int = FOLDS) -> dict[str, Any] | None:
-    """Judge the search for a mixture on text that it did not see.
+    """Evaluate the search for a mixture on held-out text.
 
     For each fold the mixture is chosen on all others (first maximum of `target`); accuracy is over all held-out tokens.
-    The reference chooses and judges on the same text, which is optimistic.
+    The reference chooses and evaluates on the same text, which is optimistic.
 
     Returns:
         CrossValidation as a dict, with "folds": [{"fold", "alpha", "oov_penalty"}]. None with fewer than two lines.

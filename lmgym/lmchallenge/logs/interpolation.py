@@ -1,8 +1,8 @@
 """The mixture of the two scores of a candidate of `ic`, and the grid that is searched for the best one.
 
-A candidate with the scores e (typing) and l (model) is worth (1 - alpha) e + alpha l. Without l, it takes the lowest
-model score of the token's candidates (0 if there is none) plus the OOV penalty. The rank of the target is the number
-of candidates worth at least as much.
+A candidate with the scores e (typing) and l (model) has the mixed score (1 - alpha) e + alpha l. Without l, it takes
+the lowest model score of the token's candidates (0 if there is none) plus the OOV penalty. The rank of the target is
+the number of candidates with at least its score.
 """
 
 from __future__ import annotations
@@ -101,8 +101,7 @@ class Tokens:
         scores: Sequence[tuple[float, float | None]],
         where: str = "the log",
     ) -> Tokens:
-        """Build from the candidates and the target's scores of each token. The last two values of a candidate are its
-        scores.
+        """Build from each token's candidates and target scores. The last two values of a candidate are its scores.
 
         Raises LogError.
         """
@@ -134,13 +133,13 @@ class Tokens:
         return len(self.starts) - 1
 
     def ranks(self, mix: Mix) -> Ints:
-        """Return int64[n_tokens], the rank of each target: 1 is best; 0 if no candidate is worth as much (the target is
+        """Return int64[n_tokens], the rank of each target: 1 is best; 0 if no candidate scores as high (the target is
         not among them, or its score is NaN).
         """
         return self._count(mix.alpha, *self._with_floor(mix.oov_penalty))
 
     def correct(self, mixes: Sequence[Mix]) -> Flags:
-        """Return bool[n_tokens, n_mixtures]: is the target's rank 1?"""
+        """Return bool[n_tokens, n_mixtures]: whether the target's rank is 1."""
         columns: list[Flags] = []
         for penalty, same in groupby(mixes, attrgetter("oov_penalty")):
             scores = self._with_floor(penalty)

@@ -57,12 +57,12 @@ def refuse_version_4(row: Row, where: str) -> None:
 
 
 def is_version_5(row: Row) -> bool:
-    """Is it a line of a log of LM Challenge 5?"""
+    """Return whether it is a line of a log of LM Challenge 5."""
     return row.keys() >= VERSION_5 and any(key in row for key in GAMES_5)
 
 
 def right_before(entry: Row) -> bool:
-    """Was a word of ic typed without error? A verbatimMatch of null is ignored."""
+    """Return whether a word of ic was typed without error. A verbatimMatch of null is ignored."""
     match = entry.get("verbatimMatch")
     return bool(entry["target"] == entry["verbatim"] if match is None else match)
 

@@ -211,8 +211,8 @@ def ranks(table: Table, most: int = 100) -> dict[str, Any]:
 
 
 def by_part(table: Table, part_of_line: Ints) -> list[dict[str, Any]]:
-    """Compute the METRICS of parts of a log of version 5: {"messages", "tokens", "characters", "skipped", …}. A rate of
-    nothing is None.
+    """Compute the METRICS of parts of a log of version 5: {"messages", "tokens", "characters", "skipped", …}. A rate
+    with denominator 0 is None.
     """
     parts = int(part_of_line[-1]) + 1
     part, kept = part_of_line[table.line], table.kept

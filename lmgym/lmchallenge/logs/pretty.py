@@ -71,7 +71,7 @@ MOST_STARS = 1_000_000
 
 
 def shown(entry: Entry, most: int = MOST_STARS) -> str:
-    """Return the target, or as many stars as it has characters; beyond `most`, `most` stars and the number."""
+    """Return the target, or an asterisk per character; beyond `most` characters, `most` asterisks and the number."""
     hidden = entry.part
     if isinstance(hidden, str):
         return hidden
@@ -85,7 +85,9 @@ def spans(
     readings: str = "reference",
     most: int = MOST_STARS,
 ) -> list[Span]:
-    """Split one line into spans; tc gives characters. `ic` needs a mixture. `most`: stars for one hidden text."""
+    """Split one line into spans; tc gives characters. `ic` needs a mixture. `most`: maximum number of asterisks for one
+    hidden text.
+    """
     entries, keeps = line.entries, keeper(keep)
     if line.game == "wp":
         return [_predicted(entry, keeps, readings, most) for entry in entries]

@@ -1,6 +1,6 @@
 """The statistics of LM Challenge 4: same names, same numbers.
 
-A rate of nothing is None; the reference raises ZeroDivisionError there.
+A rate with denominator 0 is None, where the reference raises ZeroDivisionError.
 """
 
 from __future__ import annotations

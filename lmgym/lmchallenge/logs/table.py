@@ -97,16 +97,16 @@ class Table:
 
     line      number of the line in `lines`, from 0
     chars     code points of the target
-    counted   [values, filters]: wp, ic: does the filter count the token? tc: code points that it counts
+    counted   [values, filters]: wp, ic: whether the filter counts the token; tc: code points that it counts
     rank      wp: 1-based, 0 if not predicted; tc: 1 if accepted, else 0; ic: unused
     score     model score of the target, NaN if none
     before    ic: typed without error
-    blank     tc: the text begins with a blank
+    blank     tc: the text begins with a space
     correct   ic: [tokens, ceil(mixes / 8)] bits: the target ranks first
     completed version 5, wc: characters that were completed, 0 if the token never was
     typed     ic, wr: hash of the word as typed (`typed_hash`)
 
-    `filter` is the one of `filters` by which statistics count. `zero_ranks`: number of ranks that are 0 in the log.
+    `filter` is the one of `filters` that statistics use. `zero_ranks`: number of ranks that are 0 in the log.
     """
 
     game: str
@@ -134,7 +134,7 @@ class Table:
 
     @property
     def kept(self) -> Flags:
-        """Does each token count? (wp, ic)"""
+        """Return whether each token counts (wp, ic)."""
         return self.allowed > 0
 
     @property
@@ -172,7 +172,7 @@ class Table:
         return replace(self, lines=lines, line=np.searchsorted(used, self.line))
 
     def first(self, mix: int) -> Flags:
-        """Return bool[n_tokens] for ic: does each target rank first under the mixture of this number?"""
+        """Return bool[n_tokens] for ic: whether each target ranks first under the mixture of this number."""
         bits = self.correct[:, mix >> 3] >> np.uint8(7 - (mix & 7)) & np.uint8(1)
         return bits.astype(np.bool_)
 

@@ -169,7 +169,7 @@ class Words:
     texts: list[str] = field(default_factory=list)
 
     def record_stream(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
-        """Pass lines of version 4 through, recording them."""
+        """Yield the lines of a version 4 log unchanged, recording each."""
         for number, line in lines:
             self.whole = line.game in WHOLE_TEXT
             self.add([entry.part for entry in line.entries])

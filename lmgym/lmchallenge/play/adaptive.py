@@ -29,7 +29,7 @@ class AdaptivePlayer:
 
     Args:
         order: words of context plus one, 1 to 8.
-        predictions: most predictions per reply.
+        predictions: maximum per reply.
         unseen: the uniform share of an unseen word.
     """
 

@@ -5,11 +5,11 @@ text continues with c and c ends there (what follows does not make it a longer t
 
     p(c | x) = P(text begins with x c, then something that ends c) / P(text begins with x)
 
-Both are sums over token sequences. Tokens up to the last blank of x (or its start) are those of the tokenizer; from
+Both are sums over token sequences. Tokens up to the last space of x (or its start) are those of the tokenizer; from
 there through the end of c, all spellings of the bytes are summed, up to `paths` spellings with the fewest tokens,
-always including the tokenizer's own. So a context that ends in a blank, or inside a word, does not depend on where
-its own tokens happen to end. With unlimited paths, and `whole` or a context of one word, the value is exact (tests
-compare it with brute force); otherwise tokens that span two words are not split.
+always including the tokenizer's own. So a context that ends in a space, or inside a word, does not depend on where its
+own tokens happen to end. With unlimited paths, and `whole` or a context of one word, the value is exact (tests compare
+it with brute force); otherwise tokens that span two words are not split.
 
 Predictions without candidates come from a beam search whose first tokens are constrained to the rest of the context:
 `beam` paths, up to `steps` tokens past the context, each ended where the model may end a token of the game.
@@ -95,8 +95,8 @@ class CausalPlayer(_FixedPlayer):
     """A causal model; see the module.
 
     Args:
-        predictions: most predictions per reply.
-        together: lines played side by side.
+        predictions: maximum per reply.
+        together: number of lines played together.
         whole: sum over the spellings of the whole context, not only of its last word; for short contexts.
     """
 
@@ -145,7 +145,9 @@ class CausalPlayer(_FixedPlayer):
 
 
 class NgramPlayer(_FixedPlayer):
-    """An n-gram model. `predictions`: most per reply. `together`: lines played side by side; changes no number here."""
+    """An n-gram model. `predictions`: maximum per reply. `together`: number of lines played together; it changes no
+    value here.
+    """
 
     def __init__(self, backend: NgramBackend, *, predictions: int = 20, together: int = 32) -> None:
         _check_counts(predictions=predictions, together=together)

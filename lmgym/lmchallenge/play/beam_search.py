@@ -48,8 +48,9 @@ BEHIND = 2.0  # nats behind the last prediction at which a path is dropped
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the search. `predictions`: most per reply. `beam`: paths kept. `steps`: most tokens past the
-    context."""
+    """Limits of the search. `predictions`: maximum per reply. `beam`: paths kept. `steps`: maximum number of tokens
+    past the context.
+    """
 
     predictions: int
     beam: int
@@ -108,13 +109,15 @@ class Search:
         return [list(replies[distinct[context]]) for context in split]
 
     def _steps(self, context: SplitContext) -> int:
-        """Return the most tokens after the prefix: a context whose last word takes many tokens gets as many more."""
+        """Return the maximum number of tokens after the prefix; a context whose last word takes several tokens is
+        allowed as many more.
+        """
         ways = self._token_strings.segmentations(context.rest, 1)
         return self._limits.steps + (max(0, len(ways[0]) - 1) if ways else 0)
 
     def _best_paths(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
-        """Keep the best paths, without those far behind the last prediction: longer paths only lose probability. What
-        they would add to another spelling of a prediction is lost.
+        """Keep the best paths. Those far behind the last prediction are dropped, since longer paths only lose
+        probability; the mass they would add to another spelling of a prediction is lost.
         """
         most = self._limits.predictions
         least = sorted(ended.values())[-most] - BEHIND if len(ended) >= most else -math.inf
@@ -243,7 +246,7 @@ FAINT = -60.0
 
 
 def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
-    """Return the log probability of a set of tokens per row. The sets may be one object many times."""
+    """Return the log probability of a set of tokens per row. Rows may share one set object."""
     import torch
 
     different, which = _distinct(sets)

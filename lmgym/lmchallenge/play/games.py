@@ -1,9 +1,8 @@
 """The three games of version 4: next word (wp), text completion (tc), input correction (ic).
 
-A game plays one line at a time as a generator: it yields lists of requests, is sent the lists of replies, and
-returns the line's entries for the log. That way several lines are played side by side with one batch of calls.
-Random numbers are drawn before the first request of a line, so that starting the lines in order keeps the stream in
-order.
+A game plays one line at a time as a generator: it yields lists of requests, is sent the lists of replies, and returns
+the line's entries for the log. So several lines can be played together, with one batch of calls. Random numbers are
+drawn before the first request of a line, so that starting the lines in order keeps the stream in order.
 """
 
 from __future__ import annotations

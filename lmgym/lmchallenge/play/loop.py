@@ -183,7 +183,7 @@ def _between(learning: _Learning, before: Line | None, first: Line, player: Play
 
 
 def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
-    """Teach the finished batch."""
+    """Train the player on the finished batch, or queue it for replay while `skipping`."""
     batch, learning.waiting = learning.waiting, []
     for text in batch:
         if skipping:
@@ -195,7 +195,7 @@ def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
 
 
 def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Iterator[list[Line]]:
-    """Yield lines that may be played side by side: any lines without training, else those of one batch."""
+    """Yield lines that may be played together: any lines without training, else those of one batch."""
     block: list[Line] = []
     source = iter(lines)
     while True:

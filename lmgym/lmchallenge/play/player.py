@@ -21,13 +21,13 @@ class Request(NamedTuple):
 class Player(Protocol):
     """A language model as the games see it.
 
-    `together` is how many lines may be played side by side when nothing is learnt in between; 1 for a model that
-    answers one call at a time.
+    `together` is how many lines may be played together if nothing is learnt in between; 1 for a model that answers one
+    call at a time.
     """
 
     @property
     def together(self) -> int:
-        """1 or more."""
+        """Number of lines that may be played together, 1 or more."""
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
         """Return one reply per request, in order. A reply may leave candidates out, repeat texts and be in any order; a
@@ -41,8 +41,8 @@ class Player(Protocol):
         """Forget what `train` taught."""
 
     def check(self, now: bool = False) -> bool:
-        """Check the replies so far. Returns True if their validity is not known yet, so that lines must be held; never
-        with `now`, which may take a moment. Raises PlayerError if they are invalid.
+        """Check the replies so far. Returns True while their validity is unknown, so that lines must be held back. With
+        `now`, waits until it is known and returns False. Raises PlayerError if they are invalid.
         """
 
     def close(self) -> None:
@@ -61,8 +61,8 @@ class Latency:
         }
 
     def add(self, kind: str, seconds: float, calls: int = 1) -> None:
-        """Record `calls` calls that took `seconds` together. The very first predict is kept apart: a process loads its
-        model in it.
+        """Record `calls` calls that took `seconds` together. The very first predict is recorded separately, because a
+        process loads its model in it.
         """
         if kind == "predict" and self.first is None and calls:
             self.first = seconds * 1000 / calls

@@ -1,4 +1,4 @@
-"""Make players from their names: processes of the settings, commands from a terminal, Python objects, the adaptive
+"""Make players from their names: configured processes, commands given in a terminal, Python objects, or the adaptive
 player.
 """
 
@@ -159,7 +159,7 @@ class PythonPlayer:
 
 
 def adaptive(options: Mapping[str, Any]) -> Player:
-    """Make the adaptive player. Raises OptionError."""
+    """Build the adaptive player. Raises OptionError."""
     try:
         return AdaptivePlayer(**options)
     except TypeError as error:
@@ -178,7 +178,7 @@ def from_terminal(
     limits: Mapping[str, Any],
     by_name: bool = False,
 ) -> Player:
-    """Make the player that a command line asks for: a name of the settings, `adaptive`, `module:name`, or a command.
+    """Build the player named on a command line: a configured name, `adaptive`, `module:name`, or a command.
 
     `by_name`: see PythonPlayer.
     """

@@ -130,7 +130,7 @@ class ProcessPlayer:
     # -- player ---------------------------------------------------------------------------------------------
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Ask one request after the other."""
+        """Send requests one at a time."""
         return [self._predict(request) for request in requests]
 
     def train(self, text: str) -> None:
@@ -384,7 +384,7 @@ class ProcessPlayer:
             self._errors_size -= len(self._errors.popleft())
 
     def _closed(self) -> bool:
-        """Has standard output ended?"""
+        """Return whether the process has closed its standard output."""
         try:
             self._poll.modify(self._out, select.POLLIN)
         except (KeyError, OSError):
@@ -473,7 +473,7 @@ def _no_number(fields: list[str], context: str) -> NoReturn:
 def respelled(
     reply: Reply, by_text: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
 ) -> Reply:
-    """Map texts as sent back to the texts that were asked."""
+    """Map the texts of a reply to the requested candidates that they stand for."""
     texts = [text for text, _ in reply]
     if texts != list(by_text):  # most models answer in the requested order
         seen = set(texts)

@@ -37,7 +37,7 @@ _MARK = "\u2581"
 
 @lru_cache(maxsize=50_000)
 def kind_of(text: str) -> str:
-    """Return the kind of the text's end, ignoring blanks before it."""
+    """Return the kind of the text's end, ignoring spaces before it."""
     text = text.lstrip()
     if not text or is_emoji(text) or text[-1].isspace():
         return ALONE
@@ -48,7 +48,7 @@ def kind_of(text: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def extends(kind: str, char: str) -> bool:
-    """Would this character extend a token of this kind?"""
+    """Return whether this character would extend a token of this kind."""
     if kind == WORD:
         return _WORD.match(char) is not None
     return kind == SIGNS and _SIGN.match(char) is not None
@@ -56,8 +56,8 @@ def extends(kind: str, char: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def first_token(text: str) -> tuple[str, bool]:
-    """Return leading blanks with the first token of the games, and whether it ends within the text; ("", False) if
-    other characters come first.
+    """Return the first token of the games with the spaces before it, and whether it ends within the text; ("", False)
+    if other characters come first.
     """
     at = len(text) - len(text.lstrip())
     if at == len(text):
@@ -75,7 +75,7 @@ class TokenStrings:
     """Byte strings of a vocabulary.
 
     pieces      bytes per id; None for special tokens and unused rows
-    prefixed    the tokenizer puts a blank before a text
+    prefixed    the tokenizer puts a space before a text
     continuing  tokens that continue a character that the one before began
     """
 
@@ -244,7 +244,7 @@ def _text(piece: bytes | None) -> str | None:
 
 
 def _turns(text: str) -> bool:
-    """Could a token of the games end inside the text?"""
+    """Return whether a token of the games could end inside the text."""
     return any(
         extends(kind, before) and not extends(kind, after)
         for before, after in itertools.pairwise(text)

@@ -85,7 +85,7 @@ class Vocabulary:
 
 
 def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[str]:
-    """Return the nearest words, then what was typed, then what was meant, each once.
+    """Return the nearest words, then the typed word, then the intended one, each once.
 
     Room for the last two is made by dropping as many from the end of the nearest ones as are not among them. If that
     drops one of the two themselves, there is one candidate more than n (the reference's behaviour).
@@ -96,14 +96,14 @@ def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[
 
 
 def rng(seed: int) -> random.Random:
-    """Return the random stream of a seed; 0 takes the seed from the clock."""
+    """Return a random generator with this seed; 0 picks a random seed."""
     import random  # imported only to play
 
     return seeded(seed) if seed else random.Random()  # noqa: S311 - a game, not a secret
 
 
 def seeded(seed: int) -> random.Random:
-    """Return the random stream of a seed, 0 included."""
+    """Return a random generator with this seed; 0 is an ordinary seed."""
     import random
 
     return random.Random(seed)  # noqa: S311 - a game, not a secret

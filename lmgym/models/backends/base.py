@@ -60,7 +60,7 @@ class NotOnThisMachine(BackendError):
 
 
 def no_such_token(token: str) -> BackendError:
-    """Make the error for a start token that the vocabulary lacks."""
+    """Build the error for a start token that the vocabulary lacks."""
     return BackendError(
         f"The vocabulary of this model has no token {token!r} to use as start token.",
         "Spell it as in the vocabulary, or use the start policy auto.",

@@ -367,7 +367,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
 
 
 def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
-    """Make a backend from a model and a fast tokenizer of transformers in memory.
+    """Build a backend from a model and a fast tokenizer of transformers in memory.
 
     The model stays on its device with its weights and kernels; it is put into eval mode without a cache.
 
@@ -406,7 +406,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
 
 
 def _digest(model: Any, tokenizer: Any) -> str:
-    """Hash configuration, weights and tokenizer with SHA-256; takes a second per gigabyte or two."""
+    """Hash configuration, weights and tokenizer with SHA-256; takes about a second per one to two gigabytes."""
     import torch
 
     digest = hashlib.sha256(model.config.to_json_string().encode())
@@ -457,7 +457,8 @@ def _facts(
 def _tuned(
     model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
 ) -> tuple[ModelRunner, float, list[str]]:
-    """Make a runner. Returns it with the error of a half type in bits on probe tokens (0.0 = unknown), and notes.
+    """Build a runner. Returns it with the error of a half-precision type in bits on probe tokens (0.0 = unknown), and
+    notes.
 
     Args:
         name: dtype.

@@ -196,7 +196,7 @@ def _places(server: Server, before: str) -> Iterator[_Place]:
 
 
 def _continuations(place: _Place) -> Iterator[_Continuation]:
-    """Yield the most likely whole words. If the server marks leading blanks, tokens without one are not words."""
+    """Yield the most likely whole words. If the server marks leading spaces, tokens without one are not words."""
     matches = [(match, bits) for token, bits in place.likely if (match := _WORD.fullmatch(token))]
     marked = any(match[1] for match, _ in matches)
     words = [(match[2], bits) for match, bits in matches if match[1] or not marked]

@@ -218,7 +218,7 @@ def _weights(folder: Path) -> list[Path]:
 
 
 def count_numbers(folder: Path) -> int:
-    """Count the numbers in the weights of a checked folder, from the headers of its files."""
+    """Count the parameters of the model in a checked folder, from the headers of its weight files."""
     return sum(math.prod(shape) for shape in _read_shapes(_weights(folder)).values())
 
 

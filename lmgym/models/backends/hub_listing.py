@@ -1,7 +1,7 @@
-"""Request commit, licence and files of a repository on the Hub.
+"""Fetch the commit, licence and file list of a repository on the Hub.
 
-Pages request this as well, and mirrors are not trusted: the response has a size limit and one deadline for everything,
-only the needed fields are decoded, and each name and size is checked.
+Web requests trigger this too, and mirrors are not trusted. The response has a size limit and one overall deadline, only
+the needed fields are decoded, and each name and size is checked.
 """
 
 from __future__ import annotations

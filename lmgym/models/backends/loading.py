@@ -50,7 +50,7 @@ class Folder:
     def content(self) -> str:
         """Hash that identifies weights, configuration and tokenizer, computed after loading.
 
-        Reads all files, which takes a second per gigabyte or two. Raises BackendUnavailable if they changed.
+        Reads all files, which takes about a second per one to two gigabytes. Raises BackendUnavailable if they changed.
         """
         self.seen.confirm()
         return self.commit or self.seen.digest

@@ -43,7 +43,7 @@ class Word(NamedTuple):
 
 
 def tokenize(text: str) -> list[Word]:
-    """Split text to words and punctuation, with case: "Don't go." gives Don't, go and the full stop."""
+    """Split text into words and punctuation, with case: "Don't go." gives Don't, go and the full stop."""
     return [Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
 
 

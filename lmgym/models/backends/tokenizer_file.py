@@ -86,7 +86,7 @@ def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool
 
 
 def no_tokenizer(folder: Path, reason: str = "") -> BackendError:
-    """Make the error for a folder without a usable tokenizer. `reason` is the message of a library."""
+    """Build the error for a folder without a usable tokenizer. `reason` is the message of a library."""
     if (folder / NAME).is_file():
         return BackendError(f"{NAME} could not be read: {reason}", _SAVE)
     pieces = [path.name for pattern in _PIECES for path in sorted(folder.glob(pattern))]
@@ -149,7 +149,7 @@ def _added(tokenizer: Any) -> dict[int, Any]:
 
 
 def _differences(tokenizer: Any, raw: Any, framed: bool) -> list[str]:
-    """Name the parts in which a tokenizer differs from the file."""
+    """Return the names of the parts in which a tokenizer differs from the file."""
     loaded, file = json.loads(tokenizer.backend_tokenizer.to_str()), json.loads(raw.to_str())
     names = [name for name in PARTS if framed or name != "post_processor"]
     differing = [PARTS[name] for name in names if loaded[name] != file[name]]
@@ -185,7 +185,7 @@ def _or_error(tokens: Callable[[str], Any], text: str) -> Any:
 
 
 def _moved(from_file: Any, tokenizer: Any) -> Iterator[str]:
-    """Name special tokens with a different id."""
+    """Yield the names of special tokens whose id differs in the file."""
     for name in _SPECIALS:
         if getattr(from_file, f"{name}_id") != getattr(tokenizer, f"{name}_id"):
             yield name.replace("_", " ")

@@ -28,7 +28,7 @@ PACKING = {None: None, "packed": True, "stock": False}
 def prepare(
     model: Any, device: torch.device, *, reload: Callable[[], Any], packing: bool | None = None
 ) -> ModelRunner:
-    """Make a runner with all optimisations that pass their tests.
+    """Build a runner with all optimisations that pass their tests.
 
     Args:
         reload: reads the model again if packing breaks it.
@@ -65,7 +65,9 @@ def _packed_note(packing: bool | None, gain: float, gap: float) -> str:
 
 
 def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> float:
-    """Pack the linear weights, and return the change of probe values in bits; infinite if the model fails with them."""
+    """Pack the linear weights, and return the change in the values of the probes, in bits; infinite if the model fails
+    with them.
+    """
     from lmgym.models.engine import packing as packs
     from lmgym.models.engine.tree_support import apart
 
@@ -77,7 +79,7 @@ def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> f
 
 
 def prepare_bfloat16(model: Any, device: torch.device) -> tuple[ModelRunner, float]:
-    """Make a runner on a CPU whose linear layers, except the head, compute in bfloat16.
+    """Build a runner on a CPU whose linear layers, except the head, compute in bfloat16.
 
     Returns:
         The runner, and its largest error in bits on the probe sequences.
@@ -109,7 +111,7 @@ COPY_MEMORY = 1.25
 def compare_half(
     model: Any, device: torch.device, bits: Callable[[Any], NDArray[np.float64]]
 ) -> tuple[float, str]:
-    """Measure the error of a half type on probe tokens relative to the same weights in float32.
+    """Measure the error of a half-precision type on probe tokens relative to the same weights in float32.
 
     Args:
         bits: computes a model's values on the probes.
@@ -173,11 +175,11 @@ def spellings(tokenizer: Any, rows: int) -> list[str | None]:
 
 @dataclass(frozen=True)
 class Blanks:
-    """The vocabulary split by leading blanks, on the model's device.
+    """The vocabulary split by leading whitespace, on the model's device.
 
     Attributes:
-        sets: fp32 [vocabulary, 2]: begins with a blank or ends the text; begins without a blank.
-        prefixed: the tokenizer adds a blank before the first word, as SentencePiece does.
+        sets: fp32 [vocabulary, 2]: begins with whitespace or ends the text; begins without whitespace.
+        prefixed: the tokenizer adds a space before the first word, as SentencePiece does.
     """
 
     sets: torch.Tensor
@@ -204,7 +206,7 @@ class Blanks:
     def column(self, mass: NDArray[np.float64], special: Sequence[bool]) -> list[float | None]:
         """Compute `TokenScores.boundary_bits` of one text from masses [tokens, 2].
 
-        After a start token the first word begins without a blank, unless the tokenizer adds one.
+        After a start token the first word begins without a space, unless the tokenizer adds one.
         """
         import math
 
@@ -232,7 +234,7 @@ def compare_half_causal(model: Any, device: torch.device) -> tuple[float, str]:
 def prepare_masked(
     model: Any, device: torch.device, *, reload: Callable[[], Any], mask_id: int, packing: bool | None = None
 ) -> tuple[ModelRunner, Rows | None]:
-    """Make a runner for a masked model with all optimisations that reproduce the plain values; see `prepare`.
+    """Build a runner for a masked model with all optimisations that reproduce the plain values; see `prepare`.
 
     Returns:
         The runner, and rows that run its last layer only for scored tokens (None = for all).

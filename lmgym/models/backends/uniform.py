@@ -77,5 +77,5 @@ class UniformBackend:
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> UniformBackend:
-    """Make a backend from {"vocabulary_size": int >= 2, "unit": "word" | "character"}."""
+    """Build a backend from {"vocabulary_size": int >= 2, "unit": "word" | "character"}."""
     return UniformBackend(int(config["vocabulary_size"]), config.get("unit", "word"))

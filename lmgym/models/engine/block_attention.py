@@ -65,7 +65,7 @@ def layout(end: NDArray[np.int64], width: int) -> Layout:
 
 
 def additive(hidden: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Make an additive mask: 0 for visible keys, the minimum of the dtype for hidden ones.
+    """Build an additive mask: 0 for visible keys, the minimum of the dtype for hidden ones.
 
     Float masks are faster than boolean ones on CPUs.
     """

@@ -172,7 +172,7 @@ def _fed(laid: _Laid, want: Flags, look: Flags, whole: bool) -> Ints:
 
 
 def _flags(values: Sequence[Sequence[bool]] | Flags | None, total: int, *, default: bool) -> Flags:
-    """Flatten flags to one array."""
+    """Flatten flags into one array."""
     if values is None:
         return np.full(total, default)
     if not isinstance(values, np.ndarray):

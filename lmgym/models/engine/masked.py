@@ -178,7 +178,7 @@ def _run(
 
 
 def _batches(lengths: Sequence[int], budget: int, batching: str) -> list[list[int]]:
-    """Group indices of `lengths` to batches, shortest first."""
+    """Group indices of `lengths` into batches, shortest first."""
     if batching == "padded":
         return chunks(lengths, budget)
     batches = []
@@ -223,7 +223,7 @@ def _forward(runner: ModelRunner, batch: Sequence[Distinct], rows: Rows) -> list
 
 
 def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
-    """Make rows that run the feed-forward part of the last layer only for the target position.
+    """Build rows that run the feed-forward part of the last layer only for the target position.
 
     The part after attention works per position, so leaving out positions changes no value.
 
@@ -271,14 +271,14 @@ def probe_bits(runner: ModelRunner, mask_id: int, rows: Rows | None = None) -> F
 
 
 def plain_runner(model: Any, device: torch.device, batching: str = "alone") -> ModelRunner:
-    """Make a runner without optimisations. The values of single copies are the reference for every faster way."""
+    """Build a runner without optimisations. The values of single copies are the reference for every faster way."""
     runner = ModelRunner.whole(model, device)
     runner.batching = batching
     return runner
 
 
 def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Floats) -> tuple[str, str]:
-    """Choose the fastest of BATCHINGS that reproduces the `plain` bits. Returns it with a note why none is faster."""
+    """Choose the fastest of BATCHINGS that reproduces the `plain` bits. Returns it and why no faster one is used."""
     problem = ""
     for batching, note in BATCHINGS.items():
         gap = 0.0
@@ -295,7 +295,7 @@ def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Float
 def make_masked_runner(
     model: Any, device: torch.device, mask_id: int, plain: Floats, batching: str = "padded"
 ) -> tuple[ModelRunner, Rows | None]:
-    """Make a runner with the optimisations that reproduce the `plain` bits. Returns it with its rows, if any."""
+    """Build a runner with the optimisations that reproduce the `plain` bits. Returns it with its rows, if any."""
     runner = plain_runner(model, device, batching)
     runner.body, runner.head = model.base_model, rest_of(model)
     allowed, gap = tolerance(model), _gap(runner, mask_id, plain, None)

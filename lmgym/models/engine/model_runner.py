@@ -1,6 +1,6 @@
 """Run one model as body (ids to hidden rows) and head (hidden rows to logits). Needs torch.
 
-Every optimisation was tested to reproduce the values of the plain model, see `tree_support`.
+Every optimisation is tested to reproduce the values of the plain model; see `tree_support`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ModelRunner:
 
     @classmethod
     def whole(cls, model: Any, device: torch.device) -> ModelRunner:
-        """Make a runner without optimisations."""
+        """Build a runner without optimisations."""
         return cls(model, device, vocabulary=int(model.get_input_embeddings().weight.shape[0]))
 
     def __post_init__(self) -> None:

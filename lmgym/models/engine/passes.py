@@ -170,7 +170,7 @@ class Padded:
         return True
 
     def _batches(self, paths: Ints) -> list[Ints]:
-        """Group paths (indices of `leaves`) to a stack of batches, shortest on top."""
+        """Group paths (indices of `leaves`) into a stack of batches, shortest on top."""
         lengths = (self.forest.depth[self.leaves[paths]] + 1).tolist()
         return [paths[group] for group in chunks(lengths, self.budget)][::-1]
 

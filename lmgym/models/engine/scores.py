@@ -2,8 +2,8 @@
 
 Error bounds are for one token relative to the same weights in float64: the largest differences measured on GPT-2-small
 shapes and the tiny models of the tests, rounded up. fp32: 2.4e-4 nats = 3.5e-4 bits (packed kernels), or 1.9e-4 bits
-one sentence at a time. For half types no useful bound exists; theirs is the largest error seen, and differences found
-when a model is loaded can only raise it (`error_bound`).
+one sentence at a time. No useful bound exists for half-precision types: the largest error seen is used, and differences
+measured when a model is loaded can only raise it (`error_bound`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TokenScores:
         not_computed: tokens without a value because they were not requested (`needed` of `Backend.score`); empty if all
             were. Other tokens with None cannot have a value.
         boundary_bits: only with the policy whitespace="trailing", under which `bits` are raw: -log2 of the probability
-            that a blank or the end follows the token (after a start token: that no blank follows); None = not
+            that whitespace or the end follows the token (after a start token: that no whitespace follows); None = not
             computed. See engine.whitespace.
 
     Raises:
@@ -148,7 +148,7 @@ def error_bound(dtype: str, *, half: float = 0.0, ways: float = 0.0) -> float:
     """Bound the error of one token of a loaded model, in bits.
 
     Args:
-        half: largest difference between the model in its half type and in float32; doubled, because only a few tokens
+        half: largest difference between the model in half precision and in float32; doubled, because only a few tokens
             were compared.
         ways: largest difference between the optimised and the plain model.
     """

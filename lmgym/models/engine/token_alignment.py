@@ -82,7 +82,9 @@ def _byte_of() -> dict[str, int]:
 
 @lru_cache(maxsize=50_000)
 def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
-    """List the forms of a token in the text, most likely first; an empty form means only markers and blanks."""
+    """List the forms of a token in the text, most likely first; an empty form means that the token has only markers and
+    spaces.
+    """
     bare = token
     if rules.sentinel and token != rules.sentinel:
         bare = bare.removeprefix(rules.sentinel).removesuffix(rules.sentinel)
@@ -313,7 +315,7 @@ def _end_of_part(text: str, token: str, start: int, following: int) -> int | Non
 
 
 def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
-    """Concatenate tokens as bytes; None unless they give the text, with an optional leading blank (SentencePiece)."""
+    """Concatenate tokens as bytes; None unless they give the text, with an optional leading space (SentencePiece)."""
     pieces = [token_bytes(token) for token in tokens]
     whole, data = b"".join(pieces), text.encode("utf-8", "surrogatepass")
     if whole == data:

@@ -33,7 +33,7 @@ _PROBE_BLOCK = 16
 def make_runner(
     model: Any, device: torch.device, *, plain: Floats | None = None, allowed: float | None = None
 ) -> ModelRunner:
-    """Make a runner with all optimisations that pass their test, and notes on the others.
+    """Build a runner with all optimisations that pass their test, and notes on the others.
 
     Args:
         plain: `plain_bits` of the model, if known.
@@ -66,7 +66,7 @@ def _probes(runner: ModelRunner) -> list[list[int]]:
 
 
 def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]]:
-    """Make probe sequences that branch early, late and not at all; one is a prefix of another. Deterministic."""
+    """Build probe sequences that branch early, late and not at all; one is a prefix of another. Deterministic."""
     draw = np.random.default_rng(20_260_101)
     trunk = draw.integers(0, vocabulary, 28).tolist()
     probes = [trunk]
@@ -220,7 +220,7 @@ def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floa
 def _tree_gap(
     runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float
 ) -> tuple[float, float, str]:
-    """Return the difference of trees from the plain values in bits, the tolerated difference, and a description."""
+    """Return the difference between tree and plain values in bits, the tolerated difference, and a description."""
     try:
         gap = apart(_bits(runner, probes), plain)
         leak = apart(_leaking(runner, probes, plain), plain)

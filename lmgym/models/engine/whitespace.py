@@ -1,14 +1,14 @@
 """The whitespace-trailing correction: move the surprisal of the end of a word to that word.
 
-If tokens include their leading blank (" keys"), the surprisal of the end of a word is part of the first token of the
+If tokens include their leading space (" keys"), the surprisal of the end of a word is part of the first token of the
 next word. Oh & Schuler (2024, arXiv 2406.10851) and Pimentel & Meister (2024, arXiv 2406.14561) move it to the word
-itself. With B = -log2 P(a blank or the end follows | text up to and including a token), in bits:
+itself. With B = -log2 P(whitespace or the end follows | text up to and including a token), in bits:
 
     corrected = raw - B(preceding token, if a word ends there) + B(token, if a word ends with it)
 
-In a region of whole words all inner terms cancel. No blank precedes the first word, so after a start token B is
--log2 P(no blank follows). Where text continues without a blank, no word has ended and nothing moves. Unlike raw ones,
-corrected word probabilities add up to at most 1.
+In a region of whole words all inner terms cancel. No whitespace precedes the first word, so after a start token B is
+-log2 P(no whitespace follows). Where text continues without whitespace, no word has ended and nothing moves. Unlike raw
+ones, corrected word probabilities add up to at most 1.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ BLANK_BYTES = frozenset(("<0x09>", "<0x0A>", "<0x0D>", "<0x20>"))
 def blank_sets(
     tokens: Sequence[str | None], *, ends: Sequence[int], special: Sequence[int], continuing: str = ""
 ) -> list[tuple[float, float]]:
-    """Classify vocabulary entries as (begins with a blank or ends the text, begins without a blank).
+    """Classify vocabulary entries as (begins with whitespace or ends the text, begins without whitespace).
 
     Args:
         tokens: spellings, None for rows without a token.
         ends: ids of end tokens.
         special: ids of special tokens; those that are not in `ends` belong to neither set.
-        continuing: "##" of WordPiece, whose tokens show no blanks: every other token begins a word.
+        continuing: "##" of WordPiece, whose tokens show no whitespace: every other token begins a word.
     """
     ending, odd = set(ends), set(special)
     sets: list[tuple[float, float]] = []

@@ -166,8 +166,9 @@ class Board(Generic[Revision, Model]):
 
     @property
     def has_suites_in_rows(self) -> bool:
-        """Do tables for reading (page, heat map, LaTeX) have suites as rows, because there are more suites than
-        models?"""
+        """Return whether tables for reading (page, heat map, LaTeX) have suites as rows, because there are more suites
+        than models.
+        """
         if self.options.layout or not self.rows:
             return self.options.layout == "suites" and bool(self.rows)
         return len(self.columns) > len(self.rows)
@@ -198,7 +199,7 @@ class Board(Generic[Revision, Model]):
 
     @cached_property
     def other_policies(self) -> list[tuple[Row[Model], Column[Revision], str]]:
-        """Cells with another than the default policy, and the difference."""
+        """Cells with a non-default policy, and the difference."""
         return [
             (row, column, cell.policy)
             for row in self.rows
@@ -223,7 +224,7 @@ class Board(Generic[Revision, Model]):
 
     @property
     def family(self) -> str:
-        """The family p is corrected for, for files; empty = not corrected."""
+        """The family of tests that p is corrected for, as files name it; empty = not corrected."""
         return f"one model on the {self.n_set} suites of {self.run_set}" if self.run_set else ""
 
     @property

@@ -129,7 +129,7 @@ def for_paper(board: Board) -> Table:
 
 
 def _policies(row: Row, board: Board) -> str:
-    """Cells of the row with another than the default policy: "npi: bos=never"."""
+    """Cells of the row with a non-default policy: "npi: bos=never"."""
     cells = zip(board.columns, row.cells, strict=True)
     return "; ".join(f"{column.key}: {cell.policy}" for column, cell in cells if cell and cell.policy)
 

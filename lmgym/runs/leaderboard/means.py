@@ -13,8 +13,9 @@ from lmgym.stats import weighted_mean
 
 @dataclass(frozen=True)
 class Material:
-    """Which items of the table's suites share material, and by run the shares of items that pass; None if there are
-    too many runs."""
+    """Groups of items that share material in the table's suites, and each run's pass rate by item; None if there are
+    too many runs.
+    """
 
     groups: Groups
     shares: Mapping[str, Mapping[int, float]] | None

@@ -38,8 +38,10 @@ def ranked(rows: Sequence[Row[Model]], columns: Sequence[Column], *, whole: bool
 def in_order(
     rows: Sequence[Row[Model]], columns: Sequence[Column], tags: Sequence[str], sort: str
 ) -> list[Row[Model]]:
-    """Sort by `sg`, `name`, `parameters`, `missing`, `suite:KEY` or `tag:NAME`; `-` in front: descending. A bare slug
-    means the suite's newest revision here. Rows whose mean lacks suites go below the others when sorting by a mean."""
+    """Sort by `sg`, `name`, `parameters`, `missing`, `suite:KEY` or `tag:NAME`; a leading `-` means descending. A bare
+    slug means the suite's newest revision here. Rows whose mean lacks suites go below the others when sorting by a
+    mean.
+    """
     key, down = sort.removeprefix("-"), sort.startswith("-")
     kind, _, name = key.partition(":")
     newest = sorted(enumerate(columns), key=lambda pair: pair[1].revision.number)

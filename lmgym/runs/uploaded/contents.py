@@ -91,7 +91,7 @@ Part: TypeAlias = ScorePart | OutcomePart
 
 
 def has_text(part: Part) -> bool:
-    """Does every sentence have its text, so that it can be compared with the suite's?"""
+    """Return whether every sentence has its text, so that it can be compared with the suite's."""
     return isinstance(part, ScorePart) and all(row.contents or row.tokens for row in part.sentences)
 
 

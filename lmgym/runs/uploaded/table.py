@@ -211,7 +211,7 @@ def truth(table: Table, row: Row, role: str, report: Report) -> bool | None:
 
 
 def once(seen: dict[object, str], key: object, row: Row, what: Callable[[], str], report: Report) -> bool:
-    """Is this the first row of its kind? Report a problem if not."""
+    """Return whether this is the first row of its kind. Reports a problem if not."""
     if key in seen:
         report.problem(row.where, f"{what()} is already in {seen[key]}", "Keep one of the two rows.")
         return False

@@ -59,7 +59,7 @@ class ValueColumn:
 
 
 def has_values(header: Sequence[str]) -> bool:
-    """Is there a column that may have surprisals?"""
+    """Return whether there is a column that may have surprisals."""
     return any(value_name(title) for title in header)
 
 
@@ -166,8 +166,9 @@ def _first_difference(one: ValueColumn, other: ValueColumn, table: Table) -> Row
 
 
 def _is_multiple(column: ValueColumn, place: int, ratio: float, table: Table) -> bool:
-    """Is column `place` the surprisal column times `ratio` in every row, with several distinct values? Stops at the
-    first mismatch."""
+    """Return whether column `place` is the surprisal column times `ratio` in every row, with several distinct values.
+    Stops at the first mismatch.
+    """
     seen: set[float] = set()
     for row in table.rows:
         a, b = _number(row, column.place), _number(row, place)

@@ -1,7 +1,7 @@
-"""Rules that apply to every file format: check raw cells and assemble them to sentences.
+"""Rules that apply to every file format: check raw cells and assemble them into sentences.
 
 Readers of JSON, long tables and wide tables produce `RawSentence`s with their place in the file; `assemble` checks them
-against each other and makes `SentenceDoc`s.
+against each other and builds `SentenceDoc`s.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Factorial designs: ordered factors with ordered levels, crossed to conditions.
+"""Factorial designs: ordered factors with ordered levels, crossed into conditions.
 
 A document stores its design in the meta block under `factors`, a list of
 
@@ -194,7 +194,7 @@ def with_factors(document: SuiteDocument, factors: object) -> SuiteDocument:
 
 
 def read_lines(text: str) -> Design:
-    """Parse factors from text, one a line: `number: sing, plural`. Raises DesignError."""
+    """Parse factors from text, one per line: `number: sing, plural`. Raises DesignError."""
     factors = []
     for line in filter(str.strip, text.splitlines()):
         name, colon, levels = line.partition(":")
@@ -213,7 +213,7 @@ def cells(design: Design) -> list[Cell]:
 
 
 def condition_name(cell: Cell) -> str:
-    """Make the name of a condition from its levels: match_sing."""
+    """Build the name of a condition from its levels: match_sing."""
     return "_".join(cell)
 
 
@@ -273,7 +273,7 @@ def renamed(design: Design, name: str, to: str) -> Design:
 
 
 def without(design: Design, name: str) -> Design:
-    """Return the design after a condition was deleted."""
+    """Return the design with a condition deleted."""
     return tuple(
         replace(factor, conditions={key: level for key, level in factor.conditions.items() if key != name})
         for factor in design

@@ -38,7 +38,7 @@ class SentenceDoc:
     """One item in one condition.
 
     Attributes:
-        contents: text of each region, trimmed and with inner blanks collapsed; region number k+1 is at index k.
+        contents: text of each region, trimmed and with inner whitespace collapsed; region number k+1 is at index k.
         raw: text of each region in the file; None if it equals `contents`.
         extra: unknown keys of the condition object; those of regions under "regions", by region number.
     """
@@ -51,7 +51,7 @@ class SentenceDoc:
 
     @property
     def text(self) -> str:
-        """Regions that are not empty, joined by one blank (the policy of the published suites)."""
+        """Regions that are not empty, joined by one space (the policy of the published suites)."""
         return " ".join(content for content in self.contents if content)
 
 
@@ -114,7 +114,7 @@ class SuiteDocument:
         """Hash everything that determines results of runs. Returns 64 hexadecimal digits.
 
         Included: region names, trimmed contents of all sentences with item and condition, formulas in order (with
-        collapsed blanks), metrics. Excluded: name and meta block of the suite, names and descriptions of predictions,
+        collapsed spaces), metrics. Excluded: name and meta block of the suite, names and descriptions of predictions,
         raw whitespace, unknown keys, order of sentences and conditions.
         """
         science = {

@@ -35,7 +35,7 @@ FORMS: dict[str, Form] = {
 
 
 def file_name(slug: str, number: int, form: str) -> str:
-    """Make a file name from suite, revision and format: agreement-r2-long.csv."""
+    """Build a file name from suite, revision and format: agreement-r2-long.csv."""
     return f"{slug}-r{number}{FORMS[form].name}"
 
 

@@ -132,7 +132,7 @@ def check_formulas(
 
 
 def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
-    """Make a new version of a suite from a table, keeping name, metric, meta block and predictions of `older`.
+    """Build a new version of a suite from a table, keeping name, metric, meta block and predictions of `older`.
 
     Raises:
         FormatError: a prediction names a region or condition that the table lacks.

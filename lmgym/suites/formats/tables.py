@@ -250,7 +250,7 @@ def _condition(row: Row, column: int, report: Report) -> str:
 
 
 def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
-    """Make a suite from a parsed long table. Raises FormatError."""
+    """Build a suite from a parsed long table. Raises FormatError."""
     required = {"region": "region_number", "content": "content"}
     missing = [column for role, column in required.items() if role not in table.roles]
     if missing:
@@ -296,7 +296,7 @@ def _note_name(
 
 
 def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
-    """Make a suite from a parsed wide table. Raises FormatError."""
+    """Build a suite from a parsed wide table. Raises FormatError."""
     fixed = (table.roles["item"], table.roles["condition"])
     columns = [k for k in range(len(table.header)) if k not in fixed and k not in table.data]
     if not columns:

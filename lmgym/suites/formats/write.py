@@ -29,7 +29,8 @@ def write_json(
     Args:
         dialect: "current" writes predictions as `{"type": "formula", "formula": …}` with name, description and unknown
             keys; "early" writes plain strings, without these.
-        whitespace: "as-imported" restores the blanks of the imported file; "trimmed" writes the text that is scored.
+        whitespace: "as-imported" restores the whitespace of the imported file; "trimmed" writes the text that is
+            scored.
     """
     meta = {key: value for key, value in doc.meta.items() if key not in ("name", "metric")}
     if not doc.predictions:  # otherwise readers would restore deleted formulas of an old import

@@ -91,7 +91,7 @@ class Formula:
         return frozenset(region for _, region in self.references if not isinstance(region, str))
 
     def canonical(self) -> str:
-        """Return the formula in standard form: single blanks, round brackets around every compound part.
+        """Return the formula in standard form: single spaces, round brackets around every compound part.
 
         Parsing it gives an equal ``ast``, provided it is not longer than MAX_LENGTH.
         """

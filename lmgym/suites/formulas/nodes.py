@@ -1,8 +1,8 @@
 """The syntax tree of a formula: eight frozen node types.
 
 *Numeric* nodes are numbers of bits, *boolean* nodes are true or false; the two never mix. ``start`` and ``end`` are
-offsets in the text and are ignored in comparisons, so that equivalent formulas with other blanks or redundant brackets
-have equal trees.
+offsets in the text and are ignored in comparisons, so that equivalent formulas with different spacing or redundant
+brackets have equal trees.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def references(root: AnyNode) -> tuple[Reference, ...]:
 
 
 def canonical(node: AnyNode) -> str:
-    """Write a tree as text: ASCII operators, single blanks, round brackets around every compound part.
+    """Write a tree as text: ASCII operators, single spaces, round brackets around every compound part.
 
     Parsing the result gives an equal tree, provided it fits the length limit.
     """

@@ -105,7 +105,7 @@ class Token:
 
 
 def scan(text: str) -> tuple[Token, ...]:
-    """Split text into tokens, including blanks, followed by an empty ``end`` token.
+    """Split text into tokens, including spaces, followed by an empty ``end`` token.
 
     Raises:
         FormulaError: at the first character that begins no token.

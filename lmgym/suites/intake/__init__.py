@@ -81,7 +81,7 @@ class NotUnderstood(FormatError):
 
 
 def read_any(data: bytes, filename: str, options: ParseOptions = NOTHING) -> SuiteDocument:
-    """Parse a file without asking back; notices of the document say how a sheet was read.
+    """Parse a file without asking questions; notices of the document say how a sheet was read.
 
     Raises:
         NotUnderstood: the file has problems or needs options.

@@ -44,7 +44,7 @@ class ParseOptions:
 
     @property
     def about_cells(self) -> bool:
-        """An option affects how a table is split to a suite."""
+        """Return whether an option affects how a table is read as a suite."""
         return bool(self.header or self.columns or self.conditions or self.regions)
 
 

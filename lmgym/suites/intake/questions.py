@@ -162,7 +162,7 @@ def read_pasted(text: str, known: Known, values: Mapping[str, str]) -> tuple[Par
 
 
 def _named(known: Known) -> SuiteDocument | None:
-    """Make a suite that has only names."""
+    """Build a suite that has only names."""
     if not known["regions"]:
         return None
     return SuiteDocument("", "sum", {}, tuple(known["regions"]), tuple(known["conditions"]), ())

@@ -1,6 +1,6 @@
 """Parse stimuli from a spreadsheet, wide or long, with problems by row and column.
 
-More lenient than the file readers: merged cells, which arrive blank below the first, are filled, and headers may have
+More lenient than the file readers: merged cells, which arrive empty below the first, are filled, and headers may have
 more names. Every assumption is listed in `ParseResult.understood`.
 """
 
@@ -378,7 +378,7 @@ class _SheetReader:
             self.report.problem(f"row {row.line}", "the header names no regions", _HEADER_HINT)
 
     def _check_amount(self, table: Table) -> None:
-        """Check the number of sentences, with one problem for the sheet instead of one per row."""
+        """Report too many sentences as one problem of the sheet instead of one per row."""
         sentences = len(table.rows)
         if table.is_long:
             keys = [table.roles[role] for role in ("item", "condition") if role in table.roles]
@@ -413,7 +413,7 @@ class _SheetReader:
     # --- meaning ---
 
     def _fill(self, table: Table, long: bool) -> None:
-        """Fill merged cells, which arrive as a value with blanks below it: items, and conditions of long sheets."""
+        """Fill merged cells, which arrive as a value with empty cells below: items, and conditions of long sheets."""
         filled: dict[str, list[int]] = {}
         last: dict[str, str] = {}
         for row in table.rows:

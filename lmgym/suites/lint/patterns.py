@@ -64,14 +64,16 @@ class Norm:
     emptiness: Pattern | None
 
     def odd_empty(self, cells: Sequence[str]) -> bool:
-        """Return whether other conditions are empty than in most items, unless all or none are."""
+        """Return whether the set of empty conditions is not that of most items. All empty instead of none, or the
+        reverse, is not odd.
+        """
         pattern = emptiness(cells)
         if self.emptiness is None or pattern == self.emptiness:
             return False
         return len(set(pattern)) > 1 or len(set(self.emptiness)) > 1
 
     def odd_equality(self, cells: Sequence[str]) -> bool:
-        """Return whether other conditions share their text than in most items, while the same ones are empty."""
+        """Return whether the equality pattern is not that of most items, although the empty pattern is."""
         if self.equality is None or (self.emptiness is not None and emptiness(cells) != self.emptiness):
             return False
         return equality(cells) != self.equality

@@ -163,7 +163,7 @@ def _at(place: str, where: str) -> str:
 
 
 def _name(run: PlannedRun, choice: ModelChoice) -> str:
-    """Slug of the model; for one still to be made its future name."""
+    """Slug of the model, or the name of the one to be created."""
     model = run.model or choice.model
     return model.slug if model is not None else choice.slug or run.part.model or "the new model"
 

@@ -189,7 +189,7 @@ def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
 def _lacking(
     rows: dict[tuple[int, int], tuple[Any, ...]], models: dict[int, RegisteredModel], options: Options
 ) -> dict[tuple[int, int], MissingRate]:
-    """Number of the suite's predictions that runs without a rate have. No query if there are none."""
+    """How many of the suite's predictions each run without a rate has. No query if there are none."""
     if not rows:
         return {}
     results = PredictionResult.objects.filter(run__key__in=[row[_KEY] for row in rows.values()])
@@ -329,7 +329,7 @@ class HomeTable:
 
     @property
     def other_policies(self) -> bool:
-        """Does any cell have another than the default policy?"""
+        """Return whether any cell has a non-default policy."""
         return any(cell is not None and cell.policy for _, cells in self.rows() for cell in cells)
 
     def rows(self) -> list[tuple[StoredColumn, list[Cell | None]]]:

@@ -69,7 +69,7 @@ class Message:
 def read(
     stream: Iterable[bytes], source: str = "the log", limit: int | None = None, *, first: int = 1
 ) -> Iterator[tuple[int, Token]]:
-    """Yield (line number, token) for each nonblank line, counting from `first`. Raises LogError."""
+    """Yield (line number, token) for each non-blank line, counting from `first`. Raises LogError."""
     decoder = msgspec.json.Decoder(Token)
     for number, raw in islice(enumerate(stream, first), limit):
         if not raw.strip():
@@ -83,7 +83,7 @@ def read(
 
 
 def recognised(lines: Iterable[bytes], source: str) -> tuple[bool | None, Iterator[bytes]]:
-    """Detect the version by the first nonblank line: True for version 5, None without a line. Returns it with all
+    """Detect the version by the first non-blank line: True for version 5, None without a line. Returns it with all
     lines.
 
     Raises LogError for a zip archive.

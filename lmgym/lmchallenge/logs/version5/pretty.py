@@ -1,7 +1,8 @@
-"""Logs of version 5 as coloured text: one log (`pretty`), or a log against a baseline (`diff`). A line is a message.
+"""Logs of version 5 as coloured text: one log (`pretty`), or a log against a baseline (`diff`). Each message is one
+line.
 
-For wr the reference compares the target only with the candidates after it in the log, so it calls wrong words right;
-readings="corrected" compares it with all.
+For wr the reference compares the target only with the candidates after it in the log, so it counts some wrong words as
+right; readings="corrected" compares it with all candidates.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def outcomes(
 
 
 def is_first(token: Token, mixture: Mixture | None, readings: str = "corrected") -> bool:
-    """Is the target worth more than all other candidates? Without a mixture, by the error scores alone."""
+    """Return whether the target outscores all other candidates. Without a mixture, by the error scores alone."""
     worth = [
         (word == token.target, mixture.score(error, score) if mixture else error)
         for word, error, score in token.scores
@@ -147,7 +148,7 @@ def mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
 
 
 def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
-    """Join tokens to messages. A space, in the colour before it, separates tokens whose characters do not touch."""
+    """Join tokens into messages. A space, in the colour before it, separates tokens whose characters do not touch."""
     for _, group in groupby(tokens, lambda one: (one[0].user, one[0].message)):
         members = list(group)
         found: list[Piece] = []
@@ -159,7 +160,7 @@ def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
 
 
 def gaps(message: Iterable[Token]) -> Iterator[bool]:
-    """For each token: is there text between it and the one before, or the start?"""
+    """Return for each token whether there is text between it and the one before, or the start."""
     end: float = 0
     for token in message:
         start = token.character if isinstance(token.character, int | float) else end

@@ -71,14 +71,14 @@ def _matrix(values: array[float], lengths: NDArray[np.int64]) -> NDArray[np.floa
 def firsts(
     error: array[float], model: array[float], lengths: array[int], mixture: Mixture
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return two bool[n_tokens]: does the target rank first by the error score alone, and with the mixture?"""
+    """Return two bool[n_tokens]: whether the target ranks first by the error score alone, and with the mixture."""
     of = np.frombuffer(lengths, dtype=np.int64)
     errors, models = _matrix(error, of), _matrix(model, of)
     return _is_first(errors), _is_first(_mixed(mixture.alpha, mixture.beta, errors, models))
 
 
 def _is_first(scores: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return bool[n_rows]: is the first score above all others?"""
+    """Return bool[n_rows]: whether the first score is above all others."""
     found: NDArray[np.bool_] = scores[:, 0] > scores[:, 1:].max(axis=1, initial=-np.inf)
     return found
 

@@ -136,7 +136,7 @@ class Counts:
         return self._mixture
 
     def sums(self) -> dict[str, Any]:
-        """Return counts and sums under the reference's names. As there, logs without results of wr have
+        """Return counts and sums under the reference's names. As in the reference, logs without results of wr have
         `already_correct`, others `base_correct`.
         """
         mixture = self.mixture
@@ -162,7 +162,7 @@ class Counts:
         }
 
     def rates(self) -> dict[str, Any]:
-        """Return rates under the reference's names, for the parts that the log has. A rate of nothing is null."""
+        """Return rates under the reference's names, for the parts in the log. A rate with denominator 0 is null."""
         tokens, characters = self.tokens, self.characters
         found: dict[str, Any] = {
             "fingerprint": f"{self.fingerprint:08x}",
