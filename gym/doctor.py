@@ -174,7 +174,7 @@ def _gpus() -> list[Finding]:
             lines.append(
                 (
                     BAD,
-                    "NVIDIA_TF32_OVERRIDE=1: float32 models compute in TF32, with errors of float16. Unset it.",
+                    "NVIDIA_TF32_OVERRIDE=1: float32 models compute in TF32, as inaccurate as float16. Unset it.",
                 )
             )
     elif lines:

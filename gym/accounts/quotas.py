@@ -173,7 +173,7 @@ class Kind:
                 "exceed the limit. Ask the owner to delete some, or ask staff for more."
             )
         raise OverQuota(
-            f"With this your {self.plural} would take up {size_text(after)}, and {size_text(limit.bytes)} is the "
+            f"With this, your {self.plural} would take up {size_text(after)}, and {size_text(limit.bytes)} is the "
             f"limit. {ADVICE}"
         )
 

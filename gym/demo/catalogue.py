@@ -36,7 +36,7 @@ DEMO_MODELS: list[DemoModel] = [
         backend="causal",
         config={"source": "directory", "path": "demo-gpt2"},
         description="A very small GPT-2, trained from scratch on the demo corpus. It reads the whole "
-        "sentence, and so it can keep a subject, a licensor or a filler in mind over any distance that the "
+        "sentence, so it can keep track of a subject, a licensor or a filler over any distance that the "
         "grammar produces. Any text can be scored, in any script, but the model knows no English beyond the "
         "demo's 265 words.",
         corpus=_CORPUS,

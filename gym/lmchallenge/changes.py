@@ -72,7 +72,8 @@ def read_changes(baseline: Game, game: Game, keep: str, number: int) -> ChangedP
         )
     if baseline.lines != game.lines:
         raise LogError(
-            f"The logs have {baseline.lines:,} and {game.lines:,} lines.", "Compare whole games on one text."
+            f"The logs have {baseline.lines:,} and {game.lines:,} lines.",
+            "Compare complete games on the same text.",
         )
     number, pages, first, last = page_of(game, number)
     if game.version == 5:

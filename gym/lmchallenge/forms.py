@@ -152,7 +152,7 @@ class GameForm(forms.Form):
     )
     next_word_only = forms.BooleanField(
         required=False,
-        label="Ask for whole words only",
+        label="Predict whole words only",
         help_text="Before each word, not before each letter: faster, but no completions.",
     )
     words = OneFileField(

@@ -401,7 +401,7 @@ def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor
         raise ValidationError("This version belongs to other reference answers.")
     root = submission.rescored_from or submission
     if version.pk == root.version_id or root.rescored.filter(version=version).exists():
-        raise ValidationError(f"It is already scored on v{version.number}.")
+        raise ValidationError(f"This submission is already scored on v{version.number}.")
     upload = parse_upload(bytes(submission.file), version.answers, submission.filename or "predictions")
     made = Submission(
         version=version,

@@ -32,7 +32,7 @@ class RunFilter(Filters):
         "revision__suite__slug",
         "model__name",
         "model__slug",
-        label="Words of the titles and names of suite and model",
+        label="Words in the titles and names of suite and model",
     )
     tag = django_filters.CharFilter(field_name="revision__suite__tags__name", label="Tag of the suite")
     suite = django_filters.CharFilter(field_name="revision__suite__slug", label="Slug of the suite")

@@ -201,7 +201,7 @@ def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
     else:
         number = float(value)
     if not math.isfinite(number) or number > 1e9:
-        notes.error("limit", path, "This is too long.")
+        notes.error("limit", path, "The timeout is too long.")
         return None
     if number <= 0:
         notes.warn("timeout", path, "With this timeout every request times out.")
@@ -409,7 +409,7 @@ def _remark_on_expectation(
         notes.info("operand-order", path, message)
     if test in ("keywords", "not_keywords") and isinstance(element, str):
         if not element:
-            notes.warn("empty-text", path, "Empty text is part of every text.")
+            notes.warn("empty-text", path, "Every text contains an empty keyword.")
         elif len(element.split()) > LONG_KEYWORD:
             notes.info(
                 "long-keyword",

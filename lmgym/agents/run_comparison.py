@@ -72,7 +72,7 @@ class ComparedCase:
     """A case in two runs."""
 
     case: str = described("name of the case")
-    same_text: bool = described("whether both runs had the same text of it")
+    same_text: bool = described("whether both runs used the same text of the case")
     first_outcome: str | None = described("outcome in the first; empty: the run has no such case")
     second_outcome: str | None = described("outcome in the second; empty: the run has no such case")
 

@@ -169,7 +169,7 @@ class _ScorerBackend:
         """Score texts. Raises BackendError for policies that the caller's code cannot follow."""
         if policy.bos != "auto" or policy.eos or policy.whitespace != "none":
             raise BackendError(
-                "Start tokens, end tokens and the whitespace correction are up to your own score(texts).",
+                "Your score(texts) decides on start tokens, end tokens and the whitespace correction.",
                 "Leave bos, eos and whitespace as they are.",
             )
         results = list(self._scorer.score(list(texts)))

@@ -90,7 +90,7 @@ def fetch(
     if target.exists():
         if _sha256(target, check) == model.sha256:
             return target, False
-        raise FetchError(f"{target} exists and is another file.", "Move it away, or name another folder.")
+        raise FetchError(f"{target} exists and is a different file.", "Move it away, or name another folder.")
     target.parent.mkdir(parents=True, exist_ok=True)
     _require_space(model, target.parent)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as work:

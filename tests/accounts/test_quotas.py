@@ -57,7 +57,7 @@ def test_what_would_exceed_the_bytes_is_undone(people, settings):
     settings.GYM_QUOTA_MODELS = (0, 2_000)
     register(people.alice)
     with pytest.raises(
-        OverQuota, match=r"With this your models would take up 5.* kB, and 2 kB is the limit\."
+        OverQuota, match=r"With this, your models would take up 5.* kB, and 2 kB is the limit\."
     ):
         register(people.alice, description="x" * 5_000)
     assert people.alice.models.count() == 1

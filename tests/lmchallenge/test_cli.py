@@ -241,7 +241,7 @@ def test_the_learner_speaks_the_api():
     assert code == 0
     assert first.split("\t")[0] == "dog"
     assert second.split("\t")[::2] == ["dog", "cow"]
-    assert "there is no command 'nonsense'" in err
+    assert "unknown command 'nonsense'" in err
 
 
 def test_corpora_change_their_form():
@@ -372,7 +372,7 @@ def test_a_single_cluster_is_no_test(tmp_path: Path, text: str, cluster: str):
     log = tmp_path / "one.log"
     log.write_bytes(call("run", PROGRAM, "wp", stdin=text)[1])
     (row,) = json.loads(call("compare", "--cluster", cluster, str(log), str(log))[1])["comparisons"]
-    assert (row["verdict"], row["p"]) == (f"cannot be tested: one {cluster}", None)
+    assert (row["verdict"], row["p"]) == (f"cannot be tested: only one {cluster}", None)
 
 
 def test_keystroke_savings_take_their_usual_parameters(tmp_path: Path):

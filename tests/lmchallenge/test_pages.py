@@ -308,7 +308,7 @@ def test_what_cannot_be_tested_is_said_to_be_so(client, people):
     corpus = make_corpus(people.alice)
     keys = [play(corpus, people.alice).key for _ in range(2)]
     text = page(client, "lmc-compare", first=keys[0], second=keys[1], cluster="user")
-    assert "cannot be tested: one user" in text
+    assert "cannot be tested: only one user" in text
     assert "no significant difference" not in text
     assert "cannot be tested" not in page(
         client, "lmc-compare", first=keys[0], second=keys[1], cluster="line"

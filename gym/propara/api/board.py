@@ -37,7 +37,7 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     low = serializers.FloatField(
         allow_null=True, help_text="lower limit of the 95% interval of F1, by bootstrap over processes"
     )
-    high = serializers.FloatField(allow_null=True, help_text="upper limit of that interval")
+    high = serializers.FloatField(allow_null=True, help_text="upper limit of the 95% interval")
     questions = serializers.DictField(
         source="reference.questions", allow_null=True, default=None, help_text="question: its scores"
     )

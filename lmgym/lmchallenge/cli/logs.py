@@ -431,7 +431,8 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
             )
         if not side.is_like(first):
             raise OptionError(
-                f"{side.name} is of another text than {first.name}.", "Compare logs of one text."
+                f"{side.name} was played on a different text than {first.name}.",
+                "Compare logs of the same text.",
             )
     of_5 = [side for side in sides if side.text is None]
     if of_5 and options.filter not in (None, "all"):

@@ -133,7 +133,7 @@ class GameComparison(Comparison):
         if self.difference is None:
             return "cannot be tested: no value"
         if self.low is None:
-            return f"cannot be tested: one {self.cluster}"
+            return f"cannot be tested: only one {self.cluster}"
         if not self.excludes_zero or (self.p_corrected is not None and self.p_corrected >= ALPHA):
             return "no significant difference"
         return "better" if (self.low > 0) != self.lower_is_better else "worse"

@@ -51,7 +51,7 @@ def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | No
     OptionError.
     """
     if target not in IC_METRICS:
-        raise OptionError(f"There is no metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
+        raise OptionError(f"Unknown metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
     nothing = np.zeros(len(table.line), dtype=np.int64)
     return [
         (mix, _input_correction(table, nothing, 1, number)[target][0])

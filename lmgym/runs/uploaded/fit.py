@@ -220,7 +220,7 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Fit
     if unjudged:
         missing.append(f"outcomes of {listing(unjudged)}")
         if not any(row.prediction or row.number for row in part.rows):
-            message = f"one outcome per item: taken as that of the first prediction, “{labels[0]}”"
+            message = f"one outcome per item, taken as the outcome of the first prediction, “{labels[0]}”"
             report.notice("file", message)
     result = RunResult(list(document.items), [], predictions, [])
     return FittedPart(result, tuple(missing), tuple(report.notices), shift=shift or 0)

@@ -239,7 +239,7 @@ def numbering(found: Collection[int], items: Collection[int], report: Report) ->
         message = (
             f"{len(file_items)} of the suite's {len(suite_items)} items are there, counted from 0 or from 1"
         )
-        report.problem("file", message, "List every item: then the numbering is clear.")
+        report.problem("file", message, "List every item to make the numbering unambiguous.")
     elif fits:
         missing = sorted(suite_items - {number + fits[0] for number in file_items})
         report.problem("file", f"no outcome for item {_some(missing)}", "List every item of the suite.")

@@ -280,7 +280,7 @@ def check_repeats(design: Design) -> Iterator[Finding]:
     for items in groups.values():
         if len(items) > 1:
             message = "the same sentences in every condition"
-            hint = "Keep one: duplicates count several times in every rate."
+            hint = "Keep one item: every rate counts duplicates several times."
             yield Finding("duplicate-items", "warning", items_phrase(items), message, hint)
 
 

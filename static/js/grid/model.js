@@ -203,7 +203,7 @@ const OPS = {
   },
 
   insert_items(doc, { at, items }) {
-    need(within(at, doc.items.length), `Items cannot be put at place ${at}.`);
+    need(within(at, doc.items.length), `Items cannot be inserted at position ${at}.`);
     const numbers = items.map((item) => item.number);
     for (const number of numbers) {
       checkNumber(number);
@@ -241,7 +241,7 @@ const OPS = {
 
   move_item(doc, { item, to }) {
     checkItem(doc, item);
-    need(within(to, doc.items.length - 1), `There is no place ${to}.`);
+    need(within(to, doc.items.length - 1), `There is no position ${to}.`);
     const from = doc.items.indexOf(item);
     move(doc.items, from, to);
     return [{ op: "move_item", item, to: from }];
@@ -260,7 +260,7 @@ const OPS = {
 
   insert_condition(doc, { at, name, rows }) {
     checkNewCondition(doc, name);
-    need(within(at, doc.conditions.length), `Conditions cannot be put at place ${at}.`);
+    need(within(at, doc.conditions.length), `Conditions cannot be inserted at position ${at}.`);
     doc.conditions.splice(at, 0, name);
     for (const item of doc.items) {
       if (!doc.texts.has(item)) doc.texts.set(item, new Map());
@@ -293,7 +293,7 @@ const OPS = {
 
   move_condition(doc, { name, to }) {
     checkCondition(doc, name);
-    need(within(to, doc.conditions.length - 1), `There is no place ${to}.`);
+    need(within(to, doc.conditions.length - 1), `There is no position ${to}.`);
     const from = doc.conditions.indexOf(name);
     move(doc.conditions, from, to);
     return [{ op: "move_condition", name, to: from }];
@@ -318,7 +318,7 @@ const OPS = {
 
   insert_region(doc, { at, name, texts = [] }) {
     checkName(name, "region");
-    need(within(at - 1, doc.regions.length), `There is no place ${at} for a region.`);
+    need(within(at - 1, doc.regions.length), `There is no position ${at} for a region.`);
     for (const [item, condition] of texts) {
       need(doc.contents(item, condition) !== undefined, `There is no row ${item} ${condition}.`);
     }

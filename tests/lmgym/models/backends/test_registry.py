@@ -90,7 +90,7 @@ def test_good_configurations(kind: str, config: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("kind", "config", "message"),
     [
-        ("magic", {}, "no backend 'magic'"),
+        ("magic", {}, "Unknown backend 'magic'"),
         ("causal", {}, "'source' is a required property"),
         ("causal", {"source": "ftp"}, "source"),
         ("causal", {"source": "hub"}, "'repo' is a required property"),
