@@ -1,4 +1,4 @@
-"""`lmgym run`: run models on suites at a site."""
+"""`lmgym run`: run models on suites on a site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lmgym score`: surprisals of sentences, locally or at a site."""
+"""`lmgym score`: surprisals of sentences, locally or on a site."""
 
 from __future__ import annotations
 
