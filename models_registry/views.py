@@ -134,7 +134,7 @@ def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_POST
 def model_delete(request: HttpRequest, slug: str) -> HttpResponse:
     model = _managed(request, slug)
-    return act(request, model, services.delete_model, f"{model.name} is deleted.", to="model-list")
+    return act(request, model, services.delete_model, f"{model.name} was deleted.", to="model-list")
 
 
 @login_required

@@ -120,7 +120,7 @@ def delete_account(user: User) -> None:
         with transaction.atomic():
             former_member().hold()
             if not User.objects.select_for_update().filter(pk=user.pk).exists():
-                raise Conflict("This account is already deleted.")
+                raise Conflict("This account has already been deleted.")
             require_dispensable([user])
             hold_all_of(user)
             what = plan(user)

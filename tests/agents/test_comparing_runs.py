@@ -203,6 +203,6 @@ def test_more_than_five_runs_or_fewer_than_two_are_refused_with_the_reason(clien
     for keys in ([run.key], ["a", "b", "c", "d", "e"]):
         query = {"first": run.key, "second": keys}
         page = client.get(reverse("agent-compare"), query, follow=True)
-        assert "Tick 2 to 5 finished runs of one suite to compare them." in page.content.decode()
+        assert "Tick 2 to 5 finished runs of the same suite to compare them." in page.content.decode()
         answer = client.get(reverse("api-agent-compare"), query)
         assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?second")

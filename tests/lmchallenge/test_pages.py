@@ -256,7 +256,7 @@ def test_games_on_the_same_text_are_compared_and_others_refused(client, people):
     other = play(make_corpus(people.alice, slug="other"), people.alice)
     assert "another text" in page(client, "lmc-compare", first=first.key, second=other.key, status=400)
     ic = play(corpus, people.alice, "ic")
-    assert "Compare games of one kind" in page(
+    assert "Compare games of the same kind" in page(
         client, "lmc-compare", first=first.key, second=ic.key, status=400
     )
     hidden = play(corpus, people.alice, visibility="private")

@@ -168,7 +168,7 @@ def run_missing(request: SignedInRequest, build: Any, address: str) -> HttpRespo
     if queued.stopped:
         messages.error(request, f"{queued.left} could not be queued: {queued.stopped}")
     elif not queued.runs:
-        waiting = f" {_runs(queued.waiting)} under way already." if queued.waiting else ""
+        waiting = f" {_runs(queued.waiting)} already under way." if queued.waiting else ""
         messages.info(request, f"Nothing to queue.{waiting}")
     return redirect(f"{address}?{options.query()}")
 

@@ -427,7 +427,7 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
         if not games_correspond(first.table.game, side.table.game):
             raise OptionError(
                 f"{side.name} is a log of the game {side.table.game}, {first.name} of {first.table.game}.",
-                "Compare logs of one game.",
+                "Compare logs of the same game.",
             )
         if not side.is_like(first):
             raise OptionError(

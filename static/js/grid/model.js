@@ -174,7 +174,7 @@ const checkCondition = (doc, name) => need(doc.conditions.includes(name), `There
 function checkNewCondition(doc, name) {
   checkName(name, "condition");
   need(!/[%\p{Cc}]/u.test(name), "A condition name cannot contain % or control characters.");
-  need(!doc.conditions.includes(name), `There is a condition “${name}” already.`);
+  need(!doc.conditions.includes(name), `A condition “${name}” already exists.`);
 }
 
 function move(list, from, to) {
@@ -207,7 +207,7 @@ const OPS = {
     const numbers = items.map((item) => item.number);
     for (const number of numbers) {
       checkNumber(number);
-      need(!doc.items.includes(number), `There is an item ${number} already.`);
+      need(!doc.items.includes(number), `An item ${number} already exists.`);
     }
     need(new Set(numbers).size === numbers.length, "Two new items have the same number.");
     doc.items.splice(at, 0, ...numbers);
@@ -250,7 +250,7 @@ const OPS = {
   renumber_item(doc, { item, to }) {
     checkItem(doc, item);
     checkNumber(to);
-    need(to === item || !doc.items.includes(to), `There is an item ${to} already.`);
+    need(to === item || !doc.items.includes(to), `An item ${to} already exists.`);
     doc.items[doc.items.indexOf(item)] = to;
     const rows = doc.texts.get(item);
     doc.texts.delete(item);
