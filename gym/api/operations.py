@@ -108,7 +108,7 @@ def _responses(described: Operation) -> dict[Any, Any]:
             )
     if 202 in described.also:
         progress = described.response or {"type": "object"}
-        responses[202, JSON] = OpenApiResponse(progress, description="Not done yet; ask at Location.")
+        responses[202, JSON] = OpenApiResponse(progress, description="Not finished yet; poll Location.")
     for media, schema in described.media.items():
         responses[described.status, media] = OpenApiResponse(schema, description=described.summary)
     return responses

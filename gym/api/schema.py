@@ -139,7 +139,7 @@ class GymSchema(AutoSchema):
         if status == "201":
             headers["Location"] = _text("Address of the created resource.")
         if status == "202":
-            headers["Location"] = _text("Address to ask again.")
+            headers["Location"] = _text("Address to poll.")
             headers["Retry-After"] = _text("Seconds to wait before asking again.")
         return headers
 

@@ -91,7 +91,7 @@ def create_corpus(
 ) -> Corpus:
     """Save a corpus, from bytes or read before. Raises CorpusError for the first unreadable line, and OverQuota."""
     if not actor.is_authenticated:
-        raise PermissionDenied("sign in to keep a corpus")
+        raise PermissionDenied("sign in to add a corpus")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = data if isinstance(data, ReadCorpus) else read_corpus(data, form, filename)

@@ -174,7 +174,7 @@ def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
     if len(parts) > 2:
         notes.warn("ratio", path, f"Only the first and the last number of {value} are used.", example)
     if iterations == 0:
-        notes.warn("ratio", path, "0 iterations are not possible; 1 is made.")
+        notes.warn("ratio", path, "0 iterations are not possible; 1 is run.")
     iterations = max(1, iterations)
     if needed > iterations:
         notes.warn("ratio", path, f"{needed} of {iterations} cannot pass; {iterations} are required.")
@@ -182,7 +182,7 @@ def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
         notes.warn(
             "ratio",
             path,
-            "With 0 needed this case cannot fail.",
+            "With 0 required, this case cannot fail.",
             "neuro-san 0.7.15 requires one success anyway.",
         )
     return Ratio(min(needed, iterations), iterations, value.strip())

@@ -28,8 +28,8 @@ COMMANDS = {
         "verdict, because a server or judge could not be reached."
     ),
     "assess": (
-        "Make all iterations of an agent test case and group its failures into modes. Exit status: 0 if they were "
-        "made, 2 if a file could not be read, 3 if none has a verdict, because a server or judge could not be "
+        "Run all iterations of an agent test case and group its failures into modes. Exit status: 0 if they were "
+        "run, 2 if a file could not be read, 3 if none has a verdict, because a server or judge could not be "
         "reached."
     ),
 }

@@ -80,7 +80,7 @@ def _found(pattern: str, text: str) -> bool:
         raise _TooMuch(f"This is not a valid regular expression: {error}.") from None
     except TimeoutError:
         raise _TooMuch(
-            f"The regular expression was given up after {PATTERN_SECONDS:g} s on this answer. Make it simpler."
+            f"Matching the regular expression was stopped after {PATTERN_SECONDS:g} s on this answer. Make it simpler."
         ) from None
 
 
@@ -235,7 +235,7 @@ class _Steps:
         self.left -= 1
         if self.left < 0:
             raise _TooMuch(
-                f"Comparing with the JSON Schema was given up after {MAX_STEPS:,} steps. Make it simpler."
+                f"Checking against the JSON Schema was stopped after {MAX_STEPS:,} steps. Make it simpler."
             )
         yield from rule(*arguments) or ()
 

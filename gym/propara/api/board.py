@@ -55,7 +55,7 @@ class ProParaBoardQuery(FormatQuery):
     sort = serializers.ChoiceField(
         [sign + name for name in ORDERS for sign in ("-", "")],
         default="-f1",
-        help_text="- in front sorts in descending order; a question sorts by its F1",
+        help_text="a leading - sorts in descending order; a question sorts by its F1",
     )
 
 

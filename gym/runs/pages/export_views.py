@@ -210,7 +210,7 @@ def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> Htt
 def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> HttpResponseBase:
     """Make one of SUITE_FORMS of a frozen revision for this reader; `address` is its page. Raises Refused."""
     if form not in SUITE_FORMS:
-        raise Http404(f"A revision can be had as {', '.join(SUITE_FORMS)} here.")
+        raise Http404(f"A revision is available as {', '.join(SUITE_FORMS)} here.")
     slug, number = revision.suite.slug, revision.number
     stem = f"{slug}-r{number}"
     if form == "bib":

@@ -131,7 +131,7 @@ def leaderboard_download(request: HttpRequest, form: str) -> HttpResponse:
 
 def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderboard") -> HttpResponse:
     if form not in FORMS:
-        raise Http404(f"A leaderboard can be had as {', '.join(FORMS)}.")
+        raise Http404(f"A leaderboard is available as {', '.join(FORMS)}.")
     stem = f"{stem}-{board.options.rule.key}"
     if form == "json":
         return json_download(f"{stem}.json", export.as_json(board, address))

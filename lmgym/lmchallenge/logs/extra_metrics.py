@@ -55,8 +55,8 @@ class KeystrokeSavings:
     low: float | None = described("lower limit of the 95% interval, from resampling lines", "0 to 1")
     high: float | None = described("upper limit of the 95% interval", "0 to 1")
     selection_cost: float = described("keystrokes to accept a prediction", "keystrokes")
-    auto_space: bool = described("a blank after an accepted prediction is free")
-    literal: bool = described("each typed stretch costs one selection more")
+    auto_space: bool = described("a space after an accepted prediction is free")
+    literal: bool = described("each typed stretch costs one more selection")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def keystroke_savings(
     Args:
         selection_cost: keystrokes to accept a prediction; a typed character is one.
         auto_space: a blank typed right after an accepted prediction is free, because it comes with the prediction.
-        literal: each typed stretch costs one selection more, because the typist confirms it.
+        literal: each typed stretch costs one more selection, because the typist confirms it.
     """
     accepted = table.rank > 0
     keys: Floats = np.where(accepted, selection_cost, table.chars.astype(np.float64))

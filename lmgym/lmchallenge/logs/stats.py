@@ -69,7 +69,7 @@ def _number_of(table: Table, mix: Mix | None) -> int:
         return 0
     chosen = mix or best(search(table))[0]
     if chosen not in table.mixes:
-        raise OptionError("The table was made without this mixture.", "Pass it to read_table.")
+        raise OptionError("The table was computed without this mixture.", "Pass it to read_table.")
     return table.mixes.index(chosen)
 
 

@@ -142,9 +142,7 @@ class Table:
         """Remarks for the reader of the statistics."""
         if self.game != "wp" or not self.zero_ranks:
             return ()
-        return (
-            f"{self.zero_ranks} ranks are 0, which comes of scores that are NaN: counted as not predicted.",
-        )
+        return (f"{self.zero_ranks} ranks are 0 because their scores are NaN: counted as not predicted.",)
 
     @property
     def rank_base(self) -> int | None:

@@ -78,7 +78,7 @@ def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[F
     for key, row in by_key.items():
         if key not in known:
             message = f"the suite has no item {row.item} in the condition “{row.condition[:60]}”"
-            report.problem(row.where, message, "Is this the right suite, and the right version of it?")
+            report.problem(row.where, message, "Is this the right suite, in the right version?")
     absent = [
         f"item {item}, {condition}" for item, condition in sorted(known) if (item, condition) not in by_key
     ]

@@ -246,7 +246,7 @@ def numbering(found: Collection[int], items: Collection[int], report: Report) ->
     else:
         unknown = sorted(file_items - suite_items)
         message = f"the suite has no item {_some(unknown)}; it has {_some(sorted(suite_items))}"
-        report.problem("file", message, "Is this the right suite, and the right version of it?")
+        report.problem("file", message, "Is this the right suite, in the right version?")
     return None
 
 
