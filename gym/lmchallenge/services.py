@@ -57,7 +57,7 @@ def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> 
     with named(source, CorpusError):
         raw = opened(io.BytesIO(data), limits).read()
     if not raw:
-        raise CorpusError(f"{source}: the file is empty.", "Give a text with at least one line.")
+        raise CorpusError(f"{source}: the file is empty.", "Enter text with at least one line.")
     form = corpora.sniff(raw) if form == "auto" else form
     lines = bounded_lines(io.BytesIO(raw), source, limits, CorpusError)
     found = corpus_tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)

@@ -132,7 +132,7 @@ def delete_account(user: User) -> None:
             lmchallenge.delete_or_hand_over(user, former_member())
             user.delete()
     except (ProtectedError, IntegrityError) as error:
-        raise ValidationError("Something of this account is being changed. Try again in a moment.") from error
+        raise ValidationError("Data of this account is being changed. Try again in a moment.") from error
 
 
 def require_dispensable(users: list[User]) -> None:

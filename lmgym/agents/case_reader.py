@@ -196,7 +196,7 @@ def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
         number = float(found[1]) * SECONDS[found[2]]
         notes.warn("duration", path, "neuro-san cannot read a time with a unit.", f"Write {number:g}.")
     elif isinstance(value, bool) or not isinstance(value, int | float):
-        notes.error("type", path, f"A number of seconds is needed, not {kind(value)}.")
+        notes.error("type", path, f"Expected a number of seconds, not {kind(value)}.")
         return None
     else:
         number = float(value)
@@ -213,7 +213,7 @@ def _boolean(value: Any, default: bool, path: KeyPath, notes: Notes) -> bool:
         return default
     if not isinstance(value, bool):
         notes.error(
-            "type", path, f"true or false is needed, not {value!r}.", "Without quotes; yes and on are text."
+            "type", path, f"Expected true or false, not {value!r}.", "Without quotes; yes and on are text."
         )
         return default
     return value
@@ -222,14 +222,14 @@ def _boolean(value: Any, default: bool, path: KeyPath, notes: Notes) -> bool:
 def _text(value: Any, path: KeyPath, notes: Notes) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    notes.error("type", path, f"Text is needed, not {kind(value)}.", "Put it in quotes.")
+    notes.error("type", path, f"Expected text, not {kind(value)}.", "Put it in quotes.")
     return None
 
 
 def _dictionary(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | None:
     if value is None or isinstance(value, dict):
         return value
-    notes.error("type", path, f"An object {{…}} is needed, not {kind(value)}.")
+    notes.error("type", path, f"Expected an object {{…}}, not {kind(value)}.")
     return None
 
 
@@ -551,7 +551,7 @@ def _interactions(value: Any, notes: Notes) -> tuple[Interaction, ...]:
         return ()
     if not isinstance(value, list):
         notes.error(
-            "type", path, f"A list of interactions is needed, not {kind(value)}.", "Write [ {…}, {…} ]."
+            "type", path, f"Expected a list of interactions, not {kind(value)}.", "Write [ {…}, {…} ]."
         )
         return ()
     if len(value) > MAX_INTERACTIONS:

@@ -320,7 +320,7 @@ def _never_made(waiting: list[int], known: list[IterationResult]) -> Iterator[It
     """Yield the iterations that the test had no time for. The first is a timeout, unless there is one already."""
     timed_out = any(result.outcome == "timeout" for result in known)
     for place, number in enumerate(reversed(waiting)):
-        message = "The time of the test was used up before this iteration."
+        message = "The test ran out of time before this iteration."
         yield IterationResult(number, "skipped" if timed_out or place else "timeout", message=message)
 
 

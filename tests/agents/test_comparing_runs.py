@@ -69,7 +69,7 @@ def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run)
     assert client.get(reverse("agent-compare"), ticked).url.endswith(f"?first={run.key}&second={other.key}")
     for too_few in ([], [run.key], [run.key, "nothing\0"]):
         answer = client.get(reverse("agent-compare"), {"ticked": "yes", "run": too_few}, follow=True)
-        assert "Tick 2 to 5 finished runs of one suite" in answer.content.decode()
+        assert "Tick 2 to 5 finished runs of the same suite" in answer.content.decode()
     client.force_login(people.alice)
     form = client.get(run.suite.get_absolute_url()).content.decode()
     assert f"({run.server.model.slug}), by alice" in form  # agents are chosen by name, slug and owner

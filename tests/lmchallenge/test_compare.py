@@ -100,7 +100,7 @@ def test_less_of_what_should_be_low_is_better(client, games):
 def test_what_cannot_be_compared_is_named(client, games, people):
     page, api = asked(client, games, metric="nothing")
     assert (page.status_code, api.status_code) == (400, 400)
-    assert "There is no metric" in page.content.decode()
+    assert "Unknown metric" in page.content.decode()
     assert client.get(reverse("lmc-compare-csv"), {"first": games[0].key}).status_code == 404
 
 

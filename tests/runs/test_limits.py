@@ -138,7 +138,7 @@ def test_the_api_answers_429_with_a_time_or_400(client, people, queue, settings)
     settings.GYM_MAX_RUNS_PER_USER = 1
     refused = post()
     assert refused.status_code == 400
-    assert "You keep 1 run" in str(refused.json())
+    assert "You have 1 run" in str(refused.json())
 
 
 def test_the_page_says_it_in_words(client, people, queue, settings):

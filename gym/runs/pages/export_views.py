@@ -153,7 +153,7 @@ def _require_all(runs: QuerySet[SuiteRun], names: Iterable[str], field: str) -> 
     """Raise 404 for names without a run: a typing error must not silently shrink a table."""
     there = set(runs.order_by().values_list(field, flat=True).distinct()) if names else set()
     if missing := [name for name in names if name not in there]:
-        raise NoRuns(f"No finished run of {', '.join(missing[:5])} fits, or none that you may see.")
+        raise NoRuns(f"No finished run of {', '.join(missing[:5])} matches, or you may not see it.")
 
 
 def _in_file_name(names: list[str], many: str) -> str:
