@@ -174,7 +174,7 @@ def _gpus() -> list[Finding]:
             lines.append(
                 (
                     BAD,
-                    "NVIDIA_TF32_OVERRIDE=1: float32 models compute in TF32, with errors of float16. Unset it.",
+                    "NVIDIA_TF32_OVERRIDE=1: float32 models compute in TF32, as inaccurate as float16. Unset it.",
                 )
             )
     elif lines:
@@ -256,7 +256,7 @@ def _safety() -> list[Finding]:
         lines.append((BAD, "others can reach this site and GYM_DEBUG is on"))
     if "console" in settings.EMAIL_BACKEND and not local:
         lines.append((WARN, "e-mails (forgotten passwords) go to the console; set GYM_EMAIL_URL"))
-    return lines or [(OK, "secret key and debug setting are safe for who can reach the site")]
+    return lines or [(OK, "secret key and debug setting are safe for everyone who can reach the site")]
 
 
 def _browser() -> list[Finding]:

@@ -102,10 +102,12 @@ def commands(name: str, default: str = "{}") -> dict[str, list[str]]:
     for key, argv in found.items():
         if not isinstance(argv, list) or not argv or not all(isinstance(part, str) and part for part in argv):
             raise EnvError(
-                f"{name}: {key!r} has no list of arguments; write each argument as a text of its own"
+                f"{name}: {key!r} has no list of arguments; write each argument as a separate string"
             )
         if not COMMAND_NAME.fullmatch(key):
-            raise EnvError(f"{name}: {key!r} is no name; use letters, digits, dots, hyphens and underscores")
+            raise EnvError(
+                f"{name}: {key!r} is not a valid name; use letters, digits, dots, hyphens and underscores"
+            )
     return found
 
 

@@ -46,7 +46,7 @@ def compared_rows(first: pd.DataFrame, second: pd.DataFrame) -> list[Row]:
         subjects.append(subject)
         comparisons.append(compare_rates(names, shares))
     if not comparisons:
-        raise InvalidArgument("The two have no prediction of one suite in common.")
+        raise InvalidArgument("The two have no prediction of the same suite in common.")
     return [(*subject, *row(found)) for subject, found in zip(subjects, corrected(comparisons), strict=True)]
 
 

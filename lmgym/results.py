@@ -121,7 +121,7 @@ class Result:
             rows = compared_rows(*sides)
         except InvalidArgument as error:
             raise InvalidArgument(
-                f"{first} and {second} have no prediction of one suite in common."
+                f"{first} and {second} have no prediction of the same suite in common."
             ) from error
         return _frame(COMPARED, rows)
 

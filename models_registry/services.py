@@ -250,7 +250,7 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
         raise PermissionDenied("you may not check this model")
     _require_hosted(model)
     if model.status in (Status.UNAPPROVED, Status.REFUSED) and not permissions.can_approve(actor):
-        raise PermissionDenied("staff has not approved this model yet")
+        raise PermissionDenied("staff have not approved this model yet")
     if model.check_job is not None and model.check_job.is_active:
         return
     _queue_check(model, actor)

@@ -134,7 +134,7 @@ def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_POST
 def model_delete(request: HttpRequest, slug: str) -> HttpResponse:
     model = _managed(request, slug)
-    return act(request, model, services.delete_model, f"{model.name} is deleted.", to="model-list")
+    return act(request, model, services.delete_model, f"{model.name} was deleted.", to="model-list")
 
 
 @login_required
@@ -198,7 +198,7 @@ def _managed(request: HttpRequest, slug: str) -> RegisteredModel:
 
 def _done_text(model: RegisteredModel, done: str) -> str:
     if model.status == RegisteredModel.Status.UNAPPROVED:
-        return f"{done}. Staff has to approve it before it is loaded."
+        return f"{done}. Staff have to approve it before it is loaded."
     return f"{done}. The check is queued."
 
 

@@ -30,7 +30,7 @@ class BulkResult:
 
 
 def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list[BulkResult]:
-    """Freeze every draft. Suites without a draft are reported as frozen already."""
+    """Freeze every draft. Suites without a draft are reported as already frozen."""
     results: list[BulkResult] = []
     for suite in suites:
         try:
@@ -39,7 +39,7 @@ def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list
             results.append(BulkResult(suite, "refused", "You may not edit this suite."))
         except services.NothingToFreeze:
             newest = suite.latest_frozen
-            text = f"r{newest.number} is frozen already." if newest else "It has no revision."
+            text = f"r{newest.number} is already frozen." if newest else "It has no revision."
             results.append(BulkResult(suite, "there" if newest else "refused", text))
         except ValidationError as error:
             results.append(BulkResult(suite, "refused", f"Not frozen: {' '.join(error.messages)}"))

@@ -162,7 +162,7 @@ def suite_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(suite)
-    messages.success(request, f"{suite.title} is deleted.")
+    messages.success(request, f"{suite.title} was deleted.")
     return redirect("suite-list")
 
 

@@ -68,7 +68,7 @@ def _check(user: User, used: int, n_sentences: int) -> None:
         return
     if n_sentences > limit:
         raise TooManySentences(
-            f"This has {n_sentences:,} sentences, and {limit:,} a day is the limit of an account.", None
+            f"This has {n_sentences:,} sentences; the limit of an account is {limit:,} a day.", None
         )
     queued = f"{used:,} sentence{'' if used == 1 else 's'}"
     raise TooManySentences(

@@ -93,7 +93,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
         help_texts = {
             "first_name": "Shown instead of your user name.",
             "email": EMAIL_HELP,
-            "notices_by_mail": "When your runs end, you are invited, or staff decides on your model.",
+            "notices_by_mail": "When your runs end, you are invited, or staff decide on your model.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

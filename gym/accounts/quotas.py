@@ -160,7 +160,7 @@ class Kind:
             return
         with_these = "" if more == 1 else f" These {more:,} would exceed it."
         raise OverQuota(
-            f"You keep {kept:,} {self.noun if kept == 1 else self.plural}, and {limit.number:,} is the limit."
+            f"You have {kept:,} {self.noun if kept == 1 else self.plural}; the limit is {limit.number:,}."
             f"{with_these} {ADVICE}"
         )
 
@@ -173,8 +173,8 @@ class Kind:
                 "exceed the limit. Ask the owner to delete some, or ask staff for more."
             )
         raise OverQuota(
-            f"With this your {self.plural} would take up {size_text(after)}, and {size_text(limit.bytes)} is the "
-            f"limit. {ADVICE}"
+            f"With this, your {self.plural} would take up {size_text(after)}; the limit is {size_text(limit.bytes)}. "
+            f"{ADVICE}"
         )
 
 

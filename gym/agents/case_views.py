@@ -270,7 +270,7 @@ def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, Any]]]:
 def case_delete(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     suite = editable_suite(request, slug)
     services.delete_case(_case(suite, pk), actor=request.user)
-    messages.success(request, "The case is deleted. Runs keep its text and results.")
+    messages.success(request, "The case was deleted. Runs keep its text and results.")
     return redirect(suite)
 
 

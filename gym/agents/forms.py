@@ -65,7 +65,7 @@ class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 canno
     slug = forms.SlugField(
         max_length=80,
         required=False,
-        help_text="Used in addresses. If empty, it is made from the name.",
+        help_text="Used in addresses. If empty, it is derived from the name.",
         error_messages={"invalid": SLUG_ERROR},
     )
     visibility = forms.ChoiceField(choices=[("private", "private"), ("public", "public")], initial="private")
@@ -125,7 +125,7 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
         self.fields["judge_votes"].help_text = "How often the judge is asked; the majority decides."
         self.fields["slug"].required = False
-        self.fields["slug"].help_text = "Used in addresses. If empty, it is made from the title."
+        self.fields["slug"].help_text = "Used in addresses. If empty, it is derived from the title."
         self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
         if self.instance.pk and not owns(user, self.instance):
             for name in ("visibility", "variable_lines"):

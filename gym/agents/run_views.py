@@ -121,7 +121,7 @@ def run_cancel(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def run_retry(request: HttpRequest, key: str) -> HttpResponse:
-    return act(request, visible_run(request, key), services.retry_run, "The run is resumed.")
+    return act(request, visible_run(request, key), services.retry_run, "The run was resumed.")
 
 
 @login_required
@@ -217,7 +217,7 @@ def _ticked(request: HttpRequest) -> HttpResponse:
 
 
 def _choose_others(request: HttpRequest) -> HttpResponse:
-    messages.info(request, f"Tick 2 to {MOST_COMPARED} finished runs of one suite to compare them.")
+    messages.info(request, f"Tick 2 to {MOST_COMPARED} finished runs of the same suite to compare them.")
     return redirect("agent-runs")
 
 

@@ -104,7 +104,7 @@ def server_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_POST
 def server_delete(request: HttpRequest, slug: str) -> HttpResponse:
     server = _editable(request, slug)
-    done = f"{server.model.name} is deleted."
+    done = f"{server.model.name} was deleted."
     return act(request, server, services.delete_server, done, to="agent-home")
 
 

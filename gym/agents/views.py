@@ -143,7 +143,7 @@ def _suite_form(request: SignedInRequest, suite: AgentSuite) -> HttpResponse:
 @require_POST
 def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
     suite = editable_suite(request, slug)
-    done = f"{suite.title} is deleted, with its runs."
+    done = f"{suite.title} was deleted with its runs."
     return act(request, suite, services.delete_suite, done, to="agent-home")
 
 
@@ -253,7 +253,7 @@ def schedule_resume(request: SignedInRequest, slug: str, pk: int) -> HttpRespons
     except ValidationError as error:
         show_error(request, error)
     else:
-        messages.success(request, "The schedule is resumed.")
+        messages.success(request, "The schedule was resumed.")
     return redirect(f"{suite.get_absolute_url()}#schedules")
 
 
@@ -263,5 +263,5 @@ def schedule_delete(request: SignedInRequest, slug: str, pk: int) -> HttpRespons
     suite = visible_suite(request, slug)
     schedule = get_object_or_404(schedules.visible_to(request.user, suite), pk=pk)
     schedules.remove_schedule(schedule, actor=request.user)
-    messages.success(request, "The schedule is deleted. Its runs are kept.")
+    messages.success(request, "The schedule was deleted. Its runs are kept.")
     return redirect(f"{suite.get_absolute_url()}#schedules")

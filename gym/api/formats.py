@@ -65,7 +65,9 @@ class FormatQuery(Query):
     """Query of an operation with CSV and NDJSON as well as JSON."""
 
     format = serializers.ChoiceField(
-        ["json", "csv", "ndjson"], required=False, help_text="instead of Accept; tables are not paginated"
+        ["json", "csv", "ndjson"],
+        required=False,
+        help_text="overrides the Accept header; csv and ndjson are not paginated",
     )
 
 

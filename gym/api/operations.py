@@ -104,11 +104,11 @@ def _responses(described: Operation) -> dict[Any, Any]:
         responses[described.status, JSON] = OpenApiResponse(schema, description=described.summary)
         if 200 in described.also:
             responses[200, JSON] = OpenApiResponse(
-                schema, description="It exists already; nothing was created."
+                schema, description="It already exists; nothing was created."
             )
     if 202 in described.also:
         progress = described.response or {"type": "object"}
-        responses[202, JSON] = OpenApiResponse(progress, description="Not done yet; ask at Location.")
+        responses[202, JSON] = OpenApiResponse(progress, description="Not finished yet; poll Location.")
     for media, schema in described.media.items():
         responses[described.status, media] = OpenApiResponse(schema, description=described.summary)
     return responses

@@ -139,7 +139,7 @@ class GymSchema(AutoSchema):
         if status == "201":
             headers["Location"] = _text("Address of the created resource.")
         if status == "202":
-            headers["Location"] = _text("Address to ask again.")
+            headers["Location"] = _text("Address to poll.")
             headers["Retry-After"] = _text("Seconds to wait before asking again.")
         return headers
 
@@ -190,7 +190,7 @@ def shared_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                 content["example"] = sample(content["schema"], schemas)
     components["responses"] = {str(status): _error(status, text) for status, text in ERRORS.items()}
     components["responses"]["307"] = {
-        "description": "The resource has another address.",
+        "description": "The resource has moved to a different address.",
         "headers": {"Location": _text("The same path at the current address.")},
     }
     schemas["Problem"] = PROBLEM_SCHEMA

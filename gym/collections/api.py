@@ -135,7 +135,7 @@ class RuleChoice(Query):
 
 
 class CollectionFilter(Filters):
-    q = WordsFilter("title", label="Words of the title")
+    q = WordsFilter("title", label="Words in the title")
     owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
     state = django_filters.ChoiceFilter(
         choices=[("draft", "draft"), ("published", "published")], method="in_state", label="State"

@@ -285,7 +285,9 @@ def _require_change(collection: Collection, actor: User) -> None:
 
 def require_manage(collection: Collection, actor: User) -> None:
     if not can_manage(actor, collection):
-        raise PermissionDenied("only its owner may publish or delete a collection, until it is published")
+        raise PermissionDenied(
+            "only the owner may publish or delete a collection, and only before it is published"
+        )
 
 
 def _require_usable(revisions: Sequence[SuiteRevision], actor: User) -> None:

@@ -169,7 +169,7 @@ def make(context: JobContext) -> None:
         size = file.seek(0, 2)
         if size > settings.GYM_KEPT_ZIPS_MB * MEGABYTE:
             raise PermanentFailure(
-                f"The zip has {size // MEGABYTE:,} MB; this site keeps at most "
+                f"The zip is {size // MEGABYTE:,} MB; this site keeps at most "
                 f"{settings.GYM_KEPT_ZIPS_MB:,} MB. {BY_SUITE}"
             )
         file.seek(0)

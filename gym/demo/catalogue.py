@@ -36,7 +36,7 @@ DEMO_MODELS: list[DemoModel] = [
         backend="causal",
         config={"source": "directory", "path": "demo-gpt2"},
         description="A very small GPT-2, trained from scratch on the demo corpus. It reads the whole "
-        "sentence, and so it can keep a subject, a licensor or a filler in mind over any distance that the "
+        "sentence, so it can keep track of a subject, a licensor or a filler over any distance that the "
         "grammar produces. Any text can be scored, in any script, but the model knows no English beyond the "
         "demo's 265 words.",
         corpus=_CORPUS,
@@ -48,8 +48,8 @@ DEMO_MODELS: list[DemoModel] = [
         backend="ngram",
         config={"path": "demo-ngram"},
         description="A 5-gram model with modified Kneser-Ney smoothing, counted on the same corpus. It sees "
-        "the last four words and nothing else: it knows that kings laugh, and forgets who laughs as soon as "
-        "four words stand between.",
+        "the last four words and nothing else: it knows that kings laugh, but forgets who laughs once four words "
+        "intervene.",
         corpus=_CORPUS,
         parameters="678,630 n-grams of one to five words",
         tags=("group:Demo 5-gram", "step:80k"),
@@ -60,8 +60,8 @@ DEMO_MODELS: list[DemoModel] = [
         backend="uniform",
         config={"vocabulary_size": 267, "unit": "word"},
         description="Gives every word the same probability. Its values differ only with the number of "
-        "words, so nearly all comparisons are ties, and a tie fulfils no prediction: the floor of every "
-        "table.",
+        "words, so nearly all comparisons are ties, and a tie fulfils no prediction. It marks the bottom "
+        "of every table.",
         corpus="none",
         parameters="none",
     ),
@@ -71,8 +71,8 @@ DEMO_MODELS: list[DemoModel] = [
             name=f"5-gram after {count},000 sentences",
             backend="ngram",
             config={"path": f"demo-ngram-{count}k"},
-            description=f"Demo 5-gram, counted on the first {count},000 sentences of its corpus: a checkpoint, as the "
-            f"tags group:Demo 5-gram and step:{count}k say. Its steps are sentences.",
+            description=f"Demo 5-gram, counted on the first {count},000 sentences of its corpus. It is tagged as a "
+            f"checkpoint (group:Demo 5-gram, step:{count}k), with sentences as steps.",
             corpus=f"the first {count},000 of {_CORPUS}",
             parameters=f"{parameters} n-grams of one to five words",
             tags=("group:Demo 5-gram", f"step:{count}k"),

@@ -24,7 +24,7 @@ class SuiteTemplate:
 
 _FORMS = {
     "xlsx": ("Excel workbook", "One row per sentence, one column per region. For Excel and LibreOffice."),
-    "csv-excel": ("Wide CSV", "The same table as a text file that Excel opens with its accents."),
+    "csv-excel": ("Wide CSV", "The same table as a text file, with accents that Excel reads correctly."),
     "tsv": ("Wide TSV", "The same table with tabs."),
     "csv": ("Long CSV", "One row per region, as the SyntaxGym site wrote it."),
     "json": ("JSON", "Everything a suite has: sentences, predictions, factorial design."),

@@ -68,11 +68,12 @@ def read_changes(baseline: Game, game: Game, keep: str, number: int) -> ChangedP
     if baseline.game != game.game:
         raise LogError(
             f"{baseline.title} is a game of {baseline.game}, {game.title} of {game.game}.",
-            "Compare games of one kind.",
+            "Compare games of the same kind.",
         )
     if baseline.lines != game.lines:
         raise LogError(
-            f"The logs have {baseline.lines:,} and {game.lines:,} lines.", "Compare whole games on one text."
+            f"The logs have {baseline.lines:,} and {game.lines:,} lines.",
+            "Compare complete games on the same text.",
         )
     number, pages, first, last = page_of(game, number)
     if game.version == 5:
@@ -88,12 +89,12 @@ def _lines(baseline: Game, game: Game, keep: str, first: int, last: int) -> Iter
     for (_, before), (number, now) in pairs:
         if before.game == "tc" and not _is_one_text(before, now):
             raise LogError(
-                f"Line {number}: the logs are of different texts.", "Compare runs on the same corpus."
+                f"Line {number}: the logs have different texts.", "Compare runs on the same corpus."
             )
         found = pretty.changes([before, now], keep, mixes, f"Line {number}", MOST_STARS)
         if game.game != "tc" and len(before.entries) != len(now.entries):
             raise LogError(
-                f"Line {number}: the logs are of different texts.", "Compare runs on the same corpus."
+                f"Line {number}: the logs have different texts.", "Compare runs on the same corpus."
             )
         user = None if now.user is UNSET else now.user
         yield ChangedLine(number, user, list(_pieces(found, game.game)), "" if game.game == "tc" else " ")

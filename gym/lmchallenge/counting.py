@@ -242,7 +242,7 @@ def small_enough(*games: Game) -> None:
     for game in games:
         if game.size > MAX_SIZE_NOW:
             raise LmcError(
-                f"The log of {game.title} has {game.size / 1e6:,.0f} MB; up to {MAX_SIZE_NOW / 1e6:,.0f} MB are "
+                f"The log of {game.title} is {game.size / 1e6:,.0f} MB; up to {MAX_SIZE_NOW / 1e6:,.0f} MB are "
                 "counted on this site.",
                 "Download it and use `lmgym lmc`.",
             )
@@ -290,7 +290,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
         if not games_correspond(first.game, other.game):
             raise LogError(
                 f"{first.title} is a game of {first.game}, {other.title} of {other.game}.",
-                "Compare games of one kind.",
+                "Compare games of the same kind.",
             )
     metric = metric_of([game.game for game in games], metric)
     small_enough(*games)
@@ -373,6 +373,6 @@ def table_of_version_5(game: Game) -> Table:
 
 def _other_text(first: Game, other: Game) -> LogError:
     return LogError(
-        f"{other.title} was played on another text than {first.title}.",
+        f"{other.title} was played on a different text than {first.title}.",
         "Their text fingerprints differ, so they cannot be compared.",
     )

@@ -84,7 +84,7 @@ class CorpusFileForm(forms.Form):
         given = self.cleaned_data
         upload, pasted = given.get("file"), given.get("pasted", "")
         if upload and pasted:
-            self.add_error("pasted", "Give a file or a text, not both.")
+            self.add_error("pasted", "Choose either a file or pasted text, not both.")
         elif upload:
             try:
                 given |= {"data": read_upload(upload, MAX_BYTES), "name": upload.name}
@@ -152,7 +152,7 @@ class GameForm(forms.Form):
     )
     next_word_only = forms.BooleanField(
         required=False,
-        label="Ask for whole words only",
+        label="Predict whole words only",
         help_text="Before each word, not before each letter: faster, but no completions.",
     )
     words = OneFileField(

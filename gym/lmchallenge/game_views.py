@@ -165,7 +165,7 @@ def game_edit(request: SignedInRequest, key: str) -> HttpResponse:
 def game_delete(request: SignedInRequest, key: str) -> HttpResponse:
     game = selectors.get_steered_game(request.user, key)
     playing.delete_game(game, actor=request.user)
-    messages.success(request, f"{game.title} is deleted, with its log.")
+    messages.success(request, f"{game.title} was deleted with its log.")
     return redirect(game.corpus) if game.corpus else redirect("lmc-list")
 
 
@@ -197,7 +197,7 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
     """
     game = selectors.get_game(request.user, key)
     if not game.is_counted:
-        raise Http404("Nothing was played yet.")
+        raise Http404("Nothing has been played yet.")
     keep = filter_of(request, game)
     context = about(request, game) | {
         "keep": keep,

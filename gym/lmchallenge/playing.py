@@ -368,7 +368,7 @@ def cancel_game(game: Game, *, actor: User) -> None:
     """Cancel a game. Played lines are kept."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
-        raise ValidationError("The job of this game is gone.")
+        raise ValidationError("The job of this game no longer exists.")
     jobs.request_cancel(game.job, actor=actor)
 
 
@@ -376,7 +376,7 @@ def retry_game(game: Game, *, actor: User) -> None:
     """Resume after the last stored line."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
-        raise ValidationError("The job of this game is gone. Start a new game.")
+        raise ValidationError("The job of this game no longer exists. Start a new game.")
     with transaction.atomic():
         jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner else None)
 

@@ -57,7 +57,7 @@ def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> 
     with named(source, CorpusError):
         raw = opened(io.BytesIO(data), limits).read()
     if not raw:
-        raise CorpusError(f"{source}: the file is empty.", "Give a text with at least one line.")
+        raise CorpusError(f"{source}: the file is empty.", "Enter text with at least one line.")
     form = corpora.sniff(raw) if form == "auto" else form
     lines = bounded_lines(io.BytesIO(raw), source, limits, CorpusError)
     found = corpus_tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)
@@ -91,7 +91,7 @@ def create_corpus(
 ) -> Corpus:
     """Save a corpus, from bytes or read before. Raises CorpusError for the first unreadable line, and OverQuota."""
     if not actor.is_authenticated:
-        raise PermissionDenied("sign in to keep a corpus")
+        raise PermissionDenied("sign in to add a corpus")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = data if isinstance(data, ReadCorpus) else read_corpus(data, form, filename)

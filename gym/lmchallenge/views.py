@@ -129,7 +129,7 @@ def corpus_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(corpus)
-    messages.success(request, f"{corpus.title} is deleted, with your games on it.")
+    messages.success(request, f"{corpus.title} was deleted with your games on it.")
     return redirect("lmc-list")
 
 

@@ -120,7 +120,7 @@ def delete_account(user: User) -> None:
         with transaction.atomic():
             former_member().hold()
             if not User.objects.select_for_update().filter(pk=user.pk).exists():
-                raise Conflict("This account is already deleted.")
+                raise Conflict("This account has already been deleted.")
             require_dispensable([user])
             hold_all_of(user)
             what = plan(user)
@@ -132,7 +132,7 @@ def delete_account(user: User) -> None:
             lmchallenge.delete_or_hand_over(user, former_member())
             user.delete()
     except (ProtectedError, IntegrityError) as error:
-        raise ValidationError("Something of this account is being changed. Try again in a moment.") from error
+        raise ValidationError("Data of this account is being changed. Try again in a moment.") from error
 
 
 def require_dispensable(users: list[User]) -> None:

@@ -27,7 +27,7 @@ def _add_bytes(form: forms.BaseForm, field: str) -> None:
 class AnswerFilesForm(forms.Form):
     answers = OneFileField(
         label="Answers",
-        help_text="Action file of six columns, UTF-8, no header. At most 5 MB.",
+        help_text="Action file with six columns, UTF-8, no header. At most 5 MB.",
         error_messages={"empty": "The file is empty."},
     )
     sentences = OneFileField(

@@ -215,7 +215,7 @@ def check_first(
     """Score a file, repaired if necessary, visible to its owner only. It expires after CHECKED_FOR unless saved by
     `save_checked`. Raises ProParaError with all problems.
     """
-    _require(permissions.can_submit(actor, version.answer_set))
+    _require(permissions.can_submit(actor, version.answer_set), "submit to these reference answers")
     expired = Submission.objects.filter(
         state=Submission.State.CHECKED, created__lt=timezone.now() - CHECKED_FOR
     )
@@ -230,7 +230,7 @@ def _new_submission(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, actor: User
 ) -> Iterator[Submission]:
     """Build an unsaved submission within its owner's quota."""
-    _require(permissions.can_submit(actor, version.answer_set))
+    _require(permissions.can_submit(actor, version.answer_set), "submit to these reference answers")
     upload = parse_upload(data, version.answers, filename or "predictions")
     with SUBMISSIONS.growing(actor, new=True):
         submission = Submission(
@@ -249,7 +249,7 @@ def _new_submission(
 
 def save_checked(submission: Submission, *, actor: User) -> None:
     """Save a checked submission. This agrees to its repairs."""
-    _require(permissions.can_steer(actor, submission))
+    _require(permissions.can_steer(actor, submission), "change this submission")
     with transaction.atomic():
         row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
         if row.state != Submission.State.CHECKED:
@@ -266,7 +266,7 @@ def save_checked(submission: Submission, *, actor: User) -> None:
 
 def agree(submission: Submission, *, actor: User) -> None:
     """Agree to the repairs of a waiting submission and score it."""
-    _require(permissions.can_steer(actor, submission))
+    _require(permissions.can_steer(actor, submission), "change this submission")
     with transaction.atomic():
         row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
         if row.state != Submission.State.WAITING:
@@ -278,7 +278,7 @@ def agree(submission: Submission, *, actor: User) -> None:
 
 def edit_submission(submission: Submission, about: About, *, actor: User) -> None:
     """Change name, description, paper, link or visibility, but not the file."""
-    _require(permissions.can_steer(actor, submission))
+    _require(permissions.can_steer(actor, submission), "change this submission")
     was = submission.visibility
     describe(submission, about)
     with SUBMISSIONS.growing(submission.owner or actor, actor=actor):
@@ -288,7 +288,7 @@ def edit_submission(submission: Submission, about: About, *, actor: User) -> Non
 
 
 def delete_submission(submission: Submission, *, actor: User) -> None:
-    _require(permissions.can_steer(actor, submission))
+    _require(permissions.can_steer(actor, submission), "change this submission")
     submission.delete()
 
 
@@ -339,9 +339,9 @@ def describe(submission: Submission, about: About) -> None:
     submission.clean_fields(exclude=["file", "samples", "repairs", "report", "history", "state"])
 
 
-def _require(allowed: bool) -> None:
+def _require(allowed: bool, what: str = "change these reference answers") -> None:
     if not allowed:
-        raise PermissionDenied("you may not change this")
+        raise PermissionDenied(f"you may not {what}")
 
 
 def sha256_of(data: bytes) -> str:
@@ -394,14 +394,15 @@ def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor
 
     Raises ProParaError if the file does not fit the version, ValidationError, and OverQuota.
     """
-    _require(permissions.can_steer(actor, submission) or permissions.can_edit(actor, version.answer_set))
+    may_rescore = permissions.can_steer(actor, submission) or permissions.can_edit(actor, version.answer_set)
+    _require(may_rescore, "score this submission again")
     if not submission.is_scored:
         raise ValidationError("Only a scored submission can be scored on another version.")
     if version.answer_set_id != submission.version.answer_set_id:
         raise ValidationError("This version belongs to other reference answers.")
     root = submission.rescored_from or submission
     if version.pk == root.version_id or root.rescored.filter(version=version).exists():
-        raise ValidationError(f"It is already scored on v{version.number}.")
+        raise ValidationError(f"This submission is already scored on v{version.number}.")
     upload = parse_upload(bytes(submission.file), version.answers, submission.filename or "predictions")
     made = Submission(
         version=version,

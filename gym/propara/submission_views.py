@@ -253,7 +253,7 @@ def visible(request: HttpRequest, key: str) -> Submission:
 def steered(request: HttpRequest, key: str) -> Submission:
     submission = visible(request, key)
     if not permissions.can_steer(request.user, submission):
-        raise PermissionDenied("you may not change this")
+        raise PermissionDenied("you may not change this submission")
     return submission
 
 

@@ -274,7 +274,7 @@ def published_known(request: SignedInRequest, slug: str, number: int) -> HttpRes
 def _editable_version(request: HttpRequest, slug: str, number: int) -> AnswerSetVersion:
     version = version_of(request, slug, number)
     if not permissions.can_edit(request.user, version.answer_set):
-        raise PermissionDenied("you may not change this")
+        raise PermissionDenied("you may not change these reference answers")
     return version
 
 
@@ -348,7 +348,7 @@ def version_of(request: HttpRequest, slug: str, number: int = 0) -> AnswerSetVer
 def editable(request: HttpRequest, slug: str) -> AnswerSet:
     answer_set = get_object_or_404(selectors.visible_to(request.user), slug=slug)
     if not permissions.can_edit(request.user, answer_set):
-        raise PermissionDenied("you may not change this")
+        raise PermissionDenied("you may not change these reference answers")
     return answer_set
 
 

@@ -32,7 +32,7 @@ class RunFilter(Filters):
         "revision__suite__slug",
         "model__name",
         "model__slug",
-        label="Words of the titles and names of suite and model",
+        label="Words in the titles and names of suite and model",
     )
     tag = django_filters.CharFilter(field_name="revision__suite__tags__name", label="Tag of the suite")
     suite = django_filters.CharFilter(field_name="revision__suite__slug", label="Slug of the suite")
@@ -40,7 +40,9 @@ class RunFilter(Filters):
         field_name="revision__number", min_value=1, max_value=2**31 - 1, label="Number of the revision"
     )
     model = django_filters.CharFilter(field_name="model__slug", label="Slug of the model")
-    owner = django_filters.CharFilter(field_name="owner__username", label="User name of who queued it")
+    owner = django_filters.CharFilter(
+        field_name="owner__username", label="User name of the account that queued it"
+    )
     source = django_filters.ChoiceFilter(choices=SuiteRun.Source.choices, label="Computed here or uploaded")
     state = django_filters.ChoiceFilter(choices=Job.State.choices, method="in_state", label="State")
     sort = RunOrder(

@@ -127,7 +127,7 @@ def leave_note(thing: Any, note: str) -> None:
         _set_note(record, note)
     elif note:
         raise ValidationError(
-            {"former_address_note": f"This {thing._meta.verbose_name} has left no public address."}
+            {"former_address_note": f"This {thing._meta.verbose_name} has no former public address."}
         )
 
 

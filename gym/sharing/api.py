@@ -50,7 +50,7 @@ class FormerNoteBody(Body):
         max_length=NOTE,
         required=False,
         allow_blank=True,
-        help_text="note shown at the public address that the thing leaves or has left",
+        help_text="note shown at the public address that the object leaves or has left",
     )
 
 
@@ -71,7 +71,7 @@ class PersonBody(Body):
 class RoleBody(Body):
     role = serializers.ChoiceField(
         Offer.choices,
-        help_text="owner: offer the ownership to an editor; accepting it deletes the thing's secrets",
+        help_text="owner: offer the ownership to an editor; accepting it deletes the object's secrets",
     )
 
 
@@ -155,7 +155,7 @@ def _person(thing: Any, username: str) -> Any:
 
 class InvitationSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
-    kind = serializers.CharField(source="noun", help_text="kind of thing: suite, corpus, model …")
+    kind = serializers.CharField(source="noun", help_text="kind of object: suite, corpus, model …")
     title = serializers.CharField(source="thing")
     role = serializers.ChoiceField(Offer.choices)
     invited_by = serializers.CharField(source="inviter.username")
@@ -164,7 +164,7 @@ class InvitationSerializer(serializers.Serializer[Any]):
 
 class AcceptedSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField()
-    slug = serializers.CharField(help_text="slug of the thing")
+    slug = serializers.CharField(help_text="slug of the object")
     title = serializers.CharField()
     role = serializers.ChoiceField(Offer.choices)
 

@@ -146,7 +146,7 @@ def invitation_withdraw(request: SignedInRequest, slug: str, pk: int, shareable:
     thing = _visible(request, slug, shareable)
     services.require_owner(request.user, thing)
     row = get_object_or_404(invited_to(thing), pk=pk)
-    done = f"The invitation to {row.user.display_name} is withdrawn."
+    done = f"The invitation to {row.user.display_name} was withdrawn."
     return _answer(
         request, thing, shareable, done, lambda: invitations.withdraw(thing, row, actor=request.user)
     )

@@ -32,7 +32,7 @@ def name_of(path: str) -> str:
     """
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
-        raise ArchiveError(f"{path!r} leads out of the archive.")
+        raise ArchiveError(f"{path!r} points outside the archive.")
     name = str(pure).removesuffix(SUFFIXES[0])
     if not name or len(name) > 200:
         raise ArchiveError(f"{path[:60]!r} is not a valid name for a case.")

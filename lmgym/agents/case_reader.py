@@ -174,7 +174,7 @@ def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
     if len(parts) > 2:
         notes.warn("ratio", path, f"Only the first and the last number of {value} are used.", example)
     if iterations == 0:
-        notes.warn("ratio", path, "0 iterations are not possible; 1 is made.")
+        notes.warn("ratio", path, "0 iterations are not possible; 1 is run.")
     iterations = max(1, iterations)
     if needed > iterations:
         notes.warn("ratio", path, f"{needed} of {iterations} cannot pass; {iterations} are required.")
@@ -182,7 +182,7 @@ def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
         notes.warn(
             "ratio",
             path,
-            "With 0 needed this case cannot fail.",
+            "With 0 required, this case cannot fail.",
             "neuro-san 0.7.15 requires one success anyway.",
         )
     return Ratio(min(needed, iterations), iterations, value.strip())
@@ -196,12 +196,12 @@ def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
         number = float(found[1]) * SECONDS[found[2]]
         notes.warn("duration", path, "neuro-san cannot read a time with a unit.", f"Write {number:g}.")
     elif isinstance(value, bool) or not isinstance(value, int | float):
-        notes.error("type", path, f"A number of seconds is needed, not {kind(value)}.")
+        notes.error("type", path, f"Expected a number of seconds, not {kind(value)}.")
         return None
     else:
         number = float(value)
     if not math.isfinite(number) or number > 1e9:
-        notes.error("limit", path, "This is too long.")
+        notes.error("limit", path, "The timeout is too long.")
         return None
     if number <= 0:
         notes.warn("timeout", path, "With this timeout every request times out.")
@@ -213,7 +213,7 @@ def _boolean(value: Any, default: bool, path: KeyPath, notes: Notes) -> bool:
         return default
     if not isinstance(value, bool):
         notes.error(
-            "type", path, f"true or false is needed, not {value!r}.", "Without quotes; yes and on are text."
+            "type", path, f"Expected true or false, not {value!r}.", "Without quotes; yes and on are text."
         )
         return default
     return value
@@ -222,14 +222,14 @@ def _boolean(value: Any, default: bool, path: KeyPath, notes: Notes) -> bool:
 def _text(value: Any, path: KeyPath, notes: Notes) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    notes.error("type", path, f"Text is needed, not {kind(value)}.", "Put it in quotes.")
+    notes.error("type", path, f"Expected text, not {kind(value)}.", "Put it in quotes.")
     return None
 
 
 def _dictionary(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | None:
     if value is None or isinstance(value, dict):
         return value
-    notes.error("type", path, f"An object {{…}} is needed, not {kind(value)}.")
+    notes.error("type", path, f"Expected an object {{…}}, not {kind(value)}.")
     return None
 
 
@@ -409,7 +409,7 @@ def _remark_on_expectation(
         notes.info("operand-order", path, message)
     if test in ("keywords", "not_keywords") and isinstance(element, str):
         if not element:
-            notes.warn("empty-text", path, "Empty text is part of every text.")
+            notes.warn("empty-text", path, "Every text contains an empty keyword.")
         elif len(element.split()) > LONG_KEYWORD:
             notes.info(
                 "long-keyword",
@@ -551,7 +551,7 @@ def _interactions(value: Any, notes: Notes) -> tuple[Interaction, ...]:
         return ()
     if not isinstance(value, list):
         notes.error(
-            "type", path, f"A list of interactions is needed, not {kind(value)}.", "Write [ {…}, {…} ]."
+            "type", path, f"Expected a list of interactions, not {kind(value)}.", "Write [ {…}, {…} ]."
         )
         return ()
     if len(value) > MAX_INTERACTIONS:

@@ -24,12 +24,12 @@ from lmgym.agents.transport import Transport
 COMMANDS = {
     "agenttest": (
         "Run agent test cases (HOCON) against an agent server. Exit status: 0 if all passed, 1 if some failed, "
-        "2 if a file could not be read or no check of a case was made, 3 if none failed and some have no "
+        "2 if a file could not be read or a case ran none of its checks, 3 if none failed and some have no "
         "verdict, because a server or judge could not be reached."
     ),
     "assess": (
-        "Make all iterations of an agent test case and group its failures into modes. Exit status: 0 if they were "
-        "made, 2 if a file could not be read, 3 if none has a verdict, because a server or judge could not be "
+        "Run all iterations of an agent test case and group its failures into modes. Exit status: 0 if they were "
+        "run, 2 if a file could not be read, 3 if none has a verdict, because a server or judge could not be "
         "reached."
     ),
 }
@@ -142,7 +142,7 @@ def _named(result: CaseResult, server: Transport, namer: str, err: TextIO) -> As
     troubles = [choice.trouble for choice in made if choice.trouble]
     undecided = sum(not choice.mode for choice in made)
     if undecided:
-        why = troubles[0] if troubles else "the reply was neither a number of the list nor NEW."
+        why = troubles[0] if troubles else "the reply was neither a number from the list nor NEW."
         err.write(f"{undecided} of {len(made)} failures stay grouped by text. {namer}: {why}\n")
     return assess(
         result,

@@ -41,8 +41,8 @@ POLL = 0.2
 NO_INTERACTIONS = "The case has no interactions."
 NO_CONNECTIONS = "The case has no connections."
 NOT_SENT = {
-    "sly_data": "Private data (sly_data) were not sent, because chat endpoints do not take any.",
-    "metadata": "Metadata were not sent, because chat endpoints do not take any.",
+    "sly_data": "Private data (sly_data) was not sent, because chat endpoints do not take any.",
+    "metadata": "Metadata was not sent, because chat endpoints do not take any.",
 }
 WAITED = "The server was busy; the request was repeated after {:,.1f} s."
 WAITED_FOR_JUDGE = "The judge's server was busy; the request was repeated after {:,.1f} s."
@@ -320,7 +320,7 @@ def _never_made(waiting: list[int], known: list[IterationResult]) -> Iterator[It
     """Yield the iterations that the test had no time for. The first is a timeout, unless there is one already."""
     timed_out = any(result.outcome == "timeout" for result in known)
     for place, number in enumerate(reversed(waiting)):
-        message = "The time of the test was used up before this iteration."
+        message = "The test ran out of time before this iteration."
         yield IterationResult(number, "skipped" if timed_out or place else "timeout", message=message)
 
 
@@ -328,7 +328,7 @@ def _work(driver: Driver, number: int, results: queue.SimpleQueue[IterationResul
     try:
         results.put(driver.iteration(number))
     except Exception as error:  # noqa: BLE001  a bug in this code ends one iteration, not the run
-        message = driver.clean(f"This iteration could not be made: {type(error).__name__}: {error}")
+        message = driver.clean(f"This iteration could not be run: {type(error).__name__}: {error}")
         results.put(IterationResult(number, "error", message=message))
 
 

@@ -54,7 +54,7 @@ def pattern_problem(pattern: Any) -> str:
     if not isinstance(pattern, str):
         return "A regular expression must be text. Put it in quotes."
     if len(pattern) > MAX_PATTERN:
-        return f"A regular expression may have {MAX_PATTERN:,} characters; this one has {len(pattern):,}."
+        return f"A regular expression may have at most {MAX_PATTERN:,} characters; this one has {len(pattern):,}."
     try:
         regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError, ValueError) as error:
@@ -80,7 +80,7 @@ def _found(pattern: str, text: str) -> bool:
         raise _TooMuch(f"This is not a valid regular expression: {error}.") from None
     except TimeoutError:
         raise _TooMuch(
-            f"The regular expression was given up after {PATTERN_SECONDS:g} s on this answer. Make it simpler."
+            f"Matching the regular expression was stopped after {PATTERN_SECONDS:g} s on this answer. Make it simpler."
         ) from None
 
 
@@ -92,7 +92,7 @@ def schema_problem(schema: Any) -> str:
     if not isinstance(schema, dict):
         return "A JSON Schema must be an object, such as { type: object }."
     if len(json.dumps(schema)) > MAX_SCHEMA:
-        return f"A JSON Schema may have {MAX_SCHEMA:,} characters as JSON."
+        return f"A JSON Schema may have at most {MAX_SCHEMA:,} characters as JSON."
     if not isinstance(schema.get(WITHIN_TEXT, False), bool):
         return f"{WITHIN_TEXT} must be true or false, without quotes."
     try:
@@ -180,7 +180,9 @@ def _json_within(text: str) -> list[Any]:
         except (ValueError, RecursionError):
             at, tries = bracket.end(), tries + 1
             if tries > MAX_TRIES:
-                raise _TooMuch(f"The search for JSON ended after {MAX_TRIES} brackets without any.") from None
+                raise _TooMuch(
+                    f"No JSON was found after {MAX_TRIES} brackets, so the search was stopped."
+                ) from None
         else:
             found.append(value)
     return found
@@ -235,7 +237,7 @@ class _Steps:
         self.left -= 1
         if self.left < 0:
             raise _TooMuch(
-                f"Comparing with the JSON Schema was given up after {MAX_STEPS:,} steps. Make it simpler."
+                f"Checking against the JSON Schema was stopped after {MAX_STEPS:,} steps. Make it simpler."
             )
         yield from rule(*arguments) or ()
 

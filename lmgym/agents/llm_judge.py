@@ -208,7 +208,7 @@ class VotingJudge:
         counts = Counter(vote for vote in votes if vote != "error")
         best = counts.most_common(2)
         if not best or (len(best) == 2 and best[0][1] == best[1][1]):
-            reason = "the votes are even" if best else replies[0][1]
+            reason = "the votes are tied" if best else replies[0][1]
             return Opinion("error", reason, replies[0][2], votes, tokens=dict(tokens))
         verdict = best[0][0]
         _, reason, raw = next(reply for reply in replies if reply[0] == verdict)

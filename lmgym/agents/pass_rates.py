@@ -42,12 +42,12 @@ class AtK:
     any_low: float | None = described(
         "lower limit of the 95% interval of pass@k; empty for several cases", "0 to 1"
     )
-    any_high: float | None = described("upper limit of that interval", "0 to 1")
+    any_high: float | None = described("upper limit of the 95% interval", "0 to 1")
     all: float = described("pass^k: chance that all of k iterations pass", "0 to 1")
     all_low: float | None = described(
         "lower limit of the 95% interval of pass^k; empty for several cases", "0 to 1"
     )
-    all_high: float | None = described("upper limit of that interval", "0 to 1")
+    all_high: float | None = described("upper limit of the 95% interval", "0 to 1")
 
     @property
     def any_text(self) -> str:

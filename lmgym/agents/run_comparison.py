@@ -26,7 +26,7 @@ CheckKey: TypeAlias = tuple[str, int, int, str, int]
 Verdicts: TypeAlias = Mapping[CheckKey, Mapping[int, bool]]
 """By check, whether the iterations of these numbers passed it."""
 MAX_CHECKS = 2_000
-EARLY_STOP = "no p: iterations that stop early are no sample of a fixed size"
+EARLY_STOP = "no p: iterations that stop early are not a sample of fixed size"
 NO_VERDICT = "no p: one side has no iteration with a verdict"
 ONE_RUN = "only one of the runs has this case"
 
@@ -72,7 +72,7 @@ class ComparedCase:
     """A case in two runs."""
 
     case: str = described("name of the case")
-    same_text: bool = described("whether both runs had the same text of it")
+    same_text: bool = described("whether both runs used the same text of the case")
     first_outcome: str | None = described("outcome in the first; empty: the run has no such case")
     second_outcome: str | None = described("outcome in the second; empty: the run has no such case")
 

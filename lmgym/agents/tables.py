@@ -47,7 +47,7 @@ class TrendRow:
     errors: int = described("iterations without a verdict", "iterations")
     rate: float | None = described("pass rate", "0 to 1")
     low: float | None = described("lower limit of the rate’s 95% interval (Wilson)", "0 to 1")
-    high: float | None = described("upper limit of that interval", "0 to 1")
+    high: float | None = described("upper limit of the 95% interval", "0 to 1")
 
 
 @dataclass(frozen=True)

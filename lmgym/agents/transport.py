@@ -104,7 +104,7 @@ class Deadline:
             self.at, self.what = self.outer.at, self.outer.what
 
     def error(self) -> TransportError:
-        return TransportError("timeout", f"{self.what} took too long and was given up.")
+        return TransportError("timeout", f"{self.what} took too long and was cancelled.")
 
     def check(self) -> None:
         """Raise TransportError when the time is up or the run was stopped."""

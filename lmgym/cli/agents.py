@@ -42,7 +42,7 @@ def _add_site_commands(names: Any) -> None:
     card = _added(names, "register", register, "on a site: register a server and wait for its check")
     card.add_argument("name")
     card.add_argument("--url", required=True, help="its address")
-    card.add_argument("--slug", help="default: made of the name")
+    card.add_argument("--slug", help="default: derived from the name")
 
     send = _added(names, "upload", upload, "on a site: upload cases into a suite")
     send.add_argument("file", nargs="+", type=Path, help="case files, folders of them, or a .zip of a folder")

@@ -24,8 +24,8 @@ def add_site(parser: argparse.ArgumentParser) -> None:
 
 
 def add_choice_of_site(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add `--site` to a command that is local without it. `what`: what the command does or takes at a site."""
-    parser.add_argument("--site", nargs="?", const="", metavar="URL", help=f"at a site: {what}; {WHICH}")
+    """Add `--site` to a command that is local without it. `what`: what the command does or takes on a site."""
+    parser.add_argument("--site", nargs="?", const="", metavar="URL", help=f"on a site: {what}; {WHICH}")
 
 
 def is_asked_for(argv: Sequence[str]) -> bool:

@@ -21,7 +21,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument(
         "first", metavar="FIRST", help="folder written by lmgym evaluate --save; with --site: a run's id"
     )
-    top.add_argument("second", metavar="SECOND", help="another one, or the same")
+    top.add_argument("second", metavar="SECOND", help="another folder or run, or the same one")
     for side in ("first", "second"):
         top.add_argument(
             f"--{side}-model", metavar="NAME", help=f"model in the {side} folder, if it has several"

@@ -24,7 +24,7 @@ lists the arguments of each command, as `--help` prints them; `python -m lmgym.c
 ```sh
 # on your own machine
 lmgym evaluate suite.json -m openai-community/gpt2 --save results
-# at a site: login asks once for a token of your profile page, push prints the suite's slug
+# on a site: login asks once for a token of your profile page, push prints the suite's slug
 lmgym login https://gym.example.org
 lmgym push suite.json --freeze
 lmgym run my_suite -m demo-gpt2 --fail-under 0.8

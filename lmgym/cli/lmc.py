@@ -1,4 +1,4 @@
-"""`lmgym lmc`: LM Challenge, here and at a site."""
+"""`lmgym lmc`: LM Challenge, here and on a site."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 GAMES = ("wp", "tc", "ic", "wc", "we", "ce", "wr")
 EITHER = {"stats": "metrics of a game, by its id", "compare": "games, by their ids"}
-"""Commands of both places, and what they take at a site."""
+"""Commands of both places, and what they take on a site."""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -26,16 +26,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 def site_parser(prog: str) -> argparse.ArgumentParser:
     """Parser for calls with --site."""
-    return at_site.parser_of_site(prog, "LM Challenge at a site.", _add_site_commands, _add_site_forms)
+    return at_site.parser_of_site(prog, "LM Challenge on a site.", _add_site_commands, _add_site_forms)
 
 
 def _add_site_forms(names: Any) -> None:
-    read = at_site.add_command(names, "stats", _stats, "all metrics of a game at a site")
+    read = at_site.add_command(names, "stats", _stats, "all metrics of a game on a site")
     read.add_argument("game", help="id")
     read.add_argument("--filter", help="tokens that count; default: alphaemoji")
 
     versus = at_site.add_command(
-        names, "compare", _compare, "games at a site on the same text, with intervals"
+        names, "compare", _compare, "compare games on the same text on a site, with intervals"
     )
     versus.add_argument("first", help="id of the baseline")
     versus.add_argument("second", nargs="+", help="id; each is compared with the first")
@@ -69,10 +69,10 @@ def _model(name: str, options: Mapping[str, Any]) -> Player:
 
 
 def _add_site_commands(names: Any) -> None:
-    send = at_site.add_command(names, "upload", _upload, "at a site: upload logs and print their metrics")
+    send = at_site.add_command(names, "upload", _upload, "on a site: upload logs and print their metrics")
     send.add_argument("file", nargs="+", type=Path, help="a log, compressed with gzip or not")
     send.add_argument("--corpus", metavar="SLUG", help="the text it was played on; compared with the log")
-    start = at_site.add_command(names, "play", _play, "at a site: start a game, wait and print its figures")
+    start = at_site.add_command(names, "play", _play, "on a site: start a game, wait and print its metrics")
     start.add_argument("corpus", help="slug")
     start.add_argument("--game", required=True, choices=GAMES)
     start.add_argument("--player", required=True, help="model:SLUG, process:NAME or adaptive")
@@ -95,8 +95,10 @@ def _upload(client: Client, arguments: argparse.Namespace) -> int:
             made.append(client.upload_log(name, data, title=title, **card))
         except Exception:
             if made:
-                before = "one before it stays" if len(made) == 1 else f"{len(made)} before it stay"
-                shared.note(f"{name} was not uploaded. The {before} on the site:")
+                before = (
+                    "One log before it remains" if len(made) == 1 else f"{len(made)} logs before it remain"
+                )
+                shared.note(f"{name} was not uploaded. {before} on the site:")
                 _say_games(arguments, made)
             raise
     return _ended(client, arguments, made)

@@ -54,9 +54,7 @@ def main(argv: Sequence[str], prog: str = "lmgym propara") -> int:
 
 
 def _add_site_commands(names: Any) -> None:
-    send = at_site.add_command(
-        names, "submit", _submit, "with a site: upload predictions and print the score"
-    )
+    send = at_site.add_command(names, "submit", _submit, "on a site: upload predictions and print the score")
     send.add_argument("file", type=Path, help="action file, state file, JSON grids or answers to the prompts")
     send.add_argument("--answer-set", required=True, metavar="SLUG")
     send.add_argument("--version", type=int, help="version of the reference answers; default: the newest")
@@ -66,7 +64,7 @@ def _add_site_commands(names: Any) -> None:
         "--agree-to-repairs", action="store_true", help="score the file even if it had to be repaired"
     )
 
-    board = at_site.add_command(names, "leaderboard", _leaderboard, "with a site: list systems by F1")
+    board = at_site.add_command(names, "leaderboard", _leaderboard, "on a site: list systems by F1")
     board.add_argument("answer_set", help="slug")
     board.add_argument("--version", type=int, help="default: the newest")
 

@@ -21,7 +21,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="in any format that lmgym convert reads"
     )
-    top.add_argument("--into", metavar="SLUG", help="make a new revision of this suite, if anything changed")
+    top.add_argument("--into", metavar="SLUG", help="create a new revision of this suite if anything changed")
     top.add_argument(
         "--freeze", action="store_true", help="freeze the suite, so that models can be run on it"
     )
@@ -30,7 +30,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--visibility",
         default="private",
         choices=at_site.VISIBILITIES,
-        help="who sees a new suite; default: private",
+        help="visibility of a new suite; default: private",
     )
     top.add_argument("--again", action="store_true", help="create a suite even if an identical one exists")
     add_reading(top)

@@ -1,4 +1,4 @@
-"""Pass rates on the command line: the table and `--fail-under`, for local runs and runs at a site."""
+"""Pass rates on the command line: the table and `--fail-under`, for local runs and runs on a site."""
 
 from __future__ import annotations
 

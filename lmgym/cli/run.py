@@ -1,4 +1,4 @@
-"""`lmgym run`: run models on suites at a site."""
+"""`lmgym run`: run models on suites on a site."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument(
         "--model", "-m", dest="models", action="append", required=True, metavar="SLUG", help="may be repeated"
     )
-    top.add_argument("--again", action="store_true", help="make new runs even if they exist")
+    top.add_argument("--again", action="store_true", help="create new runs even if matching runs exist")
     top.add_argument(
         "--no-wait", dest="wait", action="store_false", help="queue the runs and print their ids"
     )

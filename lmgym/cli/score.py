@@ -1,4 +1,4 @@
-"""`lmgym score`: surprisals of sentences, locally or at a site."""
+"""`lmgym score`: surprisals of sentences, locally or on a site."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         prog=prog,
         description="Compute surprisals of sentences in bits, token by token. Exit status 2 if a sentence has none.",
     )
-    top.add_argument("texts", nargs="*", metavar="TEXT", help="default: the lines of standard input")
+    top.add_argument("texts", nargs="*", metavar="TEXT", help="default: one text per line of standard input")
     top.add_argument(
         "--model", "-m", required=True, help="a folder, an n-gram file, or a hub id; with --site: a slug"
     )

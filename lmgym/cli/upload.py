@@ -36,7 +36,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument("--kind", choices=("auto", *KINDS), help="kind of the file; default: detected")
     top.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
     top.add_argument(
-        "--visibility", choices=("private", "public"), help="who sees new models; default: private"
+        "--visibility", choices=("private", "public"), help="visibility of new models; default: private"
     )
     top.add_argument("--check", action="store_true", help="preview only; nothing is stored")
     shared.add_output(top, ("table", "json"))

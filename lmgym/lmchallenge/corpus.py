@@ -60,7 +60,7 @@ def same_user(first: Line, second: Line) -> bool:
 def read(stream: Iterable[bytes], form: str = "text", source: str = "the corpus") -> Iterator[Line]:
     """Yield the lines in order. Raises CorpusError at the first line that cannot be read, naming it."""
     if form not in FORMATS:
-        raise CorpusError(f"There is no corpus format {form!r}.", f"Choose one of {', '.join(FORMATS)}.")
+        raise CorpusError(f"Unknown corpus format {form!r}.", f"Choose one of {', '.join(FORMATS)}.")
     for number, raw in enumerate(stream, 1):
         yield read_line(raw, number, form, source)
 

@@ -89,7 +89,7 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
         return LoadedModel(name, "python", _ScorerBackend(model, name))
     raise BackendError(
         f"{type(model).__name__} is not a model.",
-        "Give a folder, a hub id, (model, tokenizer), or an object with score(texts).",
+        "Pass a folder, a hub id, (model, tokenizer), or an object with score(texts).",
     )
 
 
@@ -109,7 +109,7 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
     if not path.exists():
         raise BackendError(
             f"No model found at {text}.",
-            'Give a folder, an n-gram file, or a hub id such as "openai-community/gpt2".',
+            'Pass a folder, an n-gram file, or a hub id such as "openai-community/gpt2".',
         )
     if not re.match(PATH_PATTERN, path.name):
         raise BackendError(
@@ -169,7 +169,7 @@ class _ScorerBackend:
         """Score texts. Raises BackendError for policies that the caller's code cannot follow."""
         if policy.bos != "auto" or policy.eos or policy.whitespace != "none":
             raise BackendError(
-                "Start tokens, end tokens and the whitespace correction are up to your own score(texts).",
+                "Your score(texts) decides on start tokens, end tokens and the whitespace correction.",
                 "Leave bos, eos and whitespace as they are.",
             )
         results = list(self._scorer.score(list(texts)))

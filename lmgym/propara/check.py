@@ -65,7 +65,7 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
             if len(fields) == 1
             else "Six: process, sentence, participant, action, before, after."
         )
-        message = f"The line has {len(fields)} of 6 columns."
+        message = f"The line has {len(fields)} columns, not 6."
         return None, [Problem(file, number, len(fields), "columns", message, hint)]
     problems = [
         Problem(
@@ -204,7 +204,7 @@ def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Pr
         fields = line.strip().split("\t")
         if len(fields) < 3 or (len(fields) > 3 and not lenient):
             hint = "Write process, number and sentence, separated by tabs."
-            message = f"The line has {len(fields) if line.strip() else 0} of 3 columns."
+            message = f"The line has {len(fields) if line.strip() else 0} columns, not 3."
             problems.append(Problem(file, number, min(len(fields), 4), "columns", message, hint))
             continue
         bad_columns = [column for column, field in enumerate(fields[:2], 1) if not is_integer(field)]

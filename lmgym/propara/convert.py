@@ -70,7 +70,7 @@ def states_to_actions(text: str, file: str = "predictions") -> str:
             break
         fields = line.strip("\n\r").split("\t")
         if len(fields) != 5:
-            message = f"The line has {len(fields)} of 5 columns."
+            message = f"The line has {len(fields)} columns, not 5."
             hint = "Write process, step, participant, location before and location after."
             problems.append(Problem(file, number, len(fields), "columns", message, hint))
             continue
@@ -172,7 +172,7 @@ def _location(value: Any) -> str:
     if value is None:
         return ABSENT
     if not isinstance(value, str) or _INVALID.search(value):
-        raise ValueError(f"{_shown(value)} is not a location: null, or text without {_INVALID_IN_WORDS}.")
+        raise ValueError(f"{_shown(value)} is not a location. Use null or text without {_INVALID_IN_WORDS}.")
     return token(value.strip()) if value.strip() else UNKNOWN
 
 

@@ -158,7 +158,7 @@ def _score_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
             copied = process.scores[question].recall
             if abs(computed - copied) > 1e-9:
                 message = (
-                    f"Recall of {question} is {copied:.3f}, that is precision; computed: {computed:.3f}."
+                    f"Recall of {question} is {copied:.3f}, copied from precision; computed: {computed:.3f}."
                 )
                 yield SubmissionWarning("equal-counts", message, pid)
 

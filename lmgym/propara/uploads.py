@@ -84,7 +84,7 @@ def parse_upload(data: bytes, answers: str, file: str = "predictions") -> Parsed
         ProParaError: the file cannot be scored even after repairs; `problems` lists everything that is wrong.
     """
     if len(data) > MAX_BYTES:
-        message = f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are allowed."
+        message = f"The file is {len(data):,} bytes; at most {MAX_BYTES:,} are allowed."
         raise refused(file, "too-large", message, "Split the file by process.")
     grids = read_grids(answers, "answers")
     text, changed = decode(data, file)
@@ -423,7 +423,7 @@ def read_answers(answers: bytes, sentences: bytes = b"") -> ReferenceAnswers:
 
 def _decoded(data: bytes, file: str, problems: list[Problem]) -> str:
     if len(data) > MAX_BYTES:
-        message = f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are allowed."
+        message = f"The file is {len(data):,} bytes; at most {MAX_BYTES:,} are allowed."
         problems.append(Problem(file, 0, 0, "too-large", message))
         return ""
     try:

@@ -55,7 +55,7 @@ def page() -> str:
     parts = [
         HEAD,
         _section("Every table", (tables.RunFacts,)),
-        _section("Every file of a site", (tables.StoredRunFacts,)),
+        _section("Every file from a site", (tables.StoredRunFacts,)),
     ]
     parts += [_section(f"`{name}`", kinds) for name, kinds in TABLES.items()]
     parts += [_section(title, kinds) for title, kinds in AGENT_TABLES.items()]

@@ -251,7 +251,7 @@ def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
             reasons.append(f"{text.strip()} uses {node.operator}, which syntaxgym-core does not support.")
     operators = {piece.text.strip() for piece in formula.pieces({}) if piece.kind == "op"}
     if operators & {"*", "/"}:
-        reasons.append(f"{text.strip()} multiplies or divides, which syntaxgym-core cannot.")
+        reasons.append(f"{text.strip()} multiplies or divides, which syntaxgym-core cannot do.")
     for reference in references(formula.ast):
         if any(character not in _WORD for character in reference.condition):
             reasons.append(f"Condition {reference.condition} has characters other than A-Z a-z 0-9 _ -.")

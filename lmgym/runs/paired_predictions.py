@@ -111,7 +111,7 @@ def _renamed(formula: str, regions: Mapping[int, int], conditions: Mapping[str, 
 def _first(one: RevisionPredictions, other: RevisionPredictions) -> list[LeftOut]:
     if not one.predictions:
         return []
-    why = f"the first prediction of r{other.number} has another formula"
+    why = f"the first prediction of r{other.number} has a different formula"
     return [LeftOut(one.number, 1, *one.predictions[0], why)]
 
 
@@ -130,9 +130,9 @@ def _unpaired(
         if own[place] is not None and own[place] in theirs:
             why = f"r{other.number} has this formula fewer times"
         elif _spelled(formula) in {_spelled(text) for _, text in other.predictions}:
-            why = f"the same text in r{other.number} refers to other regions or conditions"
+            why = f"the same text in r{other.number} refers to different regions or conditions"
         elif name and name in {text for text, _ in other.predictions}:
-            why = f"the prediction of this name in r{other.number} has another formula"
+            why = f"the prediction with this name in r{other.number} has a different formula"
         else:
             why = f"no prediction of r{other.number} has this formula"
         found.append(LeftOut(one.number, place + 1, name, formula, why))

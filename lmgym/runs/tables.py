@@ -55,7 +55,7 @@ class Policy:
 
     bos: str | None = described("start token: auto, always, never, or the token")
     eos: str | None = described("was the end of the sentence scored?")
-    join: str | None = described("how regions were joined into a text: space, natural or none")
+    join: str | None = described("how regions were joined into text: space, natural or none")
     metric: str | None = described(
         "how a region’s value is computed from its tokens: sum, mean, median, range, max or min"
     )
@@ -85,11 +85,13 @@ class Rate(Predicted):
     too_close: int = described(
         "outcomes within the bound on the numeric error; they count by their sign", "items"
     )
-    not_evaluable: int = described("outcomes with a region without a value; they do not pass", "items")
+    not_evaluable: int = described("outcomes in which a region has no value; they do not pass", "items")
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
-    p_corrected: float | None = described("p, Holm-corrected for the predictions of the run")
-    p_below_corrected: float | None = described("p_below, Holm-corrected for the predictions of the run")
+    p_corrected: float | None = described("p, Holm-corrected for the number of predictions in the run")
+    p_below_corrected: float | None = described(
+        "p_below, Holm-corrected for the number of predictions in the run"
+    )
     against_chance: str = described("verdict: above, at, below, tied, unknown-words, or empty")
 
 
@@ -156,7 +158,7 @@ class Score:
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
     ties: int = described("outcomes decided by equal sides, of those judged; not passed")
     too_close: int = described("outcomes within the bound on the numeric error, of those judged")
-    not_evaluable: int = described("outcomes with a region without a value, of those judged")
+    not_evaluable: int = described("judged outcomes in which a region has no value")
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
     against_chance: str = described("verdict: above, at, below, tied, unknown-words, or empty")
 

@@ -50,7 +50,7 @@ class Comparison:
     test: str = described("test that gives p: mcnemar, sign, fisher or bootstrap; empty: no p")
     p: float | None = described("two-sided p of the test")
     p_corrected: float | None = described("p, corrected for all comparisons made together", default=None)
-    correction: str = described("how p_corrected is made: holm or bh; empty: not corrected", default="")
+    correction: str = described("how p_corrected is computed: holm or bh; empty: not corrected", default="")
     note: str = described("what to know before reading the row, or why it has no p", default="")
 
     @property

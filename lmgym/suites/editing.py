@@ -68,7 +68,7 @@ def edit_sheet(sheet: Sheet, ops: Sequence[Op]) -> list[CellConflict]:
         name = op.get("op") if isinstance(op, dict) else None
         apply = _OPS.get(name) if isinstance(name, str) else None
         if apply is None:
-            raise EditError(f"op {index}", f"there is no op called {name!r:.40}")
+            raise EditError(f"op {index}", f"unknown op {name!r:.40}")
         try:
             op_conflicts = apply(sheet, op) or []
         except EditError as error:

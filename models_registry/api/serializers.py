@@ -18,7 +18,7 @@ class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
     owner = serializers.CharField(source="owner.username")
     tags = serializers.ListField(child=serializers.CharField())
     status_reason = serializers.SerializerMethodField(
-        help_text="why it is refused or broken; the reason of a refusal is only for its owner"
+        help_text="why it was refused or is broken; only the owner sees the reason for a refusal"
     )
 
     class Meta:

@@ -42,7 +42,7 @@ function enhance(figure) {
     if (current < 0)
       readout.textContent =
         marks.length === 1
-          ? "One mark: an arrow key reads it."
+          ? "One mark. Press an arrow key to read it."
           : `${marks.length} marks: the arrow keys walk through them.`;
   });
   box.addEventListener("blur", () => marks[current]?.classList.remove("is-read"));

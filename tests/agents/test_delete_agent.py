@@ -17,7 +17,7 @@ def test_the_owner_deletes_an_agent_from_its_page(client, people, who):
     address = reverse("agent-server-delete", args=["embedded"])
     assert f'action="{address}"' in client.get(server.get_absolute_url()).content.decode()
     answer = client.post(address, follow=True)
-    assert "Embedded is deleted." in answer.content.decode()
+    assert "Embedded was deleted." in answer.content.decode()
     assert not AgentServer.objects.exists()
     assert not RegisteredModel.objects.filter(slug="embedded").exists()
 

@@ -32,7 +32,7 @@ def test_one_more_suite_is_refused(client, suite, settings, way):
     else:
         answer = client.post(reverse("api-agent-suites"), given, **JSON)
     assert answer.status_code == 400
-    assert "You keep 1 agent suite, and 1 is the limit" in answer.content.decode()
+    assert "You have 1 agent suite; the limit is 1" in answer.content.decode()
     assert AgentSuite.objects.count() == 1
 
 
@@ -69,7 +69,7 @@ def test_one_more_run_is_refused_also_to_score_again(client, suite, people, sett
     run = make_run(suite, make_server(people.alice))
     assert AGENT_RUNS.kept_by(people.alice).bytes > len(GOOD)
     settings.GYM_QUOTA_AGENT_RUNS = (1, 0)
-    with pytest.raises(ValidationError, match="You keep 1 agent run, and 1 is the limit"):
+    with pytest.raises(ValidationError, match="You have 1 agent run; the limit is 1"):
         services.queue_rescoring(run, actor=people.alice)
     given = {"suite": suite.slug, "server": "embedded"}
     answer = client.post(reverse("api-agent-runs"), given, **JSON)

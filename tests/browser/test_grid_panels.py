@@ -239,7 +239,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_shown_again(make_sheet):
     sheet.open()
     page = sheet.page
     page.get_by_text("Dismiss …").click()
-    page.get_by_label("Why this is as it should be").fill("by design")
+    page.get_by_label("Why this is intended").fill("by design")
     page.get_by_role("button", name="Dismiss").click()
     page.get_by_text("no problems found").wait_for()
     assert sheet.suite.ignored == {("odd-empty", "item 2, region 3 (Rest)"): "by design"}

@@ -82,7 +82,7 @@ def test_the_form_has_the_fields_of_the_ticked_games_only(signed_in, corpus):
     )
     vocabulary, whole = (
         page.get_by_text("Characters of errors"),
-        page.get_by_label("Ask for whole words only"),
+        page.get_by_label("Predict whole words only"),
     )
     assert [field.is_visible() for field in (predictions, looked_at, vocabulary, whole)] == [
         True,

@@ -85,7 +85,7 @@ def test_a_hopeless_file_says_everything_at_once(signed_in, tmp_path):
     page.get_by_text("“VANISH” is not an action.").wait_for()
     page.complaints.clear()  # Chromium logs the 400 as an error
     assert page.get_by_text("bad.tsv, line 1, column 4").is_visible()
-    assert page.get_by_text("The line has 2 of 6 columns.").is_visible()
+    assert page.get_by_text("The line has 2 columns, not 6.").is_visible()
     assert page.get_by_text("13 processes are missing: 2, 3, 4, 5, 6 and 8 more.").is_visible()
 
 

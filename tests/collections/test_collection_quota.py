@@ -28,7 +28,7 @@ def test_one_more_is_refused(client, made, settings, way):
     else:
         answer = client.post("/api/v1/collections/", {"title": "Ours", "slug": "ours"}, **JSON)
     assert answer.status_code == 400
-    assert "You keep 1 collection, and 1 is the limit" in answer.content.decode()
+    assert "You have 1 collection; the limit is 1" in answer.content.decode()
     assert (Collection.objects.count(), CollectionEntry.objects.count()) == (1, 1)
 
 
@@ -46,6 +46,6 @@ def test_a_collection_does_not_grow_past_the_bytes(client, made, people, setting
     else:
         answer = client.patch(address, {"suites": [{"suite": "agreement"}, {"suite": "other"}]}, **JSON)
     assert answer.status_code == 400
-    assert "is the limit" in answer.content.decode()
+    assert "the limit is" in answer.content.decode()
     made.refresh_from_db()
     assert (made.description, made.entries.count()) == ("", 1)

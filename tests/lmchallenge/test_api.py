@@ -75,7 +75,7 @@ def test_what_cannot_be_tested_says_why(bob, people):
     first, second = (play(corpus, people.alice).key for _ in range(2))
     query = {"first": first, "second": second, "cluster": "user"}
     (row,) = bob.get(reverse("api-lmc-compare"), query).json()["comparisons"]
-    assert (row["verdict"], row["low"], row["p"]) == ("cannot be tested: one user", None, None)
+    assert (row["verdict"], row["low"], row["p"]) == ("cannot be tested: only one user", None, None)
 
 
 def test_a_game_without_words_counts_all_tokens(bob, people):

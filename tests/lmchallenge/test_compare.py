@@ -100,7 +100,7 @@ def test_less_of_what_should_be_low_is_better(client, games):
 def test_what_cannot_be_compared_is_named(client, games, people):
     page, api = asked(client, games, metric="nothing")
     assert (page.status_code, api.status_code) == (400, 400)
-    assert "There is no metric" in page.content.decode()
+    assert "Unknown metric" in page.content.decode()
     assert client.get(reverse("lmc-compare-csv"), {"first": games[0].key}).status_code == 404
 
 
@@ -139,7 +139,7 @@ def test_a_log_of_either_version_is_compared_where_figures_correspond(client, pe
     changed = b"".join(new).decode().replace('"target": "cat"', '"target": "dog"')
     other = upload(people.alice, changed)
     page, _ = asked(client, [first, other])
-    assert (page.status_code, "another text" in page.content.decode()) == (400, True)
+    assert (page.status_code, "different text" in page.content.decode()) == (400, True)
 
 
 def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(client, people):

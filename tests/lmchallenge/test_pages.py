@@ -109,7 +109,7 @@ def test_a_pasted_corpus_is_one_and_json_that_comes_as_plain_text_is_asked_about
     assert send(client, "lmc-corpus-new", form="text", read_as="json", **as_json).status_code == 302
     assert Corpus.objects.get(title="As JSON").form == "json"
     answer = send(client, "lmc-corpus-new", form="auto", file=file(b"a"), **given)
-    assert "Give a file or a text, not both." in answer.content.decode()
+    assert "Choose either a file or pasted text, not both." in answer.content.decode()
     assert "Choose a file, or paste the text" in send(client, "lmc-corpus-new", form="auto").content.decode()
 
 
@@ -254,9 +254,9 @@ def test_games_on_the_same_text_are_compared_and_others_refused(client, people):
     assert "McNemar" in text
     assert "worse" in text or "no significant difference" in text
     other = play(make_corpus(people.alice, slug="other"), people.alice)
-    assert "another text" in page(client, "lmc-compare", first=first.key, second=other.key, status=400)
+    assert "different text" in page(client, "lmc-compare", first=first.key, second=other.key, status=400)
     ic = play(corpus, people.alice, "ic")
-    assert "Compare games of one kind" in page(
+    assert "Compare games of the same kind" in page(
         client, "lmc-compare", first=first.key, second=ic.key, status=400
     )
     hidden = play(corpus, people.alice, visibility="private")
@@ -296,19 +296,19 @@ def test_a_game_is_compared_with_its_log_without_words_by_all_tokens(client, peo
     for games in ([first.key, second.key], [second.key, first.key]):
         assert f'<option value="{games[1]}">' in page(client, "lmc-game", games[0])
         text = page(client, "lmc-compare", first=games[0], second=games[1], filter="alphaonly")
-        assert "another text" not in text
+        assert "on a different text" not in text
         assert '<td class="num nowrap">0.0000' in text
         assert "Hidden: no words in the log." in text
         assert 'name="filter" disabled' in text
     other = play(make_corpus(people.alice, USERS.replace("mat", "sofa"), slug="other"), people.alice, kind)
-    assert "another text" in page(client, "lmc-compare", first=second.key, second=other.key, status=400)
+    assert "different text" in page(client, "lmc-compare", first=second.key, second=other.key, status=400)
 
 
 def test_what_cannot_be_tested_is_said_to_be_so(client, people):
     corpus = make_corpus(people.alice)
     keys = [play(corpus, people.alice).key for _ in range(2)]
     text = page(client, "lmc-compare", first=keys[0], second=keys[1], cluster="user")
-    assert "cannot be tested: one user" in text
+    assert "cannot be tested: only one user" in text
     assert "no significant difference" not in text
     assert "cannot be tested" not in page(
         client, "lmc-compare", first=keys[0], second=keys[1], cluster="line"

@@ -242,7 +242,7 @@ def test_games_that_corrected_different_typing_errors_say_so(tmp_path: Path):
 def test_logs_of_other_texts_or_games_are_not_compared(tmp_path: Path, wc: Path):
     other = tmp_path / "other.log"
     other.write_bytes(call("run", PROGRAM, "we", stdin=CORPUS)[1])
-    assert "of one game on one text" in call("diff", str(wc), str(other))[2]
+    assert "of the same game on the same text" in call("diff", str(wc), str(other))[2]
     other.write_bytes(call("run", PROGRAM, "wc", stdin="the dog sat\n\non the mat\n")[1])
     assert "target is 'cat'" in call("diff", str(wc), str(other))[2]
     assert call("diff", str(wc), str(wc))[0] == 0

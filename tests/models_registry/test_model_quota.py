@@ -15,7 +15,7 @@ from models_registry.models import RegisteredModel
 from models_registry.quotas import MODELS
 from tests.factories import make_model, make_suite
 
-FULL = "You keep 1 model, and 1 is the limit"
+FULL = "You have 1 model; the limit is 1"
 UNIFORM = {"kind": "uniform", "vocabulary_size": 1024, "name": "More", "slug": "more", "visibility": "public"}
 AGENT = {"kind": "embedded", "name": "More", "slug": "more", "visibility": "private"}
 ROWS = b"model,suite,item,correct\nelsewhere,agreement,1,True\nelsewhere,agreement,2,True\nelsewhere,agreement,3,True\n"
@@ -90,6 +90,6 @@ def test_a_card_does_not_grow_past_the_bytes(client, people, settings, way):
     else:
         answer = client.patch(f"/api/v1/models/{model.slug}/", card, **JSON)
     assert answer.status_code == 400
-    assert "is the limit" in answer.content.decode()
+    assert "the limit is" in answer.content.decode()
     model.refresh_from_db()
     assert model.description == ""

@@ -77,7 +77,7 @@ def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, gi
     assert (model.status, model.backend, model.config) == ("unapproved", backend, config)
     assert (Job.objects.count(), model.check_job) == (0, None)
     page = client.get(response.url).content.decode()
-    assert "Staff has to approve it before it is loaded." in page
+    assert "Staff have to approve it before it is loaded." in page
     assert "Waiting for approval by staff; it is not loaded until then." in page
 
 
@@ -251,7 +251,7 @@ def test_too_many_jobs_is_said_in_the_form_and_nothing_is_registered(client, peo
     register(client, people.charlie, UNIFORM)
     response = register(client, people.charlie, UNIFORM | {"slug": "another"})
     assert response.status_code == 400
-    assert "is the limit" in response.content.decode()
+    assert "the limit is" in response.content.decode()
     assert RegisteredModel.objects.count() == 1
 
 

@@ -76,7 +76,7 @@ def test_logs_that_came_in_before_a_broken_one_are_told(site, tmp_path):
     status, out, err = cli(site, "lmc", "upload", str(tmp_path / "good.log"), str(tmp_path / "broken.log"))
     [[key, title, *_]] = rows(out)
     assert (status, title) == (2, "good.log")
-    assert "broken.log was not uploaded. The one before it stays on the site:" in err
+    assert "broken.log was not uploaded. One log before it remains on the site:" in err
     assert Client(site.url, site.things["tokens"]["alice"]).game(key).title == "good.log"
     missing = str(tmp_path / "missing.log")
     status, out, err = cli(site, "lmc", "upload", str(tmp_path / "good.log"), missing)

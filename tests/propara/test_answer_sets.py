@@ -132,7 +132,7 @@ def test_the_form_makes_one_and_lists_every_problem(client, people):
     html = refused.content.decode()
     assert "answers, line 6, column 4" in html
     assert "Did you mean CREATE?" in html
-    assert "The line has 2 of 6 columns." in html
+    assert "The line has 2 columns, not 6." in html
     assert post(LIGHT).url == "/propara/light/"
 
 

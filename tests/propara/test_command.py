@@ -332,5 +332,5 @@ def test_answers_given_as_sentences_are_refused_where_the_reference_takes_them(f
     for command in (["check", "p.tsv"], ["prompts"]):
         done = run([*command, "-a", "a.tsv", "-s", "a.tsv"])
         assert (done.code, done.out) == (2, "")
-        assert "8 lines have 6 of 3 columns." in done.err
+        assert "8 lines have 6 columns, not 3." in done.err
     assert run(["evaluate", "-p", "p.tsv", "-a", "a.tsv", "-s", "a.tsv", "-d", "d.txt"]).code == 0

@@ -27,7 +27,7 @@ def test_one_more_is_refused(client, light, settings, name):
     settings.GYM_QUOTA_ANSWER_SETS = (1, 0)
     answer = client.post(reverse(name), given(title="More", visibility="private"))
     assert answer.status_code == 400
-    assert "You keep 1 set of reference answers, and 1 is the limit" in answer.content.decode()
+    assert "You have 1 set of reference answers; the limit is 1" in answer.content.decode()
     assert (AnswerSet.objects.count(), AnswerSetVersion.objects.count()) == (1, 1)
 
 

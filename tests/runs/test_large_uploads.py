@@ -117,7 +117,7 @@ def test_what_stopped_half_way_goes_on_with_the_rest(client, people, revision):
     people.bob.save()
     [job] = run_pending()
     assert job.state == "failed"
-    assert "20 is the limit" in job.error
+    assert "the limit is 20" in job.error
     client.force_login(people.bob)
     page = client.get(upload.get_absolute_url()).content.decode()
     assert f"Stopped after 20 of {N} runs" in page

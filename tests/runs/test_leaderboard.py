@@ -233,7 +233,7 @@ def test_one_click_queues_what_is_missing(client, world, people):
     run = SuiteRun.objects.get(completed_at=None)
     assert (run.model, run.revision, run.owner) == (world["bad"], world["b"], people.charlie)
     response = client.post(reverse("leaderboard-run-missing"), follow=True)
-    assert "Nothing to queue. 1 run is under way already." in response.content.decode()
+    assert "Nothing to queue. 1 run is already under way." in response.content.decode()
 
 
 def test_what_cannot_be_computed_here_is_not_queued(client, world, people):

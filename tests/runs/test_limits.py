@@ -96,7 +96,7 @@ def test_scored_sentences_count_beside_runs_and_outlive_their_request(people, qu
 
 def test_a_suite_that_is_larger_than_a_day_says_so(people, queue, settings):
     settings.GYM_MAX_SENTENCES_PER_DAY = SENTENCES - 1
-    with pytest.raises(daily_sentences.TooManySentences, match="5 a day is the limit") as refused:
+    with pytest.raises(daily_sentences.TooManySentences, match="is 5 a day") as refused:
         queue(people.charlie)
     assert refused.value.wait is None
 
@@ -104,7 +104,7 @@ def test_a_suite_that_is_larger_than_a_day_says_so(people, queue, settings):
 def test_runs_that_are_kept_are_counted_and_deleting_one_makes_room(people, queue, settings):
     settings.GYM_MAX_RUNS_PER_USER = 1
     run = queue(people.charlie)
-    with pytest.raises(OverQuota, match="1 is the limit"):
+    with pytest.raises(OverQuota, match="the limit is 1"):
         queue(people.charlie)
     run_pending()
     run.refresh_from_db()
@@ -138,7 +138,7 @@ def test_the_api_answers_429_with_a_time_or_400(client, people, queue, settings)
     settings.GYM_MAX_RUNS_PER_USER = 1
     refused = post()
     assert refused.status_code == 400
-    assert "You keep 1 run" in str(refused.json())
+    assert "You have 1 run" in str(refused.json())
 
 
 def test_the_page_says_it_in_words(client, people, queue, settings):
@@ -183,7 +183,7 @@ def test_uploaded_runs_count_against_the_runs_one_may_keep(client, people, setti
     plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=people.alice)
     settings.GYM_MAX_RUNS_PER_USER = 1
     save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
-    with pytest.raises(OverQuota, match="1 is the limit"):
+    with pytest.raises(OverQuota, match="the limit is 1"):
         save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
     assert SuiteRun.objects.count() == 1
     client.force_login(people.alice)

@@ -62,7 +62,7 @@ def test_a_conjunction_is_not_its_halves():
 def test_a_name_alone_pairs_nothing():
     older, newer = revision(1, UP, names=["main"]), revision(2, DOWN, names=["main"])
     assert positions(older, newer) == []
-    assert reasons(older, newer)[1, 1] == "the prediction of this name in r2 has another formula"
+    assert reasons(older, newer)[1, 1] == "the prediction with this name in r2 has a different formula"
 
 
 def test_a_region_that_moved_is_the_same_and_one_that_took_its_number_is_not():
@@ -71,7 +71,7 @@ def test_a_region_that_moved_is_the_same_and_one_that_took_its_number_is_not():
     assert positions(older, moved) == [(0, 0)]
     taken = revision(2, DOWN, regions=("start", "noun", "verb"))
     assert positions(older, taken) == []
-    assert reasons(older, taken)[1, 1] == ("the same text in r2 refers to other regions or conditions")
+    assert reasons(older, taken)[1, 1] == ("the same text in r2 refers to different regions or conditions")
 
 
 def test_renamed_conditions_are_the_same_ones():
@@ -92,8 +92,8 @@ def test_under_the_first_rule_only_first_predictions_are_compared():
     swapped = revision(1, UP, DOWN), revision(2, DOWN, UP)
     assert positions(*swapped, FIRST) == []
     assert reasons(*swapped, FIRST) == {
-        (1, 1): "the first prediction of r2 has another formula",
-        (2, 1): "the first prediction of r1 has another formula",
+        (1, 1): "the first prediction of r2 has a different formula",
+        (2, 1): "the first prediction of r1 has a different formula",
     }
     assert positions(*swapped, ALL) == [(0, 1), (1, 0)]
 

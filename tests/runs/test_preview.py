@@ -327,4 +327,4 @@ def test_the_api_says_when_the_day_s_sentences_are_used_up(client, suite, settin
         content_type="application/json",
     )
     assert (refused.status_code, refused["Content-Type"]) == (429, "application/problem+json")
-    assert "1 a day is the limit" in refused.json()["detail"]
+    assert "is 1 a day" in refused.json()["detail"]

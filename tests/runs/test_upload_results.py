@@ -293,13 +293,13 @@ def test_hostile_names_are_shown_as_text(client, people):
 def test_results_do_not_join_a_model_that_others_see_differently(client, people, first, second):
     revision = make_revision(people.alice)
     keep(people.charlie, revision=revision, visibility=first)
-    with pytest.raises(ValidationError, match="join a model of yours that others see differently"):
+    with pytest.raises(ValidationError, match="join a model of yours with a different visibility"):
         keep(people.charlie, revision=revision, visibility=second)
     client.force_login(people.charlie)
     for extra in ({}, {"check": "1"}):
         response = send(client, "outcomes.csv", revision=revision, visibility=second, **extra)
         assert response.status_code == 400
-        assert "others see differently" in response.content.decode()
+        assert "with a different visibility" in response.content.decode()
     assert SuiteRun.objects.count() == 1
     assert RegisteredModel.objects.get(owner=people.charlie).visibility == first
     keep(people.charlie, revision=revision, visibility=first)

@@ -174,5 +174,5 @@ def test_messages_are_text(client, people):
     type(suite).objects.filter(pk=suite.pk).update(title=POLYGLOT)
     client.force_login(people.alice)
     page = client.post(reverse("suite-delete", args=[suite.slug]), follow=True).content.decode()
-    assert f"{SAFE} is deleted." in page
+    assert f"{SAFE} was deleted." in page
     assert_harmless(page, "message")

@@ -110,7 +110,7 @@ def test_the_note_can_be_changed_later_and_goes_when_the_thing_is_public_again(c
 def test_a_note_without_a_former_address_is_refused(client, people, kind):
     answer = json(client, "patch", kind.api, {"former_address_note": NOTE})
     assert answer.status_code == 400
-    assert "has left no public address" in answer.content.decode()
+    assert "has no former public address" in answer.content.decode()
     assert json(client, "patch", kind.api, {"former_address_note": TOO_LONG}).status_code == 400
 
 

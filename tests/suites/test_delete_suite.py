@@ -24,7 +24,7 @@ def test_its_owner_deletes_a_suite_with_everything_in_it(client, people, frozen)
     suite = make_suite(people.alice, name="mine", frozen=frozen, collaborator=people.bob)
     response = delete(client, people.alice, suite)
     assert response.redirect_chain == [("/suites/", 302)]
-    assert "mine is deleted." in response.content.decode()
+    assert "mine was deleted." in response.content.decode()
     assert list(Suite.objects.all()) == [other]
     for rows in (SuiteRevision.objects.all(), Sentence.objects.all(), Prediction.objects.all()):
         assert rows.exists()

@@ -65,7 +65,7 @@ def test_nothing_ticked_leads_back_and_says_so(client, three):
 def test_freezing_says_for_each_what_was_done_or_why_not(client, three):
     assert lines(do(client, "freeze", three, note="v1")) == {
         "draft": ["done: r1 is frozen."],
-        "frozen": ["there: r1 is frozen already."],
+        "frozen": ["there: r1 is already frozen."],
         "bobs": ["refused: You may not edit this suite."],
     }
     assert Suite.objects.get(slug="draft").latest_frozen.note == "v1"
@@ -105,7 +105,7 @@ def test_the_same_run_is_offered_and_not_queued_twice(client, three, people):
     model = make_model(people.alice, slug="m1")
     run = queue_run(three[1].latest_frozen, model, actor=people.alice)
     answer = do(client, "run", three[1:2], models=["m1"])
-    assert lines(answer) == {"frozen": ["there: M1 has a run under way already."]}
+    assert lines(answer) == {"frozen": ["there: M1 already has a run under way."]}
     assert run.get_absolute_url() in answer.content.decode()
     do(client, "run", three[1:2], models=["m1"], again="on")
     assert SuiteRun.objects.count() == 2

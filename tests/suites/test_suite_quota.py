@@ -18,7 +18,7 @@ from suites.selectors import document_of
 from tests.factories import make_suite
 from tests.lmgym.suites.documents import suite_bytes, suite_json
 
-FULL = "You keep 1 suite, and 1 is the limit"
+FULL = "You have 1 suite; the limit is 1"
 WIDE = "item\tcondition\tSubject\tVerb\n1\tmatch\tThe woman\tplays\n\tmismatch\tThe woman\tplay\n"
 
 
@@ -114,7 +114,7 @@ def test_a_larger_version_is_refused_and_a_smaller_one_is_not(client, suite, peo
     }
     page = client.post(address, larger)
     assert page.status_code == 400
-    assert "is the limit" in page.content.decode()
+    assert "the limit is" in page.content.decode()
     assert suite.draft.sentences.count() == 10
     services.replace_draft(suite, read_suite(suite_bytes(items=2)), actor=people.alice)
     assert suite.draft.sentences.count() == 4
@@ -137,7 +137,7 @@ def test_a_draft_grows_by_edits_until_the_bytes_are_used_up(client, suite, peopl
     size, version = suite.draft.size, suite.draft.edits
     answer = patch(client, suite, typed(suite, "x" * 2_000))
     assert answer.status_code == 400
-    assert "is the limit" in answer.json()["detail"]
+    assert "the limit is" in answer.json()["detail"]
     assert (suite.draft.size, suite.draft.edits, DraftEdit.objects.count()) == (size, version, 0)
     settings.GYM_QUOTA_SUITES = (0, 0)
     assert patch(client, suite, typed(suite, "x" * 2_000)).status_code == 200
@@ -164,7 +164,7 @@ def test_long_texts_beside_the_sentences_count(client, suite, people, settings, 
     args = [suite.slug, 1] if name == "suite-errata" else [suite.slug]
     page = client.post(reverse(name, args=args), data)
     assert page.status_code == 400
-    assert "is the limit" in page.content.decode()
+    assert "the limit is" in page.content.decode()
     suite.refresh_from_db()
     assert (suite.description, suite.latest_frozen.errata) == ("", "")
 

@@ -47,7 +47,7 @@ class ServerAddress(Body):
 class NewServer(ServerAddress):
     kind = serializers.ChoiceField(AgentServer.Kind.choices)
     name = serializers.CharField(max_length=200)
-    slug = serializers.SlugField(max_length=80, required=False, help_text="default: made from the name")
+    slug = serializers.SlugField(max_length=80, required=False, help_text="default: derived from the name")
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     description = serializers.CharField(max_length=MOST_TEXT, allow_blank=True, default="")
 

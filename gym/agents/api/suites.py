@@ -58,7 +58,7 @@ class AgentSuiteCard(Body):
 
 class NewAgentSuite(AgentSuiteCard):
     title = serializers.CharField(max_length=200)
-    slug = serializers.SlugField(max_length=80, required=False, help_text="default: made from the title")
+    slug = serializers.SlugField(max_length=80, required=False, help_text="default: derived from the title")
 
 
 class AgentCasesBody(Body):
@@ -107,7 +107,7 @@ def save(suite: AgentSuite, *, actor: User, **body: Any) -> AgentSuite:
 
 
 class AgentSuiteFilter(Filters):
-    q = WordsFilter("title", label="Words of the title")
+    q = WordsFilter("title", label="Words in the title")
     owner = django_filters.CharFilter(field_name="owner__username", label="User name of the owner")
     sort = django_filters.OrderingFilter(
         fields=[("title", "title"), ("created", "created"), ("updated", "updated")], label="Sort"

@@ -83,7 +83,7 @@ class CorpusToCheck(Body):
 
 class NewCorpus(CorpusToCheck, CorpusAbout):
     title = serializers.CharField(max_length=200)
-    slug = serializers.SlugField(max_length=70, required=False, help_text="default: made from the title")
+    slug = serializers.SlugField(max_length=70, required=False, help_text="default: derived from the title")
 
 
 def read_body(body: dict[str, Any]) -> services.ReadCorpus:

@@ -42,7 +42,7 @@ class GameSerializer(serializers.ModelSerializer[Game]):
     owner = serializers.CharField(source="owner.username", allow_null=True, default=None)
     state = serializers.ChoiceField(STATES)
     player = serializers.CharField(
-        source="played_by", help_text="as a new game takes it; empty for uploaded logs"
+        source="played_by", help_text="in the form that a new game accepts; empty for uploaded logs"
     )
     options = serializers.DictField()
     progress = serializers.SerializerMethodField(
@@ -238,7 +238,7 @@ class LogList(ApiView):
 
 
 class LmcPlayerSerializer(serializers.Serializer[Any]):
-    player = serializers.CharField(help_text="as a new game takes it")
+    player = serializers.CharField(help_text="in the form that a new game accepts")
     name = serializers.CharField()
     kind = serializers.CharField(help_text="causal, ngram, process or adaptive")
     learns = serializers.BooleanField(help_text="can it be trained?")

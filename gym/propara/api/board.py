@@ -37,7 +37,7 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     low = serializers.FloatField(
         allow_null=True, help_text="lower limit of the 95% interval of F1, by bootstrap over processes"
     )
-    high = serializers.FloatField(allow_null=True, help_text="upper limit of that interval")
+    high = serializers.FloatField(allow_null=True, help_text="upper limit of the 95% interval")
     questions = serializers.DictField(
         source="reference.questions", allow_null=True, default=None, help_text="question: its scores"
     )
@@ -55,7 +55,7 @@ class ProParaBoardQuery(FormatQuery):
     sort = serializers.ChoiceField(
         [sign + name for name in ORDERS for sign in ("-", "")],
         default="-f1",
-        help_text="- in front sorts in descending order; a question sorts by its F1",
+        help_text="a leading - sorts in descending order; a question sorts by its F1",
     )
 
 

@@ -109,8 +109,8 @@ class ChangedAnswerSet(AnswerSetAbout, FormerNoteBody):
 
 class NewAnswerSet(AnswerSetAbout):
     title = serializers.CharField(max_length=200)
-    slug = serializers.SlugField(max_length=70, required=False, help_text="default: made from the title")
-    answers = serializers.FileField(help_text="action file of six columns")
+    slug = serializers.SlugField(max_length=70, required=False, help_text="default: derived from the title")
+    answers = serializers.FileField(help_text="action file with six columns")
     sentences = serializers.FileField(required=False, help_text="process, number, sentence")
 
 

@@ -143,7 +143,7 @@ class ProParaUpload(ProParaTarget, ProParaAbout):
         help_text="action file, state file, JSON grids, or answers to the prompt pack"
     )
     agree_to_repairs = serializers.BooleanField(
-        default=False, help_text="score repaired files at once; default: the submission waits for `agree`"
+        default=False, help_text="score repaired files immediately; default: the submission waits for `agree`"
     )
 
 

@@ -153,8 +153,8 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     rank = serializers.IntegerField(
         allow_null=True,
-        help_text="by SG score among the models that have run every suite of the tag or collection, or else every "
-        "suite that any of them has; null: not ranked",
+        help_text="rank by SG score; null: not ranked. Models are ranked if they have run every suite of the tag or "
+        "collection; if none has, those that have run every suite run by any of them",
     )
     parameters = serializers.IntegerField(allow_null=True)
     perplexity = serializers.FloatField(allow_null=True)
@@ -340,7 +340,7 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     not_compared = LeftOutSerializer(
         source="comparison.not_compared",
         many=True,
-        help_text="predictions of two revisions, paired by formula",
+        help_text="predictions of two revisions that could not be paired by formula",
     )
     not_run = serializers.ListField(source="comparison.not_run", child=serializers.CharField())
     missing = MissingRateSerializer(
@@ -383,7 +383,9 @@ class ComparedItemsHead(serializers.Serializer[Any]):
     rule = RuleSerializer()
     sides = SideSerializer(many=True)
     unlike = RunDifferenceSerializer(many=True)
-    not_compared = LeftOutSerializer(many=True, help_text="predictions of two revisions, paired by formula")
+    not_compared = LeftOutSerializer(
+        many=True, help_text="predictions of two revisions that could not be paired by formula"
+    )
 
 
 class ComparedItemsSerializer(ComparedItemsHead, PageSerializer):

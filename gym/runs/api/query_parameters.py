@@ -94,7 +94,7 @@ class BoardQuery(FormatQuery, PagesQuery, RuleQuery):
     sort = serializers.CharField(
         default="-sg",
         max_length=200,
-        help_text=f"{', '.join(SORTS)}, suite:NAME or tag:NAME; - in front reverses the order",
+        help_text=f"{', '.join(SORTS)}, suite:NAME or tag:NAME; a leading - reverses the order",
     )
 
 

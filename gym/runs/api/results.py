@@ -74,7 +74,7 @@ class ItemsQuery(FormatQuery):
     sort = serializers.RegexField(
         r"^-?(item|p[1-9][0-9]{0,3})$",
         required=False,
-        help_text="item, or p2 by the margin of the second prediction; - in front reverses the order",
+        help_text="item, or p2 by the margin of the second prediction; a leading - reverses the order",
     )
 
 

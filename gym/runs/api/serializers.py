@@ -63,7 +63,7 @@ class PredictionResultSerializer(PredictionCountsSerializer):
     p_corrected = serializers.FloatField(
         source="verdict.p_corrected",
         allow_null=True,
-        help_text="`p`, corrected for the predictions of the run",
+        help_text="`p`, corrected for the number of predictions in the run",
     )
     p_below_corrected = serializers.FloatField(source="verdict.p_below_corrected", allow_null=True)
     against_chance = VerdictField(help_text=f"by the corrected p, {VERDICT}")
@@ -261,7 +261,9 @@ class PlannedSerializer(serializers.Serializer[Any]):
     missing = serializers.ListField(source="applied.missing", child=serializers.CharField())
     n_failed = serializers.SerializerMethodField(help_text="sentences that could not be matched")
     notices = serializers.SerializerMethodField()
-    warnings = serializers.SerializerMethodField(help_text="why the values may not be surprisals in bits")
+    warnings = serializers.SerializerMethodField(
+        help_text="reasons why the values might not be surprisals in bits"
+    )
 
     def get_n_failed(self, run: PlannedRun) -> int:
         assert run.applied is not None

@@ -72,7 +72,9 @@ def choice_of(request: Request, body: dict[str, Any]) -> ModelChoice:
         return ModelChoice(name=body.get("name", "").strip(), visibility=visibility)
     model = referenced(uploadable_by(request.user), "model", slug=body["model"])
     if "name" in body:
-        raise invalid(FieldError("$.name", "A name is for a new model.", "Send either name or model."))
+        raise invalid(
+            FieldError("$.name", "A name is allowed only for a new model.", "Send either name or model.")
+        )
     if body.get("visibility", model.visibility) != model.visibility:
         message = f"{model.slug} is {model.visibility}, and so are its results."
         raise invalid(FieldError("$.visibility", message, "Leave visibility out."))

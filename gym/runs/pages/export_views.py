@@ -153,7 +153,7 @@ def _require_all(runs: QuerySet[SuiteRun], names: Iterable[str], field: str) -> 
     """Raise 404 for names without a run: a typo must not silently shrink a table."""
     there = set(runs.order_by().values_list(field, flat=True).distinct()) if names else set()
     if missing := [name for name in names if name not in there]:
-        raise NoRuns(f"No finished run of {', '.join(missing[:5])} fits, or none that you may see.")
+        raise NoRuns(f"No finished run of {', '.join(missing[:5])} matches, or you may not see it.")
 
 
 def _in_file_name(names: list[str], many: str) -> str:
@@ -210,7 +210,7 @@ def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> Htt
 def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> HttpResponseBase:
     """Make one of SUITE_FORMS of a frozen revision for this reader; `address` is its page. Raises Refused."""
     if form not in SUITE_FORMS:
-        raise Http404(f"A revision can be had as {', '.join(SUITE_FORMS)} here.")
+        raise Http404(f"A revision is available as {', '.join(SUITE_FORMS)} here.")
     slug, number = revision.suite.slug, revision.number
     stem = f"{slug}-r{number}"
     if form == "bib":

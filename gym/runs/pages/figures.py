@@ -33,7 +33,7 @@ def file_links(figure: Figure | FigureFiles) -> list[tuple[str, str]]:
 
 def figure_file(figure: Figure, form: str) -> HttpResponse:
     if form not in FORMS:
-        raise Http404(f"A figure can be had as {', '.join(FORMS)}.")
+        raise Http404(f"A figure is available as {', '.join(FORMS)}.")
     response = HttpResponse(figure.file(form), content_type=FORMS[form])
     response["Content-Disposition"] = f'attachment; filename="{figure.stem}.{form}"'
     return response

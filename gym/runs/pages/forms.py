@@ -67,7 +67,7 @@ class RunForm(forms.Form):
         initial="all",
         required=False,
         label="Tokens to compute",
-        help_text="Pass rates are the same. A large model is done sooner with fewer tokens; the other regions then "
+        help_text="Pass rates are the same. A large model finishes sooner with fewer tokens; the other regions then "
         "have no bits and no points in charts.",
     )
     eos = forms.BooleanField(

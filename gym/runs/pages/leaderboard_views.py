@@ -131,7 +131,7 @@ def leaderboard_download(request: HttpRequest, form: str) -> HttpResponse:
 
 def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderboard") -> HttpResponse:
     if form not in FORMS:
-        raise Http404(f"A leaderboard can be had as {', '.join(FORMS)}.")
+        raise Http404(f"A leaderboard is available as {', '.join(FORMS)}.")
     stem = f"{stem}-{board.options.rule.key}"
     if form == "json":
         return json_download(f"{stem}.json", export.as_json(board, address))
@@ -168,7 +168,7 @@ def run_missing(request: SignedInRequest, build: Any, address: str) -> HttpRespo
     if queued.stopped:
         messages.error(request, f"{queued.left} could not be queued: {queued.stopped}")
     elif not queued.runs:
-        waiting = f" {_runs(queued.waiting)} under way already." if queued.waiting else ""
+        waiting = f" {_runs(queued.waiting)} already under way." if queued.waiting else ""
         messages.info(request, f"Nothing to queue.{waiting}")
     return redirect(f"{address}?{options.query()}")
 

@@ -106,7 +106,7 @@ def upload_delete(request: SignedInRequest, key: str) -> HttpResponse:
     except ValidationError as error:
         show_error(request, error)
         return redirect(upload)
-    messages.success(request, f"Withdrawn: {n} run{'' if n == 1 else 's'}. The models’ cards stay.")
+    messages.success(request, f"Withdrawn: {n} run{'' if n == 1 else 's'}. The models’ pages are kept.")
     return redirect("run-list")
 
 

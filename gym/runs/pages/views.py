@@ -281,7 +281,7 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
         return json_download(f"{_stem(run)}.json", data)
     what, _, kind = form.partition(".")
     if what not in FRAMES or kind != "csv":
-        raise Http404(f"Downloads are json, and as csv {', '.join(FRAMES)}.")
+        raise Http404(f"Available as json, and as csv: {', '.join(FRAMES)}.")
     return run_table(run, what, kind)
 
 

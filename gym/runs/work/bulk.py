@@ -65,7 +65,7 @@ def _queue_on(
         text = f"Queued {count(len(queued), 'run')}: {listing(queued, LISTED)}."
         results.append(BulkResult(suite, "done", text, revision.get_absolute_url()))
     for label, run in there:
-        text = f"{label} has {'run on it' if run.is_done else 'a run under way'} already."
+        text = f"{label} {'has already run on it' if run.is_done else 'already has a run under way'}."
         results.append(BulkResult(suite, "there", text, run.get_absolute_url()))
     for reason, names in refused.items():
         results.append(BulkResult(suite, "refused", f"{listing(names, LISTED)}: {reason}"))

@@ -238,8 +238,8 @@ def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
         raise ValidationError(
             {
                 "visibility": [
-                    f"These results would join a model of yours that others see differently: {shown}. "
-                    "Choose its visibility or that model itself, or give a new name."
+                    f"These results would join a model of yours with a different visibility: {shown}. "
+                    "Choose the same visibility, choose that model, or enter a new name."
                 ]
             }
         )
@@ -300,7 +300,7 @@ def retry_upload(upload: ResultUpload, *, actor: User) -> None:
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     if upload.job is None:
-        raise ValidationError("All runs of this file are made.")
+        raise ValidationError("All runs of this file have been created.")
     jobs.retry(upload.job, actor=actor)
 
 

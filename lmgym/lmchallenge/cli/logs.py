@@ -427,11 +427,12 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
         if not games_correspond(first.table.game, side.table.game):
             raise OptionError(
                 f"{side.name} is a log of the game {side.table.game}, {first.name} of {first.table.game}.",
-                "Compare logs of one game.",
+                "Compare logs of the same game.",
             )
         if not side.is_like(first):
             raise OptionError(
-                f"{side.name} is of another text than {first.name}.", "Compare logs of one text."
+                f"{side.name} was played on a different text than {first.name}.",
+                "Compare logs of the same text.",
             )
     of_5 = [side for side in sides if side.text is None]
     if of_5 and options.filter not in (None, "all"):

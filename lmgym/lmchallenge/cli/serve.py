@@ -50,7 +50,7 @@ def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO
         elif fields[0] == "clear":
             player.clear()
         else:
-            err.write(f"line {number}: there is no command {fields[0][:40]!r}\n")
+            err.write(f"line {number}: unknown command {fields[0][:40]!r}\n")
             err.flush()
 
 

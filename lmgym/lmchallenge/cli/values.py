@@ -71,7 +71,7 @@ def json_object(text: str) -> dict[str, Any]:
     """Parse a JSON object."""
     value = json_value(text)
     if not isinstance(value, dict):
-        raise ArgumentTypeError("a JSON object is needed")
+        raise ArgumentTypeError("expected a JSON object")
     return value
 
 

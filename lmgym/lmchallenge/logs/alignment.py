@@ -62,7 +62,7 @@ class Match:
             which = f"lines {self.first:,} to {self.last:,} of {self.of:,}"
         else:
             which = f"{self.lines:,} of {self.of:,} lines, in the order of the corpus"
-        recut = f" {self.recut:,} of them are split into other tokens than here." if self.recut else ""
+        recut = f" {self.recut:,} of them are split into different tokens here." if self.recut else ""
         return f"{_WORDS[self.compared]}: {which}.{recut}"
 
 

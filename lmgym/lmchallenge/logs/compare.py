@@ -133,7 +133,7 @@ class GameComparison(Comparison):
         if self.difference is None:
             return "cannot be tested: no value"
         if self.low is None:
-            return f"cannot be tested: one {self.cluster}"
+            return f"cannot be tested: only one {self.cluster}"
         if not self.excludes_zero or (self.p_corrected is not None and self.p_corrected >= ALPHA):
             return "no significant difference"
         return "better" if (self.low > 0) != self.lower_is_better else "worse"
@@ -212,7 +212,7 @@ def compare(
 def _check_comparable(first: Table, second: Table) -> None:
     """Raise LogError for tables of different games, filters, lines or tokens."""
     if not games_correspond(first.game, second.game):
-        raise LogError("The logs are of different games.", "Compare logs of one game.")
+        raise LogError("The logs are of different games.", "Compare logs of the same game.")
     if first.filter != second.filter:
         raise LogError("The logs are counted by different filters.", "Choose one filter for both.")
     if len(first.lines) != len(second.lines):
@@ -222,7 +222,7 @@ def _check_comparable(first: Table, second: Table) -> None:
     if first.game == "tc":
         return
     if not (np.array_equal(first.line, second.line) and np.array_equal(first.chars, second.chars)):
-        raise LogError("The logs are of different texts.", "Compare runs on the same corpus.")
+        raise LogError("The logs have different texts.", "Compare runs on the same corpus.")
     if not np.array_equal(first.kept, second.kept):
         raise LogError("The logs select different tokens.", "Select the same tokens in both.")
 

@@ -36,9 +36,9 @@ class BitsPerCharacter:
     oov_policy: str = described("what a token without a score costs")
     value: float | None = described("bits per character, with the OOV policy", "bits", default=None)
     low: float | None = described(
-        "lower limit of its 95% interval, from resampling lines", "bits", default=None
+        "lower limit of the 95% interval, from resampling lines", "bits", default=None
     )
-    high: float | None = described("upper limit of that interval", "bits", default=None)
+    high: float | None = described("upper limit of the 95% interval", "bits", default=None)
     scored_only: float | None = described(
         "bits per character of the tokens with a score", "bits", default=None
     )
@@ -52,11 +52,11 @@ class KeystrokeSavings:
     n: int = described("characters of the text", "characters")
     keystrokes: float = described("keystrokes needed for it", "keystrokes")
     value: float | None = described("share of keystrokes saved", "0 to 1")
-    low: float | None = described("lower limit of its 95% interval, from resampling lines", "0 to 1")
-    high: float | None = described("upper limit of that interval", "0 to 1")
+    low: float | None = described("lower limit of the 95% interval, from resampling lines", "0 to 1")
+    high: float | None = described("upper limit of the 95% interval", "0 to 1")
     selection_cost: float = described("keystrokes to accept a prediction", "keystrokes")
-    auto_space: bool = described("a blank after an accepted prediction is free")
-    literal: bool = described("each typed stretch costs one selection more")
+    auto_space: bool = described("a space after an accepted prediction is free")
+    literal: bool = described("each typed stretch costs one more selection")
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class CurvePoint:
     lines: int = described("lines of the bin", "lines")
     n: int = described("tokens or characters that the value is divided by")
     value: float | None = described("the game’s main metric", "of the metric")
-    low: float | None = described("lower limit of its 95% interval", "of the metric")
-    high: float | None = described("upper limit of that interval", "of the metric")
+    low: float | None = described("lower limit of the 95% interval", "of the metric")
+    high: float | None = described("upper limit of the 95% interval", "of the metric")
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class CrossValidation:
 
     accuracy: float | None = described("share of held-out tokens that are right", "0 to 1")
     n: int = described("held-out tokens", "tokens")
-    low: float | None = described("lower limit of its 95% interval (Wilson)", "0 to 1")
-    high: float | None = described("upper limit of that interval", "0 to 1")
+    low: float | None = described("lower limit of the 95% interval (Wilson)", "0 to 1")
+    high: float | None = described("upper limit of the 95% interval", "0 to 1")
     cluster: str = described("what is kept in one fold: user or line")
 
 
@@ -144,7 +144,7 @@ def keystroke_savings(
     Args:
         selection_cost: keystrokes to accept a prediction; a typed character is one.
         auto_space: a space typed right after an accepted prediction is free, because it comes with the prediction.
-        literal: each typed stretch costs one selection more, because the typist confirms it.
+        literal: each typed stretch costs one more selection, because the typist confirms it.
     """
     accepted = table.rank > 0
     keys: Floats = np.where(accepted, selection_cost, table.chars.astype(np.float64))

@@ -62,7 +62,7 @@ def metric_of(games: Sequence[str], name: str = "") -> str:
     if name not in known and not (hit and "hit1" in known and int(hit[1]) <= MOST_RANK):
         more = ", or hit with another number, such as hit5" if "hit1" in known else ""
         raise OptionError(
-            f"There is no metric {name!r} of {', '.join(dict.fromkeys(games))}.",
+            f"Unknown metric {name!r} for {', '.join(dict.fromkeys(games))}.",
             f"Choose one of {', '.join(known)}{more}.",
         )
     return name

@@ -243,7 +243,7 @@ def changes(
     for now, *before in zip(columns[-1], *columns[:-1], strict=False):
         if any(span.text != now.text for span in before):
             raise LogError(
-                f"{where}: the logs are of different texts ({now.text!r} and {before[0].text!r}).",
+                f"{where}: the logs have different texts ({now.text!r} and {before[0].text!r}).",
                 "Compare runs on the same corpus.",
             )
         change = ("skipped", False) if now.outcome == "skipped" else judge(now, before)

@@ -51,7 +51,7 @@ def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | No
     OptionError.
     """
     if target not in IC_METRICS:
-        raise OptionError(f"There is no metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
+        raise OptionError(f"Unknown metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
     nothing = np.zeros(len(table.line), dtype=np.int64)
     return [
         (mix, _input_correction(table, nothing, 1, number)[target][0])
@@ -69,7 +69,7 @@ def _number_of(table: Table, mix: Mix | None) -> int:
         return 0
     chosen = mix or best(search(table))[0]
     if chosen not in table.mixes:
-        raise OptionError("The table was made without this mixture.", "Pass it to read_table.")
+        raise OptionError("The table was computed without this mixture.", "Pass it to read_table.")
     return table.mixes.index(chosen)
 
 

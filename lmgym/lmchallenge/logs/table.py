@@ -86,7 +86,7 @@ class Lines:
         if partition == "line":
             return np.arange(len(self), dtype=np.int64)
         if partition != "user":
-            raise OptionError(f"There is no partition {partition!r}.", "Choose all, user or line.")
+            raise OptionError(f"Unknown partition {partition!r}.", "Choose all, user or line.")
         sizes = [len(list(group)) for _, group in groupby(self.users)]
         return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
 
@@ -142,9 +142,7 @@ class Table:
         """Remarks for the reader of the statistics."""
         if self.game != "wp" or not self.zero_ranks:
             return ()
-        return (
-            f"{self.zero_ranks} ranks are 0, which comes of scores that are NaN: counted as not predicted.",
-        )
+        return (f"{self.zero_ranks} ranks are 0 because their scores are NaN: counted as not predicted.",)
 
     @property
     def rank_base(self) -> int | None:
@@ -192,7 +190,7 @@ def read_table(
     """
     for name in filters:
         if name not in FILTERS:
-            raise OptionError(f"There is no filter {name!r}.", f"Choose one of {', '.join(FILTERS)}.")
+            raise OptionError(f"Unknown filter {name!r}.", f"Choose one of {', '.join(FILTERS)}.")
     builder = _Builder(tuple(filters), tuple(mixes))
     for number, line in lines:
         builder.add(number, line)

@@ -223,7 +223,7 @@ class GameOptions:
 
     def __post_init__(self) -> None:
         if self.game not in RESULT_KEYS:
-            raise OptionError(f"There is no game {self.game!r}.", "Choose wp, tc or ic.")
+            raise OptionError(f"Unknown game {self.game!r}.", "Choose wp, tc or ic.")
         if self.readings not in ("reference", "corrected"):
             raise OptionError(f"Unknown readings {self.readings!r}.", "Choose reference or corrected.")
 

@@ -94,7 +94,7 @@ def _without(held: list[Played], failure: PlayerError) -> PlayerError:
     if not held:
         return failure
     lines = f"line {held[0].number}" if len(held) == 1 else f"lines {held[0].number} to {held[-1].number}"
-    hint = f"{failure.hint} Left out: {lines}, whose replies may belong to other questions.".strip()
+    hint = f"{failure.hint} Left out: {lines}, whose replies may not match their requests.".strip()
     return PlayerError(failure.message, hint, doubtful=True)
 
 

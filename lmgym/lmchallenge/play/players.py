@@ -165,7 +165,7 @@ def adaptive(options: Mapping[str, Any]) -> Player:
     except TypeError as error:
         raise OptionError(
             f"These options do not fit the adaptive n-gram: {error}.",
-            "It takes order, predictions and unseen.",
+            "Its options are order, predictions and unseen.",
         ) from None
 
 

@@ -251,7 +251,7 @@ class ProcessPlayer:
             self._fail(error.message, error.hint)
         if not answered_before and raw and not reply:
             self._fail(
-                f"The first line that the model wrote is no reply: {raw[:80].decode('utf-8', 'replace')!r}",
+                f"The first line that the model wrote is not a reply: {raw[:80].decode('utf-8', 'replace')!r}",
                 "A reply is text and score in turn, separated by tabs. Anything else goes to standard error.",
             )
         if self._unverified and self._unverified & self._said:
@@ -286,7 +286,7 @@ class ProcessPlayer:
         try:
             while data:
                 if time.monotonic() > deadline:
-                    self._fail(f"The model did not take its input within {self._limit():g} s")
+                    self._fail(f"The model did not read its input within {self._limit():g} s")
                 self._pump(0.2)
                 try:
                     data = data[os.write(self._in, data) :]
@@ -344,7 +344,8 @@ class ProcessPlayer:
             if remaining <= 0:
                 first = "first " if not self._answered else ""
                 self._fail(
-                    f"The model gave no {first}reply within {limit:g} s", "Is it slower than it may be?"
+                    f"The model gave no {first}reply within {limit:g} s",
+                    "It may be too slow for its time limit.",
                 )
             if self._pump(min(remaining, EXIT_GRACE)):
                 continue

@@ -113,7 +113,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.game not in GAME_WORDS:
-            raise OptionError(f"There is no game {self.game!r}.", "Choose wc, we, ce or wr.")
+            raise OptionError(f"Unknown game {self.game!r}.", "Choose wc, we, ce or wr.")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Options:

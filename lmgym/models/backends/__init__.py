@@ -109,7 +109,7 @@ def check_config(kind: str, config: dict[str, Any]) -> BackendSpec:
     """
     spec = BACKENDS.get(kind)
     if spec is None:
-        raise BackendError(f"There is no backend {kind!r}.", f"Choose one of {', '.join(BACKENDS)}.")
+        raise BackendError(f"Unknown backend {kind!r}.", f"Choose one of {', '.join(BACKENDS)}.")
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 

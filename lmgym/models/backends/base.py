@@ -25,7 +25,7 @@ _FOLDERS = re.compile(r"(?<![\w:/.…])/(?:[^\s/'\":,;()]+/)+")
 _FRAME = "A masked model reads every text between the special tokens of its tokenizer, which are never scored"
 _NO_WHITESPACE = {
     "ngram": "The tokens of an n-gram model are whole words: the whitespace correction has nothing to move.",
-    "uniform": "The uniform model has no blanks, so there is nothing for the whitespace correction to move.",
+    "uniform": "The uniform model has no spaces, so there is nothing for the whitespace correction to move.",
     "masked": "The whitespace correction is defined for left-to-right prediction, not for masked models.",
     "openai": "A completion server does not return the probabilities that the whitespace correction needs.",
     "lmzoo": "LM Zoo containers do not return the probabilities that the whitespace correction needs.",

@@ -128,7 +128,7 @@ class Server:
         if len(choices) == 1:
             return Response(choices, prompt_tokens)
         if sorted(choice.get("index", -1) for choice in choices) != list(range(len(prompts))):
-            raise NotEchoed("the choices are not numbered like the prompts")
+            raise NotEchoed("the indices of the choices do not match the prompts")
         return Response(sorted(choices, key=lambda choice: int(choice["index"])), prompt_tokens)
 
     def models(self) -> list[str]:
@@ -280,7 +280,7 @@ def explained(error: net.NetError, server: Server) -> BackendError:
         names = server.models()
         known = f"It offers {', '.join(names[:10])}." if names else "The address should end with /v1."
         return BackendError(
-            f"The server has no completions of {server.model!r} at this address: {error}", known
+            f"The server offers no completions for {server.model!r} at this address: {error}", known
         )
     if isinstance(error, net.Refused | net.BadResponse | net.TooLarge) or (
         400 <= status < 500 and status not in RETRIED

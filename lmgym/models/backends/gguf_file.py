@@ -86,5 +86,5 @@ def read_header(path: Path) -> Header:
     if kind not in (None, "model"):
         raise BackendError(f"{path.name} is not a model ({kind}).", _USE)
     if not architecture or not numbers:
-        raise BackendError(f"{path.name} has no weights of a language model.", _USE)
+        raise BackendError(f"{path.name} contains no language model weights.", _USE)
     return Header(str(architecture), numbers, tuple(name for name, _ in types.most_common()))

@@ -125,7 +125,7 @@ def _listing(repo: str, revision: str, seconds: float) -> tuple[HubModel, dict[s
     files = {name: size for name, size in sorted(listing.sizes.items()) if _is_wanted(name)}
     if len(files) > MAX_FILES:
         raise BackendError(
-            f"{repo} has {len(files):,} files to download; at most {MAX_FILES:,} are fetched.", BY_HAND
+            f"{repo} has {len(files):,} files to download; at most {MAX_FILES:,} are downloaded.", BY_HAND
         )
     hub_listing.require_file_names(repo, list(files))
     return HubModel(repo, listing.commit, listing.licence, files), listing.sizes
@@ -200,7 +200,7 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
     if model.total_bytes > max_bytes:
         raise BackendError(
             f"{model.repo} takes {model.total_bytes / 1e9:.1f} GB; "
-            f"at most {max_bytes / 1e9:.1f} GB are fetched.",
+            f"at most {max_bytes / 1e9:.1f} GB are downloaded.",
             BY_HAND,
         )
 

@@ -185,7 +185,7 @@ class LMZooBackend:
             raise BackendError(
                 f"For one sentence, tokenize returns {' '.join(tokenized)[:200]!r}, but get_surprisals "
                 f"{' '.join(tokens)[:200]!r}.",
-                "A container must tokenize sentences alike in all its commands.",
+                "All commands of a container must tokenize sentences in the same way.",
             )
         scores = self._scores(_PROBE, rows)
         if isinstance(scores, ScoringFailure):

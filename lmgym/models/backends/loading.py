@@ -68,7 +68,7 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
     if config["source"] == "hub":
         if not hub_allowed:
             raise BackendError(
-                "This site does not fetch models from the Hugging Face Hub.",
+                "This site does not download models from the Hugging Face Hub.",
                 "Put the model into the model directory, or enable the Hub in the settings.",
             )
         folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))

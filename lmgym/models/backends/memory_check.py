@@ -81,7 +81,7 @@ def _memories(device: torch.device, spread: bool) -> Iterator[Memory]:
     parts = [gpu_memory(torch.device("cuda", number)) for number in range(torch.cuda.device_count())]
     parts += [] if main is None else [Memory(MAIN_MEMORY, *main)]
     total, free = sum(part.total for part in parts), sum(part.free for part in parts)
-    yield Memory(f"the memory of {len(parts)} places (all GPUs, and the main memory)", total, free)
+    yield Memory(f"the memory of {len(parts)} devices (all GPUs and main memory)", total, free)
 
 
 def gpu_memory(device: torch.device) -> Memory:

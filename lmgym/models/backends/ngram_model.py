@@ -172,7 +172,7 @@ def train_ngram(sentences: Iterable[str], order: int = 5, *, min_count: int = 2)
         ValueError: an invalid order, or no words.
     """
     if not 1 <= order <= MAX_ORDER:
-        raise ValueError(f"order is {order}: choose 1 to {MAX_ORDER}")
+        raise ValueError(f"the order must be from 1 to {MAX_ORDER}, not {order}")
     lines = [line for line in ([word.text for word in tokenize(text)] for text in sentences) if line]
     if not lines:
         raise ValueError("the training text has no words")

@@ -28,8 +28,8 @@ from lmgym.models.engine.tree_support import apart, context_limit, probe_sequenc
 METHODS = ("original", "within_word_l2r")
 BATCHINGS = {
     "padded": "",
-    "equal": "Scored in batches of equal lengths: with padding, probe tokens {problem}.",
-    "alone": "Scored one masked copy at a time: in batches probe tokens {problem}.",
+    "equal": "Scored in batches of equal-length texts, because with padding probe tokens {problem}.",
+    "alone": "Scored one masked copy at a time, because in batches probe tokens {problem}.",
 }
 """How copies share forward passes, fastest first, and the note for a model. Models that mix positions without a mask
 (FNet's Fourier transform) read padding as text."""

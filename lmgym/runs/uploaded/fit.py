@@ -78,7 +78,7 @@ def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[F
     for key, row in by_key.items():
         if key not in known:
             message = f"the suite has no item {row.item} in the condition “{row.condition[:60]}”"
-            report.problem(row.where, message, "Is this the right suite, and the right version of it?")
+            report.problem(row.where, message, "Is this the right suite, in the right version?")
     absent = [
         f"item {item}, {condition}" for item, condition in sorted(known) if (item, condition) not in by_key
     ]
@@ -220,7 +220,7 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Fit
     if unjudged:
         missing.append(f"outcomes of {listing(unjudged)}")
         if not any(row.prediction or row.number for row in part.rows):
-            message = f"one outcome per item: taken as that of the first prediction, “{labels[0]}”"
+            message = f"one outcome per item, taken as the outcome of the first prediction, “{labels[0]}”"
             report.notice("file", message)
     result = RunResult(list(document.items), [], predictions, [])
     return FittedPart(result, tuple(missing), tuple(report.notices), shift=shift or 0)

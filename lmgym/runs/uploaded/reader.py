@@ -76,7 +76,7 @@ def _why_no_kind(header: Header) -> tuple[str, str]:
         )
     titles = listing([f"“{title[:40]}”" for title in header.titles], 12) or "nothing"
     kinds = "; ".join(KINDS.values())
-    return f"this is none of the files that are read: {kinds}. Its first line has {titles}", GUIDE
+    return f"this is not a supported file: {kinds}. Its first line has {titles}", GUIDE
 
 
 def _is_number(text: str) -> bool:

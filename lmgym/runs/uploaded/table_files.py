@@ -239,14 +239,14 @@ def numbering(found: Collection[int], items: Collection[int], report: Report) ->
         message = (
             f"{len(file_items)} of the suite's {len(suite_items)} items are there, counted from 0 or from 1"
         )
-        report.problem("file", message, "List every item: then the numbering is clear.")
+        report.problem("file", message, "List every item to make the numbering unambiguous.")
     elif fits:
         missing = sorted(suite_items - {number + fits[0] for number in file_items})
         report.problem("file", f"no outcome for item {_some(missing)}", "List every item of the suite.")
     else:
         unknown = sorted(file_items - suite_items)
         message = f"the suite has no item {_some(unknown)}; it has {_some(sorted(suite_items))}"
-        report.problem("file", message, "Is this the right suite, and the right version of it?")
+        report.problem("file", message, "Is this the right suite, in the right version?")
     return None
 
 

@@ -213,7 +213,7 @@ def _sentences(raws: Sequence[RawSentence], report: Report) -> tuple[SentenceDoc
     items = _by_item(raws)
     grouped = [raw for sentences in items.values() for raw in sentences]
     if any(one is not other for one, other in zip(raws, grouped, strict=True)):
-        report.notice("file", "the sentences of an item were not together; they were grouped by item")
+        report.notice("file", "the sentences of some items were not adjacent; they were grouped by item")
     orders = ([region.number for region in raw.regions] for raw in raws)
     if any(numbers != sorted(numbers) for numbers in orders):
         report.notice("file", "some sentences list their regions out of order; they were sorted by number")

@@ -470,7 +470,7 @@ class _Parser:
             raise FormulaError(
                 f"The {opening.plain} of column {opening.start + 1} is closed by a {token.plain}.",
                 token.start,
-                "Each bracket is closed by one of its own kind.",
+                "Close each bracket with one of the same kind.",
             )
         if token.kind == "end":
             raise FormulaError(f"This {opening.plain} is never closed.", opening.start)

@@ -68,7 +68,7 @@ def read_sheet(
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         problem = Problem(
-            "sheet", f"the sheet has {len(data):,} bytes; at most {MAX_BYTES:,} are read", "Split it."
+            "sheet", f"the sheet is {len(data):,} bytes; at most {MAX_BYTES:,} are read", "Split it."
         )
         return ParseResult("sheet", problems=[problem])
     if text.lstrip()[:1] in ("{", "["):

@@ -20,7 +20,7 @@ CODES = {
     "empty-reference": "a formula refers to a region without text",
     "sum-beside-metric": "a formula has `*`, a sum, but the metric of regions is not sum",
     "empty-sentence": "a sentence has no text at all",
-    "swapped-conditions": "the contents of two conditions of an item look exchanged",
+    "swapped-conditions": "the contents of two conditions of an item look swapped",
     "odd-empty-region": "a region is empty in some conditions, unlike in the other items",
     "odd-equality-pattern": "the conditions that share a region's text differ from those in the other items",
     "final-punctuation": "an item's sentences end differently from those of the other items",

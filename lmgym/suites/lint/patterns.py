@@ -184,7 +184,7 @@ def _swap_finding(
         f"unlike in the other items"
     )
     cells = tuple((item, condition, k + 1) for k in odd for condition in (one, other))
-    hint = "Exchange them, so that all items have the same pattern."
+    hint = "Swap them, so that all items have the same pattern."
     return Finding("swapped-conditions", "error", f"item {item}", message, hint, cells)
 
 

@@ -184,7 +184,7 @@ def check_characters(design: Design) -> Iterator[Finding]:
         hint = "Write an ordinary space, unless it is intended." if character == "\u00a0" else "Remove it."
         yield Finding("invisible-character", "warning", _place(cells), message, hint, tuple(cells))
     if decomposed:
-        message = f"{len(decomposed)} regions are not in Unicode's composed form: the same letters give other tokens"
+        message = f"{len(decomposed)} regions are not in Unicode's composed form: tokens differ for the same letters"
         hint = "Convert the text to NFC, unless the difference is intended."
         yield Finding("not-nfc", "warning", _place(decomposed), message, hint, tuple(decomposed))
 
@@ -280,7 +280,7 @@ def check_repeats(design: Design) -> Iterator[Finding]:
     for items in groups.values():
         if len(items) > 1:
             message = "the same sentences in every condition"
-            hint = "Keep one: duplicates count several times in every rate."
+            hint = "Keep one item: every rate counts duplicates several times."
             yield Finding("duplicate-items", "warning", items_phrase(items), message, hint)
 
 
@@ -438,7 +438,7 @@ def _tokenised(design: Design, marks: str) -> Iterator[Finding]:
     total = len(design.doc.sentences)
     for number, cases in by_region.items():
         message = f"{quoted(cases[0][1])} in {len(cases)} of {total} sentences: the text looks tokenised"
-        hint = "Models read “word .” as other tokens than “word.”: write ordinary text."
+        hint = "Models read “word .” as different tokens from “word.”: write ordinary text."
         yield Finding(
             "pre-tokenised", "info", design.region(number), message, hint, tuple(cell for cell, _ in cases)
         )

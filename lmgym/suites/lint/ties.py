@@ -60,7 +60,7 @@ def check_empty_references(design: Design, skip: set[int]) -> Iterator[Finding]:
             effect = (
                 "it counts as 0 bits, whatever the model"
                 if summed
-                else f"with the metric “{design.doc.metrics[0]}” it has no value, and the item no result"
+                else f"with the metric “{design.doc.metrics[0]}” it has no value, so the item has no result"
             )
             message = f"refers to {design.region(region)} of {condition}, which is empty in {share}: {effect}"
             cells = tuple((item, condition, region) for item in empty)

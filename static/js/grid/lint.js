@@ -100,8 +100,8 @@ export class LintPanel {
       class: "form-control",
       maxLength: 500,
       required: true,
-      "aria-label": "Why this is as it should be",
-      placeholder: "Why this is as it should be",
+      "aria-label": "Why this is intended",
+      placeholder: "Why this is intended",
     });
     const form = h(
       "form",

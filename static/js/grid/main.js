@@ -279,11 +279,11 @@ async function sendKept() {
       edits += record.edits.length;
     } catch (error) {
       if (!error.status) throw error;
-      const message = `Edits of an earlier visit were refused: ${error.message}`;
+      const message = `Edits from an earlier visit were refused: ${error.message}`;
       conflicts.push(...record.edits.flatMap((edit) => undone(edit, { message })));
     }
   }
-  if (edits) editor.say(`${counted(edits, "edit")} of an earlier visit ${edits === 1 ? "was" : "were"} sent.`, "");
+  if (edits) editor.say(`${counted(edits, "edit")} from an earlier visit ${edits === 1 ? "was" : "were"} sent.`, "");
   return together(conflicts);
 }
 

@@ -174,7 +174,7 @@ const checkCondition = (doc, name) => need(doc.conditions.includes(name), `There
 function checkNewCondition(doc, name) {
   checkName(name, "condition");
   need(!/[%\p{Cc}]/u.test(name), "A condition name cannot contain % or control characters.");
-  need(!doc.conditions.includes(name), `There is a condition “${name}” already.`);
+  need(!doc.conditions.includes(name), `A condition “${name}” already exists.`);
 }
 
 function move(list, from, to) {
@@ -203,11 +203,11 @@ const OPS = {
   },
 
   insert_items(doc, { at, items }) {
-    need(within(at, doc.items.length), `Items cannot be put at place ${at}.`);
+    need(within(at, doc.items.length), `Items cannot be inserted at position ${at}.`);
     const numbers = items.map((item) => item.number);
     for (const number of numbers) {
       checkNumber(number);
-      need(!doc.items.includes(number), `There is an item ${number} already.`);
+      need(!doc.items.includes(number), `An item ${number} already exists.`);
     }
     need(new Set(numbers).size === numbers.length, "Two new items have the same number.");
     doc.items.splice(at, 0, ...numbers);
@@ -241,7 +241,7 @@ const OPS = {
 
   move_item(doc, { item, to }) {
     checkItem(doc, item);
-    need(within(to, doc.items.length - 1), `There is no place ${to}.`);
+    need(within(to, doc.items.length - 1), `There is no position ${to}.`);
     const from = doc.items.indexOf(item);
     move(doc.items, from, to);
     return [{ op: "move_item", item, to: from }];
@@ -250,7 +250,7 @@ const OPS = {
   renumber_item(doc, { item, to }) {
     checkItem(doc, item);
     checkNumber(to);
-    need(to === item || !doc.items.includes(to), `There is an item ${to} already.`);
+    need(to === item || !doc.items.includes(to), `An item ${to} already exists.`);
     doc.items[doc.items.indexOf(item)] = to;
     const rows = doc.texts.get(item);
     doc.texts.delete(item);
@@ -260,7 +260,7 @@ const OPS = {
 
   insert_condition(doc, { at, name, rows }) {
     checkNewCondition(doc, name);
-    need(within(at, doc.conditions.length), `Conditions cannot be put at place ${at}.`);
+    need(within(at, doc.conditions.length), `Conditions cannot be inserted at position ${at}.`);
     doc.conditions.splice(at, 0, name);
     for (const item of doc.items) {
       if (!doc.texts.has(item)) doc.texts.set(item, new Map());
@@ -293,7 +293,7 @@ const OPS = {
 
   move_condition(doc, { name, to }) {
     checkCondition(doc, name);
-    need(within(to, doc.conditions.length - 1), `There is no place ${to}.`);
+    need(within(to, doc.conditions.length - 1), `There is no position ${to}.`);
     const from = doc.conditions.indexOf(name);
     move(doc.conditions, from, to);
     return [{ op: "move_condition", name, to: from }];
@@ -318,7 +318,7 @@ const OPS = {
 
   insert_region(doc, { at, name, texts = [] }) {
     checkName(name, "region");
-    need(within(at - 1, doc.regions.length), `There is no place ${at} for a region.`);
+    need(within(at - 1, doc.regions.length), `There is no position ${at} for a region.`);
     for (const [item, condition] of texts) {
       need(doc.contents(item, condition) !== undefined, `There is no row ${item} ${condition}.`);
     }

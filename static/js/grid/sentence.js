@@ -29,7 +29,7 @@ export class SentenceDialog {
 
   open() {
     if (!this.editor.mayEdit() || !this.editor.keyboard.commit()) return;
-    if (!this.editor.doc.nRows) this.editor.say("There is no row to write a sentence in.", "");
+    if (!this.editor.doc.nRows) this.editor.say("There is no row for a sentence.", "");
     else this.show(Math.max(0, this.editor.selection.r));
   }
 

@@ -67,7 +67,7 @@ def test_the_majority_of_votes_decides():
 
 def test_even_votes_are_no_verdict():
     opinion = VotingJudge(Asks("pass", "fail"), votes=2).judge("c", "s")
-    assert (opinion.verdict, opinion.reason) == ("error", "the votes are even")
+    assert (opinion.verdict, opinion.reason) == ("error", "the votes are tied")
 
 
 def test_votes_that_are_none_do_not_count():

@@ -132,7 +132,7 @@ def test_a_bug_of_ours_ends_one_iteration_by_name():
     result = run(CASE, Broken(lambda body: None, secrets=("hush-hush",)))
     assert (result.outcome, result.iterations[0].message) == (
         "error",
-        "This iteration could not be made: ZeroDivisionError: oops •••",
+        "This iteration could not be run: ZeroDivisionError: oops •••",
     )
 
 
@@ -160,7 +160,7 @@ def test_what_of_a_case_is_not_sent_is_said_beside_the_answer():
 def test_chat_endpoints_take_no_private_data_and_say_so():
     turn = "{text: q, sly_data: {key: k}}"
     told = run(f"agent: a, interactions: [{turn}]", chat_endpoint()).iterations[0].turns[0].notes
-    assert told == ("Private data (sly_data) were not sent, because chat endpoints do not take any.",)
+    assert told == ("Private data (sly_data) was not sent, because chat endpoints do not take any.",)
 
 
 def test_a_transcript_has_an_end_and_says_so():

@@ -115,7 +115,7 @@ def test_words_that_are_cut_elsewhere_are_the_same_text_and_said_to_be() -> None
     rows = [{"wordPredictions": [{"target": "Fine"}, {"target": text[5:7]}]}, *played("Yes\n")]
     found = match(rows, text)
     assert (found.compared, found.recut) == ("tokens", 1)
-    assert "1 of them are split into other tokens than here" in found.words
+    assert "1 of them are split into different tokens here" in found.words
 
 
 @given(st.lists(st.text(st.characters()), min_size=1, max_size=4))

@@ -104,7 +104,7 @@ def test_no_reply_of_another_question_is_kept_whenever_the_line_too_many_comes(m
     assert [shifted(row) for row in rows] == [False] * len(rows)
     assert len(rows) < 12
     if mode == "banner":
-        assert "first line that the model wrote is no reply" in str(error)
+        assert "first line that the model wrote is not a reply" in str(error)
     if mode == "extra":
         assert "unrequested output" in str(error)
         assert "Left out: lines 2 to" in str(error)

@@ -66,7 +66,7 @@ def test_a_file_that_is_there_is_not_downloaded_again(model, tmp_path, monkeypat
 
 def test_another_file_of_the_same_name_is_kept(model, tmp_path):
     (tmp_path / "tiny.gguf").write_text("mine")
-    with pytest.raises(FetchError, match="exists and is another file"):
+    with pytest.raises(FetchError, match="exists and is a different file"):
         fetch(model, tmp_path)
     assert (tmp_path / "tiny.gguf").read_text() == "mine"
 

@@ -322,7 +322,7 @@ def test_sentences_with_more_columns_or_a_number_that_stands_twice_are_refused_w
     with pytest.raises(ProParaError) as raised:
         read_answers(LIGHT.encode(), LIGHT.encode())
     assert [str(one) for one in problem_groups(raised.value.problems)] == [
-        "sentences, lines 1, 2, 3, 4, 5 and 3 more, column 4: 8 lines have 6 of 3 columns. "
+        "sentences, lines 1, 2, 3, 4, 5 and 3 more, column 4: 8 lines have 6 columns, not 3. "
         "Write process, number and sentence, separated by tabs."
     ]
     with pytest.raises(ProParaError) as raised:

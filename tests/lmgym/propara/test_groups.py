@@ -20,7 +20,7 @@ def test_lines_with_too_few_columns_are_one_problem_with_their_lines():
     text = LIGHT + "7\t1\tgas\tNONE\n" * 289
     [said] = groups_of(text)
     assert said.startswith(
-        "p.tsv, lines 9, 10, 11, 12, 13 and 284 more, column 4: 289 lines have 4 of 6 columns. Six:"
+        "p.tsv, lines 9, 10, 11, 12, 13 and 284 more, column 4: 289 lines have 4 columns, not 6. Six:"
     )
 
 
@@ -40,7 +40,7 @@ def test_unlike_problems_stay_apart_each_with_its_own_hint():
 
 def test_a_single_problem_is_said_as_it_is():
     [said] = groups_of(LIGHT + "7\t1\n")
-    assert said.startswith("p.tsv, line 9, column 2: The line has 2 of 6 columns.")
+    assert said.startswith("p.tsv, line 9, column 2: The line has 2 columns, not 6.")
 
 
 def test_repairs_of_one_kind_are_one_row_the_most_frequent_first():

@@ -154,8 +154,8 @@ def test_predictions_keep_what_the_page_does_not_know():
 @pytest.mark.parametrize(
     ("op", "says"),
     [
-        ({}, "no op called"),
-        ({"op": "drop_table"}, "no op called"),
+        ({}, "unknown op"),
+        ({"op": "drop_table"}, "unknown op"),
         ({"op": "set_cells", "cells": "x"}, "must be a list"),
         ({"op": "set_cells", "cells": [[1, "match", 2]]}, "a cell is written"),
         ({"op": "set_cells", "cells": [[1, "match", 9, "", "x"]]}, "no region 9"),

@@ -293,6 +293,6 @@ def texts_checked(baseline: Sequence[tuple[int, Token]], log: Sequence[tuple[int
             if was != is_now or (key == "game" and not now.game):
                 raise LogError(
                     f"Line {number}: {key} is {was!r} in the baseline and {is_now!r} in the log.",
-                    "Compare logs of one game on one text.",
+                    "Compare logs of the same game on the same text.",
                 )
         yield before

@@ -50,7 +50,7 @@ def parse(pattern: str) -> Predicate:
     except regex.error as error:
         raise OptionError(f"{pattern!r} is not a regular expression: {error}.") from None
     raise OptionError(
-        f"There is no pattern {pattern!r}.",
+        f"Unknown pattern {pattern!r}.",
         f"Patterns with $ are {', '.join(f'${name}' for name in TARGETS)} and $user=, $message=, $token=, "
         "$character= with a regular expression.",
     )

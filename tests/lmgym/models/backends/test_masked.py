@@ -181,7 +181,7 @@ def require_exact(backend: MaskedBackend, folder: Path) -> None:
 def test_a_model_that_takes_padding_for_text_is_scored_in_equal_lengths(fnet: Path) -> None:
     backend = load(fnet.parent, "fnet", "original")
     assert backend._runner.batching == "equal"
-    assert any("Scored in batches of equal lengths" in note for note in backend.facts.notes)
+    assert any("Scored in batches of equal-length texts" in note for note in backend.facts.notes)
     require_exact(backend, fnet)
 
 
@@ -204,7 +204,7 @@ def test_a_model_whose_batches_mix_is_scored_one_copy_at_a_time(
     assert isinstance(backend, MaskedBackend)
     assert backend._runner.batching == "alone"
     assert any(
-        note.startswith("Scored one masked copy at a time: in batches probe tokens differ by")
+        note.startswith("Scored one masked copy at a time, because in batches probe tokens differ by")
         for note in backend.facts.notes
     )
     require_exact(backend, fnet)

@@ -90,7 +90,7 @@ def test_good_configurations(kind: str, config: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("kind", "config", "message"),
     [
-        ("magic", {}, "no backend 'magic'"),
+        ("magic", {}, "Unknown backend 'magic'"),
         ("causal", {}, "'source' is a required property"),
         ("causal", {"source": "ftp"}, "source"),
         ("causal", {"source": "hub"}, "'repo' is a required property"),
@@ -116,7 +116,7 @@ def test_bad_configurations(kind: str, config: Any, message: str) -> None:
 
 
 def test_the_hub_must_be_allowed(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="does not fetch models") as caught:
+    with pytest.raises(BackendError, match="does not download models") as caught:
         load_backend("causal", {"source": "hub", "repo": "org/name"}, model_dir=tmp_path, hub_allowed=False)
     assert "model directory" in caught.value.hint
 
