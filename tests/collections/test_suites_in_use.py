@@ -100,7 +100,7 @@ def test_before_the_collection_is_published_it_can(people):
 def test_a_suite_that_was_hidden_before_this_was_refused_is_missed_aloud(client, people, member):
     finished_run(member.latest_frozen, make_model(people.alice, slug="m"), [1, 1, 0])
     Suite.objects.filter(pk=member.pk).update(visibility="private")
-    page = client.get("/collections/paper/").content.decode()
+    page = " ".join(client.get("/collections/paper/").content.decode().split())
     assert "This collection contains 1 suite, of which 1 is no longer public" in page
 
 

@@ -94,7 +94,7 @@ def test_too_many_jobs_is_said_on_the_page(client, people, waiting, settings):
     services.check_model(make_model(people.staff, slug="other"), actor=people.staff)
     client.force_login(people.staff)
     response = client.post(reverse("model-approve", args=["mine"]), {"reviewed": "yes"}, follow=True)
-    assert "the limit is" in response.content.decode()
+    assert "the limit is 1" in response.content.decode()
     waiting.refresh_from_db()
     assert waiting.status == "unapproved"
 

@@ -38,7 +38,7 @@ def said_by_a_worker(monkeypatch, tmp_path, client) -> str:
     (tmp_path / "nvidiactl").touch()
     monkeypatch.setattr(warm, "GPU_FILES", (str(tmp_path / "nvidiactl"),))
     worker = WorkerProcess(["default"])
-    worker._sign_in()
+    worker._register()
     monkeypatch.setattr(
         warm.threading, "Thread", lambda target, **_: type("T", (), {"start": lambda _s: target()})()
     )

@@ -114,16 +114,3 @@ def test_warnings_are_named_with_their_processes(client, people):
     html = client.get(send(client, version, from_zero, check="1").url).content.decode()
     assert "Sentences are numbered from 0" in html
     assert len(re.findall(r"Process\s+<a", html)) == html.count('class="problem-warning"') > 1
-
-
-def test_the_api_checks_first_and_saves(client, people):
-    version = make_version(people.alice)
-    client.force_login(people.bob)
-    file = SimpleUploadedFile("mine.tsv", LATE.encode())
-    body = {"answer_set": version.answer_set.slug, "file": file, "check_first": "true"}
-    made = client.post(reverse("api-propara-submissions"), body)
-    assert (made.status_code, made.json()["state"]) == (201, "checked")
-    assert made.json()["reference"]["f1"] == evaluate(LIGHT, LATE).f1
-    assert client.get(f"{made['Location']}report/").status_code == 200
-    assert client.post(f"{made['Location']}save/").json()["state"] == "scored"
-    assert client.post(f"{made['Location']}save/").status_code == 400

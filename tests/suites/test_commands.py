@@ -65,7 +65,9 @@ def test_columns_that_may_be_no_regions_need_an_option_and_their_data_is_exporte
 def test_an_option_of_columns_that_is_no_answer_says_how_it_is_written(tmp_path, columns):
     path = tmp_path / "t.csv"
     path.write_text(TABLE)
-    with pytest.raises(CommandError, match="write a column's letter = one of item, condition, text"):
+    with pytest.raises(
+        CommandError, match=f"“{columns}” is not LETTER=ROLE with a role of item, condition, text"
+    ):
         run("import_suite", str(path), "--columns", columns)
 
 

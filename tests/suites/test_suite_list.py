@@ -18,7 +18,7 @@ LIST = "/suites/"
 
 def titles(client, **query: str) -> list[str]:
     """Titles in the order of the rows."""
-    page = client.get(LIST, query).content.decode()
+    page = " ".join(client.get(LIST, query).content.decode().split())
     return re.findall(r'<th scope="row">.*?<a href="/suites/[^"]+/">([^<]+)</a>', page)
 
 

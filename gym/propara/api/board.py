@@ -82,15 +82,7 @@ class Leaderboard(ListView):
 
 
 def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
-    """Return header and rows of the table."""
-    names = [
-        name
-        for name, _ in ProParaBoardRowSerializer().fields.items()
-        if name not in ("interval", "questions")
-    ]
-    table = []
-    for row in rows:
-        values = ProParaBoardRowSerializer(row).data
-        low, high = values["interval"] or (None, None)
-        table.append([*(values[name] for name in names), low, high])
-    return [*names, "f1_ci_low_95", "f1_ci_high_95"], table
+    """Return header and rows of the CSV file: the fields of a row in JSON, without its questions."""
+    names = [name for name, _ in ProParaBoardRowSerializer().fields.items() if name != "questions"]
+    shown = (ProParaBoardRowSerializer(row).data for row in rows)
+    return names, [[row[name] for name in names] for row in shown]
