@@ -215,6 +215,10 @@ def _text(client: Client, address: str) -> str:
     return content(client, address).decode()
 
 
+def _page(client: Client, address: str) -> str:
+    return " ".join(_text(client, address).split())
+
+
 def _rows(client: Client, address: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(_text(client, address))))
 
@@ -231,7 +235,7 @@ def _number(value: Any) -> float | None:
 def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
     """Statements of a run's page, files, API response, and text reports."""
     key, positions = run.key, [row.position for row in run.prediction_results.all()]
-    page = html.unescape(_text(client, run.get_absolute_url()))
+    page = html.unescape(_page(client, run.get_absolute_url()))
     blocks = re.findall(r'<div class="result-rate">(.*?)</div>', page, re.S)
     assert len(blocks) == len(positions)
     for position, block in zip(positions, blocks, strict=True):
@@ -305,8 +309,8 @@ def _unless_empty(place: str, row: Mapping[str, Any], of: Of, family: str) -> It
 
 def _cell(place: str, row: str, of: Of) -> Iterator[Stated]:
     """A row of a table on a page."""
-    found = re.search(rf'>({P}|–)<span class="sub said">({WORDS})</span></td>', row)
-    interval = re.search(r">([\d.]+%)–([\d.]+%)</td>", row)
+    found = re.search(rf'> ?({P}|–)<span class="sub said">({WORDS})</span> ?</td>', row)
+    interval = re.search(r"> ?([\d.]+%)–([\d.]+%) ?</td>", row)
     if interval is None:
         assert found is None, (place, of, row)
         return
@@ -317,7 +321,7 @@ def _cell(place: str, row: str, of: Of) -> Iterator[Stated]:
 
 def of_a_table(client: Client, address: str, place: str, rule: str) -> Iterator[Stated]:
     """Pages of a suite or a model, and comparisons on a suite: one run per row."""
-    page = html.unescape(_text(client, address))
+    page = html.unescape(_page(client, address))
     table = re.search(r'<table [^>]*id="(?:scores|sides)"(.*?)</table>', page, re.S)
     assert table
     for row in re.findall(r"<tr>(.*?)</tr>", table[1], re.S)[1:]:
@@ -327,7 +331,7 @@ def of_a_table(client: Client, address: str, place: str, rule: str) -> Iterator[
 
 def of_a_board(client: Client, address: str, place: str, rule: str, family: str) -> Iterator[Stated]:
     """Cells of a leaderboard, and of the table on the front page."""
-    page = _text(client, address)
+    page = _page(client, address)
     cells = re.findall(r'data-words="([^"]*)"><a class="cell([^"]*)" href="/runs/([\w-]+)/"', page)
     cells += [
         (words, look, key)

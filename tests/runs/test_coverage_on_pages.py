@@ -41,6 +41,10 @@ def known_share(run, n_unknown):
     return run
 
 
+def page_of(client, address):
+    return " ".join(client.get(address).content.decode().split())
+
+
 def test_a_run_counts_the_words_its_model_does_not_know(run):
     stored = {
         str(token[0]) for row in run.sentence_scores.all() for token in row.tokens if token[0] == "<unk>"
@@ -74,7 +78,7 @@ def test_the_uniform_model_knows_every_word(people):
 
 
 def test_the_run_page_names_the_words(client, run):
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = page_of(client, run.get_absolute_url())
     assert run.coverage_words.capitalize() in page
     assert ", ".join(run.unknown_words) in page
 
@@ -83,12 +87,12 @@ def test_the_run_page_counts_the_words_that_are_not_kept_by_name(client, people)
     run = finished_run(make_revision(people.alice, items=20), make_model(people.alice), [1] * 20)
     words = [f"wug{k}" for k in range(200)]
     SuiteRun.objects.filter(pk=run.pk).update(n_words=2_000, n_unknown_words=1_205, unknown_words=words)
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = page_of(client, run.get_absolute_url())
     assert f"{words[-1]}</span> and 1,005 more" in page
 
 
 def test_the_item_page_names_those_of_the_item(client, run):
-    page = client.get(reverse("run-item", args=[run.key, 1])).content.decode()
+    page = page_of(client, reverse("run-item", args=[run.key, 1]))
     own = [
         word
         for word in run.unknown_words
@@ -100,17 +104,17 @@ def test_the_item_page_names_those_of_the_item(client, run):
 def test_low_coverage_takes_above_chance_from_page_and_board(client, people):
     revision = make_revision(people.alice, items=20)
     run = known_share(finished_run(revision, make_model(people.alice), [1] * 20), 1)
-    assert "above chance (50" in client.get(run.get_absolute_url()).content.decode()
-    assert "cell cell-unknown-words" not in client.get(reverse("leaderboard")).content.decode()
+    assert "above chance (50" in page_of(client, run.get_absolute_url())
+    assert "cell cell-unknown-words" not in page_of(client, reverse("leaderboard"))
     known_share(run, 4)
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = page_of(client, run.get_absolute_url())
     assert "above chance (50" not in page
     assert "not compared with chance: too many unknown words (50" in page
-    board = client.get(reverse("leaderboard")).content.decode()
+    board = page_of(client, reverse("leaderboard"))
     assert "cell cell-unknown-words" in board
     assert "coverage 60%: 4 words this model does not know" in board
     for address in (revision.get_absolute_url(), run.model.get_absolute_url(), reverse("home")):
-        assert "coverage 60%: 4 words this model does not know" in client.get(address).content.decode()
+        assert "coverage 60%: 4 words this model does not know" in page_of(client, address)
 
 
 @pytest.fixture
@@ -130,7 +134,7 @@ def test_words_spelled_in_pieces_weigh_as_unknown_ones_and_the_page_names_thresh
 ):
     assert spelled.provenance["spelling"]["n_words"] == 18  # without “The”, “My” and “Some”
     assert {"friend", "plays", "play"} <= set(spelled.unknown_words)
-    page = client.get(spelled.get_absolute_url()).content.decode()
+    page = page_of(client, spelled.get_absolute_url())
     assert ", ".join(spelled.unknown_words) in page
     assert spelled.spelling.words in page
     assert "Above 1.8 pieces per word" in spelled.spelling.words
@@ -138,21 +142,21 @@ def test_words_spelled_in_pieces_weigh_as_unknown_ones_and_the_page_names_thresh
 
 
 def test_the_item_page_names_words_in_pieces_of_a_run_that_is_spelled(client, spelled):
-    page = client.get(reverse("run-item", args=[spelled.key, 3])).content.decode()
+    page = page_of(client, reverse("run-item", args=[spelled.key, 3]))
     assert "friend, " in page.partition("this model does not know")[2].partition("</div>")[0]
 
 
 def test_a_tie_on_every_item_is_no_difference(client, people):
     run = finished_run(make_revision(people.alice, items=20), make_model(people.alice), [2] * 20)
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = page_of(client, run.get_absolute_url())
     assert "no difference: ties (50" in page
     assert "below chance" not in page
-    assert "cell cell-tied" in client.get(reverse("leaderboard")).content.decode()
+    assert "cell cell-tied" in page_of(client, reverse("leaderboard"))
 
 
 def test_old_runs_say_nothing(client, people):
     run = finished_run(make_revision(people.alice), make_model(people.alice), [1, 1, 1])
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = page_of(client, run.get_absolute_url())
     assert "overage" not in page
     found = client.get(reverse("api-run", args=[run.key])).json()
     assert (found["n_words"], found["n_unknown_words"], found["coverage"], found["unknown_words"]) == (

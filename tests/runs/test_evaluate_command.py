@@ -92,8 +92,8 @@ def test_a_broken_file_names_every_problem_with_its_place(people, tmp_path):
     path.write_bytes(suite_bytes(formulas=("(9;%match%) > 0", "(2;%nix%) > 0")))
     with pytest.raises(CommandError) as error:
         evaluate(path)
-    assert "$.predictions[0]" in str(error.value)
-    assert "$.predictions[1]" in str(error.value)
+    assert "  prediction 1: " in str(error.value)
+    assert "  prediction 2: " in str(error.value)
 
 
 def test_without_cache_nothing_is_stored(people, suite_file):

@@ -119,7 +119,7 @@ def test_what_stopped_half_way_goes_on_with_the_rest(client, people, revision):
     assert job.state == "failed"
     assert "the limit is 20" in job.error
     client.force_login(people.bob)
-    page = client.get(upload.get_absolute_url()).content.decode()
+    page = " ".join(client.get(upload.get_absolute_url()).content.decode().split())
     assert f"Stopped after 20 of {N} runs" in page
     people.bob.max_runs = None
     people.bob.save()

@@ -75,7 +75,7 @@ def test_the_api_and_the_form_say_so(client, people, masked, policy, says):
 
 
 def test_the_page_says_that_the_frame_is_given_and_nothing_about_start_and_end_policies(client, run):
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = " ".join(client.get(run.get_absolute_url()).content.decode().split())
     how = page[page.index('id="how"') :]
     assert (
         "<code>[CLS]</code> before and <code>[SEP]</code> after every sentence: input only, never scored"

@@ -86,7 +86,7 @@ def test_a_model_that_broke_meanwhile_is_not_run(queued):
 
 
 def test_a_run_waits_for_a_worker_with_the_files_and_the_queue_names_them(client, people, monkeypatch):
-    monkeypatch.setattr(fairness, "_lacking_until", {})
+    monkeypatch.setattr(fairness, "_missing_until", {})
     run = services.queue_run(
         make_revision(people.alice), model_without_files(people.alice), actor=people.alice
     )
@@ -95,14 +95,14 @@ def test_a_run_waits_for_a_worker_with_the_files_and_the_queue_names_them(client
     files = "for a worker with the files of the model elsewhere"
     assert f"1 job waits {files}." in text_of(client, reverse("queue"))
     assert f"Waiting {files};" in text_of(client, run.get_absolute_url())
-    assert f"waits {files}" in text_of(client, run.revision.suite.get_absolute_url())
+    assert f"waiting {files}" in text_of(client, run.revision.suite.get_absolute_url())
 
 
 @pytest.mark.parametrize(("device", "lacking"), [("cuda:7", "the device cuda:7"), ("cuda:all", "a GPU")])
 def test_a_run_waits_for_a_worker_with_the_device_of_its_model(
     people, settings, monkeypatch, device, lacking
 ):
-    monkeypatch.setattr(fairness, "_lacking_until", {})
+    monkeypatch.setattr(fairness, "_missing_until", {})
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     settings.GYM_MODEL_DIR = MODELS_DIR
@@ -114,7 +114,7 @@ def test_a_run_waits_for_a_worker_with_the_device_of_its_model(
 
 
 def test_the_queue_does_not_tell_strangers_about_the_files_of_a_private_model(client, people, monkeypatch):
-    monkeypatch.setattr(fairness, "_lacking_until", {})
+    monkeypatch.setattr(fairness, "_missing_until", {})
     model = model_without_files(people.alice, visibility="private")
     services.queue_run(make_revision(people.alice), model, actor=people.alice)
     run_pending()

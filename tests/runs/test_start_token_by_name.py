@@ -46,7 +46,7 @@ def test_a_run_with_a_named_token(client, people, tiny, tmp_path):
     assert (run.provenance["bos"], run.provenance["declared_bos"]) == ("</s>", None)
     assert run.provenance["first_token_scored"] is True
     assert (policy_differences(run.policy, revision), run.standing) == ("bos=</s>", SuiteRun.Standing.OTHER)
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = " ".join(client.get(run.get_absolute_url()).content.decode().split())
     assert "by name: <code>&lt;/s&gt;</code> first, itself not scored" in page
     assert "--bos '</s>' --join" in reproduce_command(run)
     told = json.loads(client.get(reverse("run-download", args=[run.key, "json"])).content)
@@ -103,7 +103,7 @@ def test_a_token_that_the_tokenizer_does_not_declare_is_in_the_command_and_on_th
     run.provenance |= {"backend": "causal", "bos": "<|endoftext|>", "declared_bos": "<|im_start|>"}
     run.save()
     assert "--bos '<|endoftext|>'" in reproduce_command(run)
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = " ".join(client.get(run.get_absolute_url()).content.decode().split())
     assert "the tokenizer declares <code>&lt;|im_start|&gt;</code>" in page
 
 
@@ -117,7 +117,7 @@ def test_special_tokens_that_sentences_spell_out_are_a_notice_on_the_run(client,
     run.refresh_from_db()
     assert run.provenance["special_in_text"] == {"tokens": ["</s>"], "sentences": 1, "items": [2]}
     client.force_login(people.alice)
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = " ".join(client.get(run.get_absolute_url()).content.decode().split())
     assert "Special tokens in 1 sentence:" in page
     other = services.queue_run(make_revision(people.alice, name="plain"), tiny, actor=people.alice)
     run_pending()

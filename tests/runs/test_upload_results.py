@@ -314,7 +314,7 @@ def test_a_unit_that_the_file_does_not_state_is_asked_for(client, people):
     revision = make_revision(people.alice)
     client.force_login(people.alice)
     response = send(client, "regions.csv", data=NO_UNIT, revision=revision, unit="auto")
-    page = response.content.decode()
+    page = " ".join(response.content.decode().split())
     assert (response.status_code, SuiteRun.objects.count()) == (400, 0)
     assert "nothing states the unit of “surprisal”" in page
     assert re.search(r"<details class=.disclosure. open>\s*<summary>About the file", page)

@@ -68,8 +68,8 @@ def test_what_cannot_be_used_is_said_and_nothing_is_saved(people, tmp_path):
         (bad, ("--suite", "agreement"), "line 2"),
         (GOLDEN / "outcomes.csv", ("--suite", "none"), "Unknown suite"),
         (GOLDEN / "outcomes.csv", ("--model", "uniform"), "hosted here"),
-        (GOLDEN / "outcomes.csv", ("--perplexity", "nan"), "no perplexity"),
-        (GOLDEN / "outcomes.csv", ("--group", "a,b"), "one model"),
+        (GOLDEN / "outcomes.csv", ("--perplexity", "nan"), "“nan” is not a perplexity"),
+        (GOLDEN / "outcomes.csv", ("--group", "a,b"), "one name, without commas"),
         (tmp_path / "absent.csv", (), "No such file"),
     ):
         with pytest.raises(CommandError, match=reason):
