@@ -53,7 +53,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     result = ok(send("get", f"agent-runs/{run['id']}/results/"))["cases"][0]
     [iteration] = result["iterations"]
     assert (iteration["checks"][0]["test"], iteration["checks"][0]["outcome"]) == ("keywords", "fail")
-    assert iteration["turns"][0]["said"] == "hello"
+    assert iteration["turns"][0]["user_text"] == "hello"
     page = client.get(f"/agents/runs/{run['id']}/download/junit/")
     assert send("get", f"agent-runs/{run['id']}/files/junit/").getvalue() == page.getvalue()
 
