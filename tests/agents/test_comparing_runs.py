@@ -15,6 +15,7 @@ from gym.jobs.testing import run_pending
 from lmgym.agents.run_comparison import Side, compare_rates
 from lmgym.stats.comparison import corrected
 from tests.agents.site import FLAKY, make_case, make_run, make_server, make_suite
+from tests.page_text import text_of
 
 ALWAYS = FLAKY.replace("2/4", "2/10")
 
@@ -53,7 +54,7 @@ def test_a_scoring_again_is_compared_iteration_by_iteration(client, run):
     assert changed(total) == (5, 0)
     assert total.p == pytest.approx(2 / 2**5)
     assert pair.cases[0].comparison == total
-    page = client.get(reverse("agent-compare"), {"a": run.key, "b": second.key}).content.decode()
+    page = text_of(client.get(reverse("agent-compare"), {"a": run.key, "b": second.key}))
     assert "McNemar" in page
     assert "+0 −5" in page
     answer = client.get(reverse("api-agent-compare"), {"first": run.key, "second": second.key}).json()
@@ -63,15 +64,15 @@ def test_a_scoring_again_is_compared_iteration_by_iteration(client, run):
 
 def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run):
     other = make_run(run.suite, run.server)
-    page = client.get(reverse("agent-runs")).content.decode()
+    page = text_of(client.get(reverse("agent-runs")))
     assert page.count('type="checkbox" name="run"') == 2
     ticked = {"ticked": "yes", "run": [other.key, run.key]}
     assert client.get(reverse("agent-compare"), ticked).url.endswith(f"?first={run.key}&second={other.key}")
     for too_few in ([], [run.key], [run.key, "nothing\0"]):
         answer = client.get(reverse("agent-compare"), {"ticked": "yes", "run": too_few}, follow=True)
-        assert "Tick 2 to 5 finished runs of the same suite" in answer.content.decode()
+        assert "Tick 2 to 5 finished runs of the same suite" in text_of(answer)
     client.force_login(people.alice)
-    form = client.get(run.suite.get_absolute_url()).content.decode()
+    form = text_of(client.get(run.suite.get_absolute_url()))
     assert f"({run.server.model.slug}), by alice" in form  # agents are chosen by name, slug and owner
 
 
@@ -94,7 +95,7 @@ def test_answers_are_scored_again_by_the_other_reading(client, people, run):
     assert answer.url == as_code.get_absolute_url()
     assert (as_code.options["reading"], as_code.case_runs.get().passed) == ("reference-compatible", 0)
     assert changed(compare_runs(by_document, as_code).pairs[0].total) == (10, 0)
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = text_of(client.get(run.get_absolute_url()))
     assert 'value="reference-compatible"' in page
     client.post(reverse("agent-run-rescore", args=[run.key]), {"reading": "aloud"})
     assert AgentRun.objects.latest("pk") == as_code
@@ -127,7 +128,7 @@ def test_a_comparison_is_taken_home_under_the_names_of_its_runs(client, people, 
     assert row.startswith(f"flaky,True,pass,pass,{names[0]},{names[1]},rate,,")
     checks = client.get(reverse("agent-compare-download", args=["checks.csv"]), query).content.decode()
     assert checks.startswith("case,connection,interaction,where,element,first,second,")
-    page = client.get(reverse("agent-compare"), query).content.decode()
+    page = text_of(client.get(reverse("agent-compare"), query))
     assert f": {names[0]} and {names[1]}</h1>" in page
     assert client.get(reverse("agent-compare-download", args=["else.csv"]), query).status_code == 404
 
@@ -143,7 +144,7 @@ def test_several_runs_are_compared_with_the_first_and_p_is_corrected_for_all_of_
     assert (equal.difference, equal.p_corrected) == (0, 1.0)
     assert [pair.checks[0].comparison.p_corrected for pair in found.pairs] == [worse.p_corrected, 1.0]
     assert [pair.total.p_corrected for pair in found.pairs] == [worse.p_corrected, 1.0]
-    page = client.get(ticked.url).content.decode()
+    page = text_of(client.get(ticked.url))
     for pair in found.pairs:
         assert f"{pair.name} − {found.name}</th>" in page
     answer = client.get(f"{reverse('api-agent-compare')}{ticked.url[ticked.url.index('?') :]}").json()
@@ -172,7 +173,7 @@ def test_the_transcripts_of_two_runs_stand_side_by_side(client, people, run):
     other, secret = make_run(run.suite, make_server(people.alice, "other")), make_run(run.suite, hers)
     first, second = run.case_runs.get(), other.case_runs.get()
     beside = f"{first.get_absolute_url()}?beside={second.pk}"
-    page = client.get(reverse("agent-compare"), {"first": run.key, "second": other.key}).content.decode()
+    page = text_of(client.get(reverse("agent-compare"), {"first": run.key, "second": other.key}))
     assert f'<a href="{beside}#transcripts">side by side</a>' in page
     (turn,) = client.get(beside).context["turns"]
     assert [(name, made.number) for name, made, *_ in turn.answers] == [
@@ -184,7 +185,7 @@ def test_the_transcripts_of_two_runs_stand_side_by_side(client, people, run):
 
 def test_runs_of_two_suites_are_compared_with_a_note_and_under_both_names(client, people, run):
     other = make_run(make_suite(people.alice, "elsewhere", cases={"flaky": ALWAYS}), run.server)
-    page = client.get(reverse("agent-compare"), {"first": run.key, "second": other.key}).content.decode()
+    page = text_of(client.get(reverse("agent-compare"), {"first": run.key, "second": other.key}))
     assert "These runs are of different suites" in page
     assert "<h1>Manners, Elsewhere: " in page
 
@@ -203,6 +204,6 @@ def test_more_than_five_runs_or_fewer_than_two_are_refused_with_the_reason(clien
     for keys in ([run.key], ["a", "b", "c", "d", "e"]):
         query = {"first": run.key, "second": keys}
         page = client.get(reverse("agent-compare"), query, follow=True)
-        assert "Tick 2 to 5 finished runs of the same suite to compare them." in page.content.decode()
+        assert "Tick 2 to 5 finished runs of the same suite to compare them." in text_of(page)
         answer = client.get(reverse("api-agent-compare"), query)
         assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?second")

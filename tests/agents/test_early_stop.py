@@ -10,6 +10,7 @@ from gym.agents.charts import suite_trend
 from gym.agents.comparing import compare_runs
 from gym.agents.models import AgentRun
 from tests.agents.site import GOOD, make_run, make_server, make_suite
+from tests.page_text import text_of
 
 THREE = (
     "agent: echo\nsuccess_ratio: 1/3\ninteractions: [{text: hello, response: {text: {keywords: hello}}}]\n"
@@ -27,12 +28,12 @@ def early(people, suite) -> AgentRun:
 
 
 def test_the_page_of_a_run_says_how_it_was_run(client, suite, early):
-    page = client.get(early.get_absolute_url()).content.decode()
+    page = text_of(client.get(early.get_absolute_url()))
     assert "stops as soon as the ratio is decided" in page
     assert "1 parallel iteration<" in page
     assert "no interval, no pass@k and no exact test" in page
     full = make_run(suite, early.server, parallel=3)
-    page = client.get(full.get_absolute_url()).content.decode()
+    page = text_of(client.get(full.get_absolute_url()))
     assert "makes all iterations" in page
     assert "3 parallel iterations" in page
 
@@ -46,7 +47,7 @@ def test_a_rate_that_stopped_at_its_first_success_has_no_interval_and_no_pass_at
     assert [row.cases for row in presenters.at_k_of_run(early)] == [1], (
         "the case of one iteration alone, which cannot stop early"
     )
-    page = client.get(three.get_absolute_url()).content.decode()
+    page = text_of(client.get(three.get_absolute_url()))
     assert "early stop" in page
     assert "pass@k" not in page
 
@@ -57,7 +58,7 @@ def test_a_case_of_one_iteration_is_as_any_other(early):
 
 
 def test_the_matrix_marks_it(client, suite, early):
-    assert "early stop" in client.get(suite.get_absolute_url()).content.decode()
+    assert "early stop" in text_of(client.get(suite.get_absolute_url()))
 
 
 def test_trends_leave_it_out(people, suite, early):
@@ -76,5 +77,5 @@ def test_it_is_not_compared_by_an_exact_test(client, suite, early):
     total, by_name = pair.total, {row.name: row.comparison for row in pair.cases}
     assert (by_name["three"].p, by_name["one"].p, total.p) == (None, 1.0, None)
     assert by_name["three"].difference == 0.0
-    page = client.get(reverse("agent-compare"), {"a": early.key, "b": full.key}).content.decode()
+    page = text_of(client.get(reverse("agent-compare"), {"a": early.key, "b": full.key}))
     assert "no p: iterations that stop early" in page

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from gym.agents.models import CaseIteration, CaseRun
 from tests.agents.site import make_run, make_server, make_suite
+from tests.page_text import text_of
 
 MANY = 250
 FAILED = 240
@@ -49,7 +50,7 @@ def shown(text: str) -> list[int]:
 
 
 def read(client, case_run: CaseRun, query: str = "") -> str:
-    return client.get(case_run.get_absolute_url() + query).content.decode()
+    return text_of(client.get(case_run.get_absolute_url() + query))
 
 
 def test_iterations_come_in_pages(client, often):

@@ -16,6 +16,7 @@ from gym.jobs.testing import run_pending
 from lmgym.agents.transport import TransportError
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, said
+from tests.page_text import text_of
 
 FAILS = (
     'agent: echo\nsuccess_ratio: "3/4"\ninteractions: [{text: FLAKY, response: {text: {keywords: zzz}}}]\n'
@@ -136,18 +137,18 @@ def test_the_page_asks_follows_and_forgets(client, people, server, failed):
     client.force_login(people.alice)
     place = [failed.run.key, failed.pk]
     page = failed.get_absolute_url()
-    assert "4 failures can be named" in client.get(page).content.decode()
+    assert "4 failures can be named" in text_of(client.get(page))
     ask = reverse("agent-naming", args=place)
     assert client.post(ask, {"server": server.pk, "agent": ""}).url == f"{page}#why"
-    assert "hx-get" in client.get(ask).content.decode()
+    assert "hx-get" in text_of(client.get(ask))
     run_pending()
     assert (client.get(ask).status_code, client.get(ask)["HX-Refresh"]) == (286, "true")
-    shown_page = client.get(page).content.decode()
+    shown_page = text_of(client.get(page))
     assert "It speaks of ‘goodbye’." in shown_page
     assert "4 of 4 failures were named by Embedded" in shown_page
     client.post(reverse("agent-naming-forget", args=place))
     assert not Naming.objects.exists()
-    assert "It speaks of" not in client.get(page).content.decode()
+    assert "It speaks of" not in text_of(client.get(page))
 
 
 def test_a_page_made_while_the_naming_ends_asks_again(client, people, server, failed, monkeypatch):
@@ -162,7 +163,7 @@ def test_a_page_made_while_the_naming_ends_asks_again(client, people, server, fa
 
     monkeypatch.setattr(presenters, "overall", and_then_it_ends)
     client.force_login(people.alice)
-    page = client.get(failed.get_absolute_url()).content.decode()
+    page = text_of(client.get(failed.get_absolute_url()))
     assert "It speaks of" not in page
     assert "failures were named by" not in page
     assert "hx-get" in page
@@ -171,7 +172,7 @@ def test_a_page_made_while_the_naming_ends_asks_again(client, people, server, fa
 def test_strangers_see_the_names_and_ask_nothing(client, people, server, failed):
     client.force_login(people.charlie)
     place = [failed.run.key, failed.pk]
-    assert "can be named" not in client.get(failed.get_absolute_url()).content.decode()
+    assert "can be named" not in text_of(client.get(failed.get_absolute_url()))
     assert client.post(reverse("agent-naming", args=place), {"server": server.pk}).status_code == 403
     assert client.post(reverse("agent-naming", args=place), {"server": 10**9}).status_code == 302
     assert not Naming.objects.exists()
@@ -188,11 +189,11 @@ def test_the_name_of_a_private_agent_stays_with_those_who_may_see_it(client, peo
     private.agents = [{"agent_name": "whisperer"}]
     private.save()
     services.queue_naming(failed, private, "whisperer", actor=people.alice)
-    address = reverse("agent-assess", args=[failed.run.key, failed.pk])
+    address = failed.get_absolute_url()
     for _ in range(2):  # while it waits, and when it is done
-        page = client.get(address).content.decode()
+        page = text_of(client.get(address))
         assert "undercover" not in page
         assert "whisperer" not in page
         run_pending()
     client.force_login(people.alice)
-    assert "undercover" in client.get(address).content.decode()
+    assert "undercover" in text_of(client.get(address))

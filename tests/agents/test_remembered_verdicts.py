@@ -9,6 +9,7 @@ from gym.agents.models import AgentRun, AgentServer, AgentSuite
 from gym.jobs.testing import run_pending
 from tests.agents.site import make_case, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, said
+from tests.page_text import text_of
 
 CASE = 'agent: echo, success_ratio: "2/4"\ninteractions: [{text: hello, response: {text: {gist: It greets}}}]'
 
@@ -75,7 +76,7 @@ def test_the_judge_is_asked_again_on_request(client, people, suite, server):
     assert verdicts(second) == [("pass", False), ("fail", False)] * 2
     assert verdicts(again(second)) == [("pass", True), ("fail", True)] * 2
     client.force_login(people.alice)
-    assert "Ask the judge again" in client.get(first.get_absolute_url()).content.decode()
+    assert "Ask the judge again" in text_of(client.get(first.get_absolute_url()))
     answer = client.post(f"/agents/runs/{first.key}/rescore/", {"reading": "document", "ask_judge": "on"})
     assert answer.status_code == 302
     run_pending()
@@ -107,7 +108,7 @@ def test_results_do_not_tell_the_address_of_the_judge(suite, server):
 
 def test_the_page_says_that_the_judge_contradicts_itself(client, people, suite, server):
     client.force_login(people.alice)
-    page = client.get(make_run(suite, server, parallel=1).case_runs.get().get_absolute_url()).content.decode()
+    page = text_of(client.get(make_run(suite, server, parallel=1).case_runs.get().get_absolute_url()))
     assert "The judge contradicts itself." in page
     assert "2 pass, 2 fail" in page
 

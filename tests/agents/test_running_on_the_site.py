@@ -52,8 +52,8 @@ def test_a_server_that_is_not_there_is_broken_with_a_reason(people, settings, cl
     server = make_server(people.alice, "gone", kind="server", url="http://127.0.0.1:9", ready=False)
     run_pending()
     server.model.refresh_from_db()
-    assert (server.model.status, server.model.status_reason) == ("broken", "Nobody answers at the server.")
-    assert "Nobody answers at the server." in client.get(server.get_absolute_url()).content.decode()
+    assert (server.model.status, server.model.status_reason) == ("broken", "No connection to the server.")
+    assert "No connection to the server." in client.get(server.get_absolute_url()).content.decode()
 
 
 def test_a_server_that_may_not_be_asked_is_not_said_to_be_silent(people, settings, client):

@@ -25,6 +25,7 @@ from lmgym.agents.regression_test import (
     min_iterations,
 )
 from tests.agents.site import GOOD, make_case, make_server, make_suite
+from tests.page_text import text_of
 
 MANY = GOOD.replace("agent: echo", 'agent: echo\nsuccess_ratio: "8/8"')
 
@@ -225,9 +226,8 @@ def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, serve
     ) in notice.text
     bad.refresh_from_db()
     assert bad.regression["p"] < ALPHA
-    assert (
-        "pass rate 1.00 before, 0.25 now; one-sided exact p &lt; 0.001, 2 cases"
-        in client.get(bad.get_absolute_url()).content.decode()
+    assert "pass rate 1.00 before, 0.25 now; one-sided exact p &lt; 0.001, 2 cases" in text_of(
+        client.get(bad.get_absolute_url())
     )
     assert client.get(f"/api/v1/agent-runs/{bad.key}/").json()["regression"]["cases"] == 2
 
@@ -254,7 +254,7 @@ def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, serv
     )
     assert "1 case no longer has a verdict: gone." in text
     assert "the pass rate fell" not in text
-    page = client.get(run.get_absolute_url()).content.decode()
+    page = text_of(client.get(run.get_absolute_url()))
     assert "solid (20/20 before, 0/20 now)" in page
     assert "1 case no longer has a verdict: gone." in page
     found = client.get(f"/api/v1/agent-runs/{run.key}/").json()["regression"]
@@ -280,19 +280,15 @@ def test_a_case_that_a_stopped_run_did_not_come_to_has_lost_nothing(people, suit
 def test_the_form_says_which_falls_cannot_be_reported(people, suite, client):
     address = f"/agents/{suite.slug}/schedules/limits/"
     client.force_login(people.alice)
-    assert f'hx-get="{address}"' not in client.get(suite.get_absolute_url()).content.decode(), (
-        "nothing to run on"
-    )
+    assert f'hx-get="{address}"' not in text_of(client.get(suite.get_absolute_url())), "nothing to run on"
     make_server(people.alice)
-    assert f'hx-get="{address}"' in client.get(suite.get_absolute_url()).content.decode()
-    as_cases_say = client.get(address).content.decode()
+    assert f'hx-get="{address}"' in text_of(client.get(suite.get_absolute_url()))
+    as_cases_say = text_of(client.get(address))
     assert "3 or fewer pass" in as_cases_say
-    once = client.get(address, {"schedule-iterations": "1"}).content.decode()
+    once = text_of(client.get(address, {"schedule-iterations": "1"}))
     assert "never: too few iterations" in once
     assert "if it makes at least 4 iterations" in once
-    assert (
-        "less than or equal to 1000" in client.get(address, {"schedule-iterations": "9999"}).content.decode()
-    )
+    assert "less than or equal to 1000" in text_of(client.get(address, {"schedule-iterations": "9999"}))
     client.force_login(people.charlie)
     suite.visibility = "private"
     suite.save()
@@ -334,7 +330,7 @@ def test_the_page_adds_shows_and_deletes(people, suite, server, client):
     client.post(f"/agents/{suite.slug}/schedules/", given)
     schedule = AgentSchedule.objects.get()
     assert (schedule.every, schedule.iterations, schedule.owner) == ("night", 20, people.alice)
-    page = client.get(suite.get_absolute_url()).content.decode()
+    page = text_of(client.get(suite.get_absolute_url()))
     assert "every night" in page
     client.force_login(people.charlie)
     assert client.post(f"/agents/{suite.slug}/schedules/{schedule.pk}/delete/").status_code == 404
@@ -393,7 +389,7 @@ def test_a_server_that_tells_no_version_starts_nothing_and_the_page_says_so(
         due(waits_for_a_version)
         assert passes(suite) is None
     client.force_login(people.alice)
-    assert schedules.NO_VERSION in client.get(suite.get_absolute_url()).content.decode()
+    assert schedules.NO_VERSION in text_of(client.get(suite.get_absolute_url()))
     due(waits_for_a_version)
     assert passes(suite).is_done
     waits_for_a_version.refresh_from_db()

@@ -13,6 +13,7 @@ from gym.agents.models import AgentCase
 from lmgym.agents.case_form import TURN, document_of, fields_of, write_case
 from lmgym.agents.case_reader import look_at
 from tests.agents.site import GOOD, make_case, make_suite
+from tests.page_text import text_of
 
 GIST = "first line\nsecond line\n  third"
 words = st.text("aZ1 .-é😀\x1f\x7f\x85\u2028\t\n\r\"'\\#$/{}[]():,=+&?!@*^`", max_size=12)
@@ -141,8 +142,8 @@ FIELDS = {
 def test_a_new_case_is_begun_in_the_form(alice, people):
     suite = make_suite(people.alice)
     address = reverse("agent-case-new-form", args=[suite.slug])
-    assert address in alice.get(reverse("agent-case-new", args=[suite.slug])).content.decode()
-    assert "names no agent" not in alice.get(address).content.decode()
+    assert address in text_of(alice.get(reverse("agent-case-new", args=[suite.slug])))
+    assert "names no agent" not in text_of(alice.get(address))
     answer = alice.post(address, FIELDS)
     case = AgentCase.objects.get(name="greets")
     assert (answer.status_code, answer.url) == (302, case.get_absolute_url())
@@ -156,7 +157,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_lost(alice, people):
     suite = make_suite(people.alice)
     answer = alice.post(reverse("agent-case-new-form", args=[suite.slug]), FIELDS | {"name": "hello"})
     assert answer.status_code == 400
-    assert "already exists" in answer.content.decode()
+    assert "already exists" in text_of(answer)
     assert ">\nhello</textarea>" in answer.content.decode()
 
 
@@ -164,7 +165,7 @@ def test_what_is_wrong_is_named_by_its_field_and_not_by_a_line_that_nobody_sees(
     suite = make_suite(people.alice)
     wrong = FIELDS | {"check-test": ["regex"], "check-expected": ["("]}
     page = alice.post(reverse("agent-case-new-form", args=[suite.slug]), wrong)
-    text = page.content.decode()
+    text = text_of(page)
     assert page.status_code == 400
     assert "interactions[0].response.text.regex: This is not a valid regular expression" in text
     assert "line " not in text.partition('role="alert"')[2].partition("</div>")[0]
@@ -175,7 +176,7 @@ def test_a_form_that_did_not_arrive_whole_changes_nothing(alice, people):
     address = reverse("agent-case-form", args=[suite.slug, make_case(suite).pk])
     for part in ({}, {"name": "hello", "agent": "echo"}):
         answer = alice.post(address, part)
-        assert (answer.status_code, "was not transmitted completely" in answer.content.decode()) == (
+        assert (answer.status_code, "was not transmitted completely" in text_of(answer)) == (
             400,
             True,
         )
@@ -187,17 +188,17 @@ def test_a_case_of_very_many_turns_has_no_form(alice, people):
         people.alice, cases={"long": f"agent: echo, interactions: [{'{text: hello}, ' * 101}]"}
     )
     page = alice.get(reverse("agent-case-form", args=[suite.slug, make_case(suite, "long").pk]))
-    assert "more than 100 turns" in page.content.decode()
-    assert 'name="turn-text"' not in page.content.decode()
+    assert "more than 100 turns" in text_of(page)
+    assert 'name="turn-text"' not in text_of(page)
 
 
 def test_a_turn_is_added_without_saving(alice, people):
     suite = make_suite(people.alice)
     case = make_case(suite)
     address = reverse("agent-case-form", args=[suite.slug, case.pk])
-    assert alice.get(address).content.decode().count('name="turn-text"') == 1
+    assert text_of(alice.get(address)).count('name="turn-text"') == 1
     answer = alice.post(address, FIELDS | {"add": "1"})
-    assert (answer.status_code, answer.content.decode().count('name="turn-text"')) == (200, 3)
+    assert (answer.status_code, text_of(answer).count('name="turn-text"')) == (200, 3)
     assert make_case(suite).text == GOOD
 
 
@@ -209,7 +210,7 @@ def test_fields_are_checked_while_they_are_filled_in(alice, people):
     def said(**changed):
         answer = alice.post(address, FIELDS | changed, headers={"HX-Request": "true"})
         assert answer.status_code == 200
-        return answer.content.decode()
+        return text_of(answer)
 
     assert "Did you mean keywords?" in said(**{"turn-response": ["text: {keyword: hello}", ""]})
     assert "Turn 1, other expectations" in said(**{"turn-response": ["text: {", ""]})

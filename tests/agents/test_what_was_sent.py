@@ -12,6 +12,7 @@ from lmgym.agents.tables import IterationRow
 from lmgym.text.columns import header
 from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import Scripted, run, said
+from tests.page_text import text_of
 
 FIRST = "{text: one, sly_data: {key: hush-hush, x: 1}}"
 TALK = f"agent: a, interactions: [{FIRST}, {{text: two, response: {{text: {{keywords: o}}}}}}]"
@@ -61,11 +62,12 @@ class TestOnTheSite:
         run = make_run(make_suite(people.alice, cases={"calc": text}), make_server(people.alice))
         (row,) = run.case_runs.all()
         told = client.get(f"/agents/runs/{run.key}/{row.pk}/download/").json()
-        for result in (told, client.get(f"/api/v1/agent-runs/{run.key}/cases/{row.pk}/").json()["result"]):
+        (of_api,) = client.get(f"/api/v1/agent-runs/{run.key}/results/").json()["cases"]
+        for result in (told, of_api):
             first, second = result["iterations"][0]["turns"]
             assert first["sent"] == {"sly_data": {"x": 2, "y": 3}}
             assert "chat_histories" in second["sent"]["chat_context"]
-        assert "sent with it: private data" in client.get(row.get_absolute_url()).content.decode()
+        assert "sent with it: private data" in text_of(client.get(row.get_absolute_url()))
 
     @pytest.mark.parametrize("address", ["/agents/runs/{}/download/csv/", "/api/v1/agent-runs/{}/files/csv/"])
     def test_the_csv_has_a_row_per_iteration_with_the_first_check_that_failed(self, people, client, address):

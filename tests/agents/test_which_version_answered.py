@@ -12,6 +12,7 @@ from gym.jobs.testing import run_pending
 from lmgym.agents import demo_server
 from tests.agents.site import GOOD, make_run, make_server, make_suite
 from tests.lmgym.agents.helpers import demo_server_url
+from tests.page_text import text_of
 
 BAD = GOOD.replace("keywords: hello", "keywords: nowhere")
 ONE, TWO = "lm-gym-embedded 1.1", "lm-gym-embedded 1.2"
@@ -77,7 +78,7 @@ def test_a_server_that_does_not_tell_has_none(people, suite, settings):
 
 def test_a_version_that_changed_on_the_way_is_said_everywhere(client, changed):
     assert (changed.server_version, changed.versions, changed.version_changed) == (BOTH, [ONE, TWO], True)
-    page = client.get(changed.get_absolute_url()).content.decode()
+    page = text_of(client.get(changed.get_absolute_url()))
     assert "The version of the server changed during the run" in page
     assert BOTH in page
     assert client.get(reverse("api-agent-run", args=[changed.key])).json()["versions"] == [ONE, TWO]
@@ -99,7 +100,7 @@ def test_it_is_counted_under_neither_version(client, suite, server, changed):
 
 def test_two_runs_that_are_compared_name_their_versions(client, suite, server, changed):
     second = make_run(suite, server)
-    page = client.get(reverse("agent-compare"), {"a": changed.key, "b": second.key}).content.decode()
+    page = text_of(client.get(reverse("agent-compare"), {"a": changed.key, "b": second.key}))
     assert f"({BOTH}: changed during the run)" in page
     assert f"({TWO})" in page
     answer = client.get(reverse("api-agent-compare"), {"first": changed.key, "second": second.key}).json()

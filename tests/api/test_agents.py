@@ -53,7 +53,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     result = ok(send("get", f"agent-runs/{run['id']}/results/"))["cases"][0]
     [iteration] = result["iterations"]
     assert (iteration["checks"][0]["test"], iteration["checks"][0]["outcome"]) == ("keywords", "fail")
-    assert iteration["turns"][0]["said"] == "hello"
+    assert iteration["turns"][0]["user_text"] == "hello"
     page = client.get(f"/agents/runs/{run['id']}/download/junit/")
     assert send("get", f"agent-runs/{run['id']}/files/junit/").getvalue() == page.getvalue()
 
@@ -71,11 +71,9 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     assert ok(send("post", f"agent-runs/{one['id']}/cancel/"))["state"] == "cancelled"
 
     (compared,) = ok(send("get", f"agent-compare/?first={run['id']}&second={again['id']}"))["comparisons"]
-    assert (compared["total"]["first"], compared["total"]["second"]) == (
-        [1, 1],
-        [1, 1],
-    )  # by name: one in common
-    assert {row["name"]: row["first"] is None for row in compared["cases"]}["mended"]
+    total = compared["total"]  # by name: one case in common
+    assert [total[f"{side}_{name}"] for side in ("first", "second") for name in ("passed", "n")] == [1] * 4
+    assert {row["case"]: row["first_outcome"] is None for row in compared["cases"]}["mended"]
 
     assert "so it cannot be deleted" in send("delete", "agent-servers/ours/").json()["detail"]
     ok(send("delete", f"{cases}{rows[1]['id']}/"), 204)

@@ -19,6 +19,7 @@ from lmgym.stats import holm
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import game_request, make_corpus, upload
 from tests.lmgym.lmchallenge.test_measures import both_versions
+from tests.page_text import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -66,7 +67,7 @@ def test_any_metric_and_baseline_gives_one_answer_everywhere(client, games, metr
     rows = found["comparisons"]
     assert [row["second"] for row in rows] == ["Good", "Poor"]
     assert [row["p_corrected"] for row in rows] == holm([row["p"] for row in rows])
-    text = page.content.decode()
+    text = text_of(page)
     assert "− Fair<br>" in text
     assert "p (Holm)</a><br>" in text
     table = client.get(reverse("lmc-compare-csv"), {**named(ordered), **query})
@@ -100,7 +101,7 @@ def test_less_of_what_should_be_low_is_better(client, games):
 def test_what_cannot_be_compared_is_named(client, games, people):
     page, api = asked(client, games, metric="nothing")
     assert (page.status_code, api.status_code) == (400, 400)
-    assert "Unknown metric" in page.content.decode()
+    assert "Unknown metric" in text_of(page)
     assert client.get(reverse("lmc-compare-csv"), {"first": games[0].key}).status_code == 404
 
 
@@ -109,7 +110,7 @@ def test_logs_of_version_5_are_compared(client, people, game):
     first = upload(people.alice, a_log(*RESULTS[game]))
     log = a_log(*RESULTS[game]).replace("-1.0", "-2.0").replace('["the", "a"]', '["a", "the"]')
     second = upload(people.alice, log)
-    assert second.title in client.get(first.get_absolute_url()).content.decode()
+    assert second.title in text_of(client.get(first.get_absolute_url()))
     page, api = asked(client, [first, second])
     assert page.status_code == 200
     (row,) = api.json()["comparisons"]
@@ -129,7 +130,7 @@ def test_a_log_of_either_version_is_compared_where_figures_correspond(client, pe
     corpus = make_corpus(people.alice, corpus_text + "\n")
     first = upload(people.alice, b"".join(old).decode(), corpus=corpus, title="Old")
     second = upload(people.alice, b"".join(new).decode(), corpus=corpus, title="New")
-    assert "New (wc)" in client.get(first.get_absolute_url()).content.decode()
+    assert "New (wc)" in text_of(client.get(first.get_absolute_url()))
     for games in ([first, second], [second, first]):
         page, api = asked(client, games, metric="mrr")
         assert page.status_code == 200, page.content
@@ -139,7 +140,7 @@ def test_a_log_of_either_version_is_compared_where_figures_correspond(client, pe
     changed = b"".join(new).decode().replace('"target": "cat"', '"target": "dog"')
     other = upload(people.alice, changed)
     page, _ = asked(client, [first, other])
-    assert (page.status_code, "different text" in page.content.decode()) == (400, True)
+    assert (page.status_code, "different text" in text_of(page)) == (400, True)
 
 
 def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(client, people):
@@ -150,7 +151,7 @@ def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(
     ]
     words = "The two logs score different tokens. The difference counts the 2 of 3 tokens that both score."
     page, api = asked(client, games)
-    assert f"Easy words: {words}" in page.content.decode()
+    assert f"Easy words: {words}" in text_of(page)
     [row] = api.json()["comparisons"]
     assert (row["first_value"], row["second_value"], row["difference"], row["note"]) == (2.5, 0.75, 0, words)
     table = client.get(reverse("lmc-compare-csv"), named(games)).content.decode()
@@ -164,7 +165,7 @@ def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(
     page, api = asked(client, errors)
     [row] = api.json()["comparisons"]
     assert row["note"].startswith("The two games have different typing errors")
-    assert row["note"] in page.content.decode()
+    assert row["note"] in text_of(page)
 
 
 def test_a_metric_that_is_not_there_and_a_game_that_is_not_done_are_named(client, games, people):
@@ -180,23 +181,23 @@ def test_a_metric_that_is_not_there_and_a_game_that_is_not_done_are_named(client
 
 def test_columns_of_numbers_lead_to_how_they_are_computed(client, games):
     page, _ = asked(client, games, filter="all")
-    text = page.content.decode()
-    about = client.get(reverse("about")).content.decode()
+    text = text_of(page)
+    about = text_of(client.get(reverse("about")))
     for words in ("95% interval", "p (Holm)", "McNemar p"):
         assert re.search(rf'<a [^>]*href="{reverse("about")}#lm-difference">{re.escape(words)}</a>', text), (
             words
         )
-    users = client.get(games[0].get_absolute_url(), {"partition": "user"}).content.decode()
+    users = text_of(client.get(games[0].get_absolute_url(), {"partition": "user"}))
     for name in ("words", "skip"):
         assert f'<a href="{reverse("about")}#lm-counts">{name}</a>' in users
     for heading in ("lm-difference", "lm-counts", *MAIN_EXPLAINED.values()):
         assert f'<h3 id="{heading}">' in about
-    listed = client.get(reverse("lmc-list")).content.decode()
+    listed = text_of(client.get(reverse("lmc-list")))
     assert f'href="{reverse("about")}#hit">hit3</a>' in listed
 
 
 def test_a_game_says_which_games_of_the_other_version_it_can_be_compared_with(client, games):
-    text = client.get(games[0].get_absolute_url()).content.decode()
+    text = text_of(client.get(games[0].get_absolute_url()))
     assert "Also comparable: games of word completion (wc) on the same text" in text
     assert client.get(reverse("lmc-compare"), {"first": games[0].key}).status_code == 200
 
@@ -205,7 +206,7 @@ def test_charts_have_the_numbers_of_the_statistics(client, games):
     found = client.get(reverse("api-lmc-statistics", args=[games[1].key]), {"filter": "all"}).json()["parts"][
         0
     ]
-    page = client.get(reverse("lmc-compare"), {**named(games), "filter": "all"}).content.decode()
+    page = text_of(client.get(reverse("lmc-compare"), {**named(games), "filter": "all"}))
     query = {"game": games[0].key, "second": [game.key for game in games[1:]], "filter": "all"}
     for kind, column in (
         ("lmc-hits", "k"),
@@ -231,8 +232,8 @@ def test_figures_of_version_5_are_divided_by_user_and_message(client, people):
     for partition in ("user", "line"):
         parts = client.get(address, {"partition": partition}).json()["parts"]
         assert [(row["messages"], row["tokens"], row["hit1"]) for row in parts] == [(1, 2, 0.5), (1, 2, 0.5)]
-        text = client.get(game.get_absolute_url(), {"partition": partition}).content.decode()
+        text = text_of(client.get(game.get_absolute_url(), {"partition": partition}))
         assert f'<a href="{reverse("about")}#hit">hit1</a></th>' in text
-    assert "bob</th>" in client.get(game.get_absolute_url(), {"partition": "user"}).content.decode()
+    assert "bob</th>" in text_of(client.get(game.get_absolute_url(), {"partition": "user"}))
     table = client.get(reverse("lmc-download", args=[game.key, "users.csv"])).content.decode()
     assert table.count("\r\n") == 3

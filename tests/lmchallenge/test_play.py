@@ -23,6 +23,7 @@ from lmgym.lmchallenge.play.adaptive import AdaptivePlayer
 from lmgym.lmchallenge.play.games import GameOptions
 from lmgym.lmchallenge.play.loop import play as play_lines
 from tests.lmchallenge.worlds import USERS, fresh, game_request, make_corpus, play, run_alone, upload
+from tests.page_text import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -305,7 +306,7 @@ def test_the_learning_curve_goes_by_what_was_learnt_and_names_what_the_log_says(
     curve = game.statistics["all"]["more"]["learning_curve"]
     assert (curve["by"], curve["most"]) == ("learnt", {"trainingChars": 45, "learnt": 35})
     assert [point["to_characters"] for point in curve["points"]][-1] == 35
-    page = client.get(game.get_absolute_url()).content.decode()
+    page = text_of(client.get(game.get_absolute_url()))
     assert "really learnt before a line, up to 35" in page
     assert "up to 45" in page
 
@@ -315,7 +316,7 @@ def test_the_same_log_uploaded_is_drawn_by_what_it_says(people, client):
     foreign = upload(people.alice, log_of(game))
     curve = foreign.statistics["all"]["more"]["learning_curve"]
     assert (curve["by"], curve["most"]) == ("trainingChars", {"trainingChars": 45})
-    assert "By the log’s trainingChars" in client.get(foreign.get_absolute_url()).content.decode()
+    assert "By the log’s trainingChars" in text_of(client.get(foreign.get_absolute_url()))
 
 
 def test_downloads_of_statistics_count_with_the_filter_that_is_asked_for(people, client):
@@ -339,7 +340,7 @@ def test_what_a_program_says_is_kept_on_demand(people, client, program):
     lines = answer.content.decode().splitlines()
     assert lines[:2] == ["> predict\t", "< the\t-1.0"]
     assert len(lines) == 48
-    assert "transcript.txt" in client.get(game.get_absolute_url()).content.decode()
+    assert "transcript.txt" in text_of(client.get(game.get_absolute_url()))
     silent = play(corpus, people.alice, player="process:tiny")
     assert client.get(f"/games/{silent.key}/download/transcript.txt/").status_code == 404
     recorded = playing.GameRequest("adaptive", GameOptions("wp", train=True), transcript=True)

@@ -16,6 +16,7 @@ from lmgym.lmchallenge.logs import coloured
 from tests.lmchallenge.test_version_5 import RESULTS, a_log
 from tests.lmchallenge.worlds import LOG, fresh, run_alone, upload
 from tests.lmgym.lmchallenge.test_text_index import a_log as a_log_of_4
+from tests.page_text import text_of
 
 pytestmark = pytest.mark.django_db
 LINES = [
@@ -45,7 +46,7 @@ def numbers(client, game, status: int = 200, **query) -> list[int]:
     """Of the lines that the page shows."""
     answer = client.get(reverse("lmc-text", args=[game.key]), query)
     assert answer.status_code == status, answer.content
-    return [int(one) for one in re.findall(r'<li value="(\d+)">', answer.content.decode())]
+    return [int(one) for one in re.findall(r'<li value="(\d+)">', text_of(answer))]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,8 @@ def test_a_line_is_jumped_to_also_among_those_that_were_found(client, people):
     text = client.get(
         reverse("lmc-text", args=[game.key]), {"line": "1", "outcome": "missed", "filter": "all"}
     )
-    assert "Line 1 does not match" in text.content.decode()
-    assert '<h2 id="told">Line 1</h2>' in text.content.decode()
+    assert "Line 1 does not match" in text_of(text)
+    assert '<h2 id="told">Line 1</h2>' in text_of(text)
     assert numbers(client, game, status=404, page="5", outcome="missed", filter="all") == []
 
 
@@ -82,10 +83,10 @@ def test_what_cannot_be_looked_for_is_named(client, game, people):
     page = reverse("lmc-text", args=[game.key])
     for query, words in (({"outcome": "x"}, "There is no outcome"), ({"order": "best"}, "There is no order")):
         answer = client.get(page, query)
-        assert (answer.status_code, words in answer.content.decode()) == (400, True)
+        assert (answer.status_code, words in text_of(answer)) == (400, True)
     hidden = upload(people.alice, b"".join(storage.log_in(game, "lengths")).decode())
     answer = client.get(reverse("lmc-text", args=[hidden.key]), {"word": "good"})
-    assert (answer.status_code, "no words" in answer.content.decode()) == (400, True)
+    assert (answer.status_code, "no words" in text_of(answer)) == (400, True)
     assert numbers(client, hidden, order="worst") == [3, 2, 1]
 
 
@@ -93,11 +94,11 @@ def test_a_line_that_is_not_there_is_told_how_many_there_are(client, game):
     page = reverse("lmc-text", args=[game.key])
     for query in ({"line": "99"}, {"line": "99", "outcome": "missed"}):
         answer = client.get(page, query)
-        text = answer.content.decode()
+        text = text_of(answer)
         assert (answer.status_code, "The log has 3 lines." in text, "Go to line" in text) == (400, True, True)
     for line in ("abc", "-1", "0"):
         answer = client.get(page, {"line": line})
-        assert f"“{line}” is not the number of a line." in answer.content.decode()
+        assert f"“{line}” is not the number of a line." in text_of(answer)
         assert answer.status_code == 400
     assert client.get(page, {"line": ""}).status_code == 200
 
@@ -123,24 +124,24 @@ def test_a_game_of_an_earlier_version_of_the_site_is_searched_once_its_owner_cou
 ):
     TextIndex.objects.all().delete()
     answer = client.get(reverse("lmc-text", args=[game.key]), {"order": "worst"})
-    assert "was counted by an earlier version of this site" in answer.content.decode()
-    assert "Count again" not in answer.content.decode()
+    assert "was counted by an earlier version of this site" in text_of(answer)
+    assert "Count again" not in text_of(answer)
     assert numbers(client, game) == [1, 2, 3]
     client.force_login(people.alice)
     for address in (game.get_absolute_url(), reverse("lmc-text", args=[game.key]) + "?order=worst"):
-        assert "Count again" in client.get(address).content.decode()
+        assert "Count again" in text_of(client.get(address))
     assert client.post(reverse("lmc-count-again", args=[game.key])).status_code == 302
     run_alone(fresh(game))
-    assert "Count again" not in client.get(game.get_absolute_url()).content.decode()
+    assert "Count again" not in text_of(client.get(game.get_absolute_url()))
     assert numbers(client, game, order="worst", filter="all") == [3, 2, 1]
 
 
 def test_a_log_whose_counting_was_cancelled_is_counted_on_request(client, game, people):
     client.force_login(people.alice)
     client.post(reverse("lmc-count-again", args=[game.key]))
-    assert "Cancel</button>" in client.get(game.get_absolute_url()).content.decode()
+    assert "Cancel</button>" in text_of(client.get(game.get_absolute_url()))
     client.post(reverse("lmc-cancel", args=[game.key]))
-    page = client.get(game.get_absolute_url()).content.decode()
+    page = text_of(client.get(game.get_absolute_url()))
     assert "The previous metrics are shown below." in page
     assert "Count again</button>" in page
     client.post(reverse("lmc-retry", args=[game.key]))
