@@ -151,7 +151,7 @@ def test_too_many_active_jobs_is_a_429_that_says_how_many(post, world, settings)
     assert post(ASKED).status_code == 201
     response = post(ASKED)
     assert response.status_code == 429
-    assert "1 is the limit" in response.json()["detail"]
+    assert "the limit is 1" in response.json()["detail"]
     assert (
         SuiteRun.objects.filter(completed_at=None).count() == Job.objects.filter(state="queued").count() == 1
     )
