@@ -26,7 +26,15 @@ def test_the_folder_works_where_it_is_copied_to(tmp_path):
 
 @pytest.mark.parametrize(
     "where",
-    ["$", "$.name", "?limit", "$.items[3].conditions[1].regions[0]", "$.predictions[2].formula", "line 17", ""],
+    [
+        "$",
+        "$.name",
+        "?limit",
+        "$.items[3].conditions[1].regions[0]",
+        "$.predictions[2].formula",
+        "line 17",
+        "",
+    ],
 )
 def test_a_place_is_said_in_the_same_words_as_by_the_library(where):
     assert place_in_words(where) == in_words(where)
