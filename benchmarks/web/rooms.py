@@ -47,7 +47,7 @@ NOT_MEASURED = {
         ),
         _FLOW: (
             "about help help-page healthz login sign-up password-reset-sent password-reset-confirm admin-sign-in "
-            "api-root api-docs matrix propara-compare-former propara-compare-former-process"
+            "api-root api-docs propara-compare-former propara-compare-former-process"
         ),
         _STAFF: (
             "staff staff-accounts staff-clean-up"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +14,6 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
-
-from lmgym.text.problems import in_words
 
 TRIES = 4
 PATIENCE = 300.0
@@ -45,9 +44,22 @@ class ApiError(Exception):
         return [*summary, *map(line_of, self.errors)]
 
 
+_PLACE = re.compile(
+    r"\$\.(?:items\[(?P<item>\d+)\]|predictions\[(?P<prediction>\d+)\])"
+    r"(?:\.conditions\[(?P<condition>\d+)\])?(?:\.regions\[(?P<region>\d+)\])?"
+)
+
+
+def place_in_words(where: str) -> str:
+    """As `lmgym.text.problems.in_words`, which is missing where this folder is copied to."""
+    if match := _PLACE.match(where):
+        return ", ".join(f"{what} {int(n) + 1}" for what, n in match.groupdict().items() if n is not None)
+    return re.sub(r"\A(\$\.?|\?)", "", where)
+
+
 def line_of(row: Mapping[str, Any]) -> str:
     """Format an error of the API on one line: place, message, hint."""
-    place = in_words(row["where"])
+    place = place_in_words(row["where"])
     where = f"{place}: " if place else ""
     if not row["hint"]:
         return f"{where}{row['message']}"

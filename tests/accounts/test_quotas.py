@@ -141,7 +141,7 @@ def test_the_profile_shows_what_one_uses_of_what(client, people):
     client.force_login(people.alice)
     page = " ".join(client.get(reverse("profile")).content.decode().split())
     assert "Storage" in page
-    assert '<th scope="row">Models</th><td class="num">1 <span class="quiet">of 500</span></td>' in page
+    assert '<th scope="row">Models</th> <td class="num">1 <span class="quiet">of 500</span></td>' in page
     assert "of 100 MB" in page
 
 

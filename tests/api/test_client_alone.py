@@ -6,7 +6,11 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from lmgym.cli.pull import FORMATS
+from lmgym.client.transport import place_in_words
+from lmgym.text.problems import in_words
 from tests.lmgym.conftest import ROOT
 
 
@@ -18,6 +22,22 @@ def test_the_folder_works_where_it_is_copied_to(tmp_path):
         [sys.executable, "-I", "-S", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert (done.stdout, done.stderr) == ("http://a\n", "")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "$",
+        "$.name",
+        "?limit",
+        "$.items[3].conditions[1].regions[0]",
+        "$.predictions[2].formula",
+        "line 17",
+        "",
+    ],
+)
+def test_a_place_is_said_in_the_same_words_as_by_the_library(where):
+    assert place_in_words(where) == in_words(where)
 
 
 def test_every_format_of_the_site_can_be_pulled():

@@ -44,7 +44,7 @@ def test_the_revisions_of_a_suite_are_compared_from_its_page(page):
     assert rows.locator("th").all_inner_texts() == ["One, r1", "One, r2", "Two, r1", "Two, r2"]
     assert rows.nth(0).locator("td").nth(0).inner_text() == "0.0%"  # the uniform model ties
     assert rows.nth(1).locator("td").nth(0).inner_text() == "50.0%"
-    pair = page.locator("#pairs tbody tr").filter(has_text="One, r2 less One, r1")
+    pair = page.locator("#pairs tbody tr").filter(has_text="One, r2 − One, r1")
     assert pair.locator("td").all_inner_texts()[:2] == ["4", "0.0"]  # over the prediction in both
     assert page.locator("#pairs tbody tr").count() == 4  # and none of One on r1 with Two on r2
     assert "r2, prediction 2" in page.locator("#not-compared").inner_text()

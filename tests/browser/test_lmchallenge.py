@@ -63,7 +63,7 @@ def test_upload_play_read_compare(signed_in, corpus):
     page.get_by_role("heading", name="Line 3").wait_for()
     page.get_by_role("link", name="Metrics", exact=True).click()
     page.get_by_role("button", name="Compare").click()
-    page.get_by_role("heading", name="(hit@3), difference").wait_for()
+    page.get_by_role("heading", name="(hit@3), difference from").wait_for()
     assert violations_in_both_themes(page) == {}
     page.get_by_role("link", name="what changed").click()
     page.get_by_role("heading", name="Changes in the text").wait_for()
@@ -78,10 +78,10 @@ def test_the_form_has_the_fields_of_the_ticked_games_only(signed_in, corpus):
     page.goto(f"{corpus}play/")
     predictions, looked_at = (
         page.get_by_label("All predictions in the log"),
-        page.get_by_label("Predictions looked at"),
+        page.get_by_label("Predictions considered"),
     )
     vocabulary, whole = (
-        page.get_by_text("Characters of errors"),
+        page.get_by_text("Error characters"),
         page.get_by_label("Predict whole words only"),
     )
     assert [field.is_visible() for field in (predictions, looked_at, vocabulary, whole)] == [

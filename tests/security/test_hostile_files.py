@@ -16,9 +16,11 @@ from lmgym.files.bounded import Limits, Refused
 from lmgym.lmchallenge import corpus, corpus_tools
 from lmgym.lmchallenge.errors import CorpusError, LogError
 from lmgym.propara.errors import ProParaError
-from lmgym.propara.uploads import parse_upload, read_answers
+from lmgym.propara.uploads import parse_upload as parse_submission
+from lmgym.propara.uploads import read_answers
 from lmgym.runs.uploaded import read_results
 from lmgym.suites.formats import read_suite
+from lmgym.suites.intake import parse_upload
 from lmgym.text.problems import FormatError, Report
 from suites.name_lists import parts_of
 
@@ -235,7 +237,7 @@ ANSWERS = {
 def test_predictions_beyond_a_limit_are_one_problem_that_names_it(kind):
     data, says = ANSWERS[kind]
     with pytest.raises(ProParaError) as refused:
-        parse_upload(data, GOLD)
+        parse_submission(data, GOLD)
     [problem] = refused.value.problems
     assert says in problem.message
 

@@ -78,7 +78,7 @@ def plant(people: People) -> dict[str, Any]:
     hand_in = submit(
         version, LIGHT.encode(), f"{SECRET}.tsv", About(SECRET, visibility="private"), actor=alice
     )
-    _plant_agents(people, hidden_model)
+    _plant_agents(people)
     return {
         "run": runs[0].key,
         "hidden": [run.key for run in runs[1:]],
