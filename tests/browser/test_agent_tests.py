@@ -158,7 +158,7 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
         ]  # fmt: skip
 
     top = ["Agent", "Connections", "Success ratio", "Seconds for the whole test"]
-    thinking, more = "Text between <think> and </think>", "Headers and how the agent reaches others"
+    thinking, more = "Text between <think> and </think>", "Headers and calls of other agents"
     assert walk_to("Add a turn") == [*top, thinking, more, *turn(1), "Save", "Add a turn"]
     page.keyboard.press("Enter")
     page.get_by_role("group", name="Turn 2").wait_for()
