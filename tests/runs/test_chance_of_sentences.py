@@ -53,7 +53,7 @@ def test_pages_say_what_it_assumes(client, run):
         page = " ".join(client.get(address).content.decode().split())
         assert "the sum of 3 regions" in page
         assert "independent region values" in page or "if region values are independent" in page
-        assert "/help/formulas/#parts-that-go-together" in page
+        assert "/help/formulas/#correlated-parts" in page
 
 
 def test_the_api_says_it_for_the_suite_that_is_written(client, people):

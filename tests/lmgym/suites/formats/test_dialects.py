@@ -226,7 +226,7 @@ def test_the_hash_covers_the_science_and_nothing_else():
 
 def test_the_examples_of_the_documentation_are_read():
     text = (ROOT / "docs" / "suite-format.md").read_text(encoding="utf-8")
-    example, long, wide = re.findall(r"```(?:json)?\n((?:\{|item).*?)```", text, re.DOTALL)
+    example, long, wide = re.findall(r"```(?:json)?\n((?:\{|item_|item\t|item,).*?)```", text, re.DOTALL)
     assert read_suite(example.encode()).conditions == ("match", "mismatch")
     assert read_suite(long.encode()).sentences[0].contents == ("The cat", "sleeps")
     assert [s.text for s in read_suite(wide.encode()).sentences] == ["The cat sleeps", "The cat sleep"]

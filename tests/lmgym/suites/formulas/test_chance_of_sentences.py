@@ -116,7 +116,7 @@ def correlated(pairs: Sequence[tuple[int, int]], r: float, n: int = 400_000) -> 
 
 def test_the_table_of_the_guide_is_what_correlated_values_give() -> None:
     text = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
-    section = text.split("### Parts that go together")[1].split("\n## ")[0]
+    section = text.split("### Correlated parts")[1].split("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in section.splitlines()]
     rows = [row for row in rows if len(row) == 5 and row[0].startswith("`")]
     assert len(rows) == 5
