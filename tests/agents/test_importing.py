@@ -39,7 +39,7 @@ def test_download_gives_the_very_text_back(alice, people):
     text = "# who\n" + GOOD + "\n\n// end\n"
     suite = make_suite(people.alice, cases={"a/b": text})
     answer = alice.get(reverse("agent-case-download", args=[suite.slug, make_case(suite, "a/b").pk]))
-    assert text_of(answer) == text
+    assert answer.content.decode() == text
     answer = alice.get(reverse("agent-suite-download", args=[suite.slug]))
     assert read_archive(answer.content) == {"a/b": text}
 
@@ -100,7 +100,7 @@ def test_saving_what_a_browser_sends_back_changes_nothing(alice, people, name):
     suite = make_suite(people.alice, cases={name: text})
     case = make_case(suite, name)
     address = reverse("agent-case-edit", args=[suite.slug, case.pk])
-    assert "\n" + text.replace("&", "&amp;").replace('"', "&quot;") in text_of(alice.get(address))
+    assert "\n" + text.replace("&", "&amp;").replace('"', "&quot;") in alice.get(address).content.decode()
     sent = text.replace("\r\n", "\n").replace("\n", "\r\n")
     assert alice.post(address, {"name": name, "text": sent}).status_code == 302
     case.refresh_from_db()

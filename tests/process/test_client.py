@@ -212,7 +212,7 @@ def test_a_file_with_mistakes_names_their_places(site, tmp_path):
     path.write_text(json.dumps(document))
     status, _, err = cli(site, "push", str(path))
     assert status == 2
-    assert "$.items[1].conditions[0]" in err
+    assert "item 2, condition 1: lacks" in err
 
 
 def test_without_a_token_only_reading_is_possible(site):
