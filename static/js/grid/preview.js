@@ -196,7 +196,15 @@ export class Preview {
   _take(data, items) {
     for (const item of items) for (const known of [this.failures, this.words]) known.delete(item);
     for (const row of data.rows) {
-      const { item, condition, region_surprisals, surprisal, failure, known_words: known, unknown_words: unknown } = row;
+      const {
+        item,
+        condition,
+        region_surprisals,
+        surprisal,
+        failure,
+        known_words: known,
+        unknown_words: unknown,
+      } = row;
       if (unknown) this.words.set(item, (this.words.get(item) ?? new Map()).set(condition, { known, unknown }));
       if (failure) this.failures.set(item, (this.failures.get(item) ?? new Map()).set(condition, failure));
       if (!this.scores.has(item)) this.scores.set(item, new Map());
