@@ -3,6 +3,8 @@ him out, with keys alone."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.browser.authoring import sign_in
@@ -32,7 +34,7 @@ def accept(bob, address: str) -> None:
     title = address.rstrip("/").rpartition("/")[2]
     bob.get_by_role("button", name=f"Accept the invitation to {title}", exact=True).focus()
     bob.keyboard.press("Enter")
-    bob.get_by_text(f"{title} now.").wait_for()
+    bob.get_by_text(re.compile(rf"You can now (edit|view) {title}\.")).wait_for()
 
 
 @pytest.fixture

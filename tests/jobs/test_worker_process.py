@@ -255,7 +255,7 @@ def test_once_runs_one_job_and_drain_all_of_them(lab):
 
 def test_a_queue_that_is_not_there_is_named(lab):
     done = lab.run("worker", "--queues", "gpu")
-    assert "GYM_JOB_QUEUES has default, but not gpu." in done.stderr
+    assert "Unknown queues: gpu. GYM_JOB_QUEUES has default." in done.stderr
 
 
 def test_a_worker_imports_no_torch(lab):
