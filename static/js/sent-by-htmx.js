@@ -15,7 +15,7 @@ function fail(part) {
 }
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (!detail.requestConfig?.elt.matches(FORM)) return;
+  if (!detail?.requestConfig?.elt.matches(FORM)) return;
   // A refused form is a page with status 400, which htmx would not swap in; any other error page lacks the form.
   detail.shouldSwap = detail.xhr.responseText.includes(`id="${detail.target.id}"`);
   detail.isError = !detail.shouldSwap;
@@ -24,13 +24,13 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 
 /* Move to the first field with an error, once htmx has scrolled to the form. */
 document.addEventListener("htmx:afterSettle", ({ detail, target }) => {
-  if (!detail.requestConfig?.elt.matches(FORM)) return;
+  if (!detail?.requestConfig?.elt.matches(FORM)) return;
   const field = target.querySelector(".invalid-feedback")?.closest(".mb-3")?.querySelector("input, select, textarea");
   if (field) setTimeout(() => field.focus(), 0);
 });
 
 document.addEventListener("htmx:sendError", ({ detail }) => {
-  if (detail.requestConfig?.elt.matches(FORM)) fail(detail.target);
+  if (detail?.requestConfig?.elt.matches(FORM)) fail(detail.target);
 });
 
 /* htmx leaves the buttons disabled while the browser follows HX-Redirect: back on this page they work again. */

@@ -24,7 +24,7 @@ document.addEventListener("submit", ({ target }) => {
 /* A form sent by htmx came back: its page stays, and its input is still unsaved. */
 for (const event of ["htmx:afterSwap", "htmx:sendError", "htmx:responseError"]) {
   document.addEventListener(event, ({ detail }) => {
-    if (detail.requestConfig?.elt.matches("form")) sending = false;
+    if (detail?.requestConfig?.elt.matches("form")) sending = false;
   });
 }
 window.addEventListener("beforeunload", (event) => {
