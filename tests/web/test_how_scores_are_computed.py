@@ -40,7 +40,7 @@ def test_the_share_of_words_for_a_verdict_is_that_of_the_code(about):
 
 def test_the_example_of_repeats_is_what_the_code_computes(about):
     n, c, k, at, hat = 10, 8, 3, "1", "0.47"
-    assert f"Of {c} passes in {n} iterations, pass@{k} is {at} and pass^{k} is {hat}." in " ".join(
+    assert f"With {c} passes in {n} iterations, pass@{k} is {at} and pass^{k} is {hat}." in " ".join(
         about.split()
     )
     assert f"{pass_at_k(n, c, k):g}" == at
