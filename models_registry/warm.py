@@ -68,8 +68,8 @@ _threads = 0
 
 @contextmanager
 def loaded_model(model: RegisteredModel) -> Iterator[Backend]:
-    """Pin the model's backend in memory while the block runs. Raises BackendError, also if the files differ from those
-    that were checked."""
+    """Pin the model's backend in memory while the block runs. Raises BackendError if it cannot be loaded or its
+    files differ from those that were checked."""
     held = _pinned(model)
     try:
         yield _backend(held)

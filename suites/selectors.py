@@ -48,7 +48,7 @@ def listed_for(user: AnyUser) -> QuerySet[Suite]:
 
 
 def known_to(user: AnyUser) -> QuerySet[Suite]:
-    """Suites whose address may be shown to this user: listed ones; for staff all."""
+    """Suites whose address may be shown to this user: those listed for them, or every suite for staff."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 

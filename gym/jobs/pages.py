@@ -1,4 +1,4 @@
-"""Helpers for pages of things with a job: live progress, and buttons that call a use case."""
+"""Helpers for pages of objects that have a job: live progress, and buttons that call a service."""
 
 from __future__ import annotations
 

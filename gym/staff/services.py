@@ -1,4 +1,4 @@
-"""Use cases of staff: the doctor's checks, tidying up, and deleting old jobs and runs, each as a job."""
+"""Staff actions, each run as a job: the doctor's checks, tidying up storage, and deleting old jobs and runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `agenttest`, which runs test cases, and `assess`, which groups the failures of one."""
+"""The commands `agenttest`, which runs test cases, and `assess`, which runs one case and groups its failures."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def score_turn(
 
 def breaks_off(results: Sequence[CheckResult], reading: Reading) -> bool:
     """Return whether a check ended the iteration. In the reference a value that cannot be compared is an uncaught
-    exception; by its document it is an error of that check alone.
+    exception; according to its documentation, only that check fails with an error.
     """
     compared = (check for check in results if check.comparison)
     return reading == "reference-compatible" and any(check.outcome == "error" for check in compared)

@@ -114,7 +114,8 @@ class TokenBits(NamedTuple):
 
 
 def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> Iterator[RegionBits]:
-    """Regions of a SentenceResult or its database row. A region with an unscored token was not computed."""
+    """Regions of a SentenceResult or its database row. A region that contains an unscored token is marked
+    `not_computed`."""
     skipped = {TokenRow(*result.tokens[number]).region for number in result.not_computed}
     cells = zip(names, contents, result.regions, strict=True)
     for place, (name, content, bits) in enumerate(cells):

@@ -78,7 +78,7 @@ def _rank_cell(row: Row, board: Board) -> Markup:
 
 
 def missing_words(row: Row) -> str:
-    """Suites missing in the row's score, and why."""
+    """Suites missing from the row's score, and why."""
     found = by_model(row.gaps)
     if len(row.models) == 1:
         return "".join(found.values())

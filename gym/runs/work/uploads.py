@@ -71,7 +71,7 @@ JOB = "results_upload"
 AT_ONCE = 300
 """Largest number of runs saved within a request; larger files become a job."""
 STEP = 20
-"""Runs saved per transaction: on SQLite nobody else can write in the meantime."""
+"""Runs saved per transaction: on SQLite no other process can write in the meantime."""
 
 
 @dataclass(frozen=True)

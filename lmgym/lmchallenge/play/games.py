@@ -173,7 +173,7 @@ class InputCorrection:
         return entries
 
     def skip(self, line: str) -> None:
-        """Draw the line's errors."""
+        """Advance the random stream past a line that is not played."""
         for _, token in tokens(line):
             self.errors.corrupt(token, self.random)
 

@@ -265,7 +265,8 @@ def _is_about_order(node: Boolean) -> bool:
 
 
 def _is_rank(node: Numeric) -> bool:
-    """Return whether a node always equals one of its values: a reference, or the extreme of some."""
+    """Return whether a node always takes the value of one of its references: a reference, or a min or max of such
+    nodes."""
     if isinstance(node, Call) and (node.function in ("min", "max") or len(node.arguments) == 1):
         return node.function != "abs" and all(_is_rank(argument) for argument in node.arguments)
     return isinstance(node, Reference)

@@ -69,7 +69,7 @@ def parse_upload(
 
 
 class NotUnderstood(FormatError):
-    """A file cannot be read as a suite, or not without further options.
+    """A file cannot be read as a suite, or needs further options first.
 
     Attributes:
         result: what was recognised; `result.asks` names the options that are needed.

@@ -1,4 +1,4 @@
-"""`grep`: select the tokens of a log that count, by adding `select` to each row."""
+"""`grep`: choose which tokens of a log to count, by adding a `select` flag to each row."""
 
 from __future__ import annotations
 
