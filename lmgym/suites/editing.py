@@ -552,7 +552,7 @@ def _set_factors(sheet: Sheet, op: Op) -> None:
     sheet.design = new
 
 
-def read_scoring(value: Mapping[str, Any]) -> tuple[Any, str]:
+def read_scoring(value: Mapping[str, Any]) -> tuple[str | tuple[str, ...], str]:
     """Parse `{metric, join}`: a metric, a list of metrics or "all", and a join policy."""
     entry, join = value.get("metric"), value.get("join")
     metric: Any = tuple(entry) if isinstance(entry, list) else entry

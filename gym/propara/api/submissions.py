@@ -41,7 +41,6 @@ from lmgym.propara.uploads import MAX_BYTES, parse_upload, read_answers
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
 """Maximum of processes with details in a response."""
-WAIT = 5
 
 
 class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
