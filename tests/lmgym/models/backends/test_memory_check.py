@@ -70,7 +70,7 @@ def test_a_gpu_that_others_use_may_have_room_later(gpus, monkeypatch) -> None:
 
 def test_a_spread_model_may_take_all_gpus_and_main_memory(gpus, monkeypatch) -> None:
     ask(monkeypatch, 90, torch.bfloat16, spread=True)
-    with pytest.raises(BackendError, match="takes 241 GB in bfloat16, and the memory of 3 places"):
+    with pytest.raises(BackendError, match="takes 241 GB in bfloat16, and the memory of 3 devices"):
         ask(monkeypatch, 120, torch.bfloat16, spread=True)
 
 
