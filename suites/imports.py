@@ -16,7 +16,7 @@ from django.utils import timezone
 from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
 from lmgym.suites.formats import SuiteDocument, inherit
-from lmgym.suites.intake import parse_upload
+from lmgym.suites.intake import ENCODINGS, parse_upload
 from lmgym.suites.intake.archives import GivenFile
 from lmgym.suites.intake.parsing import NOTHING, Column, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import shape
@@ -65,7 +65,10 @@ def reading_of(row: ImportedFile) -> ParseResult:
     stored = row.report["reading"]
     columns = [Column(**column) for column in stored["columns"]]
     problems = [Problem(**problem) for problem in row.report["problems"]]
-    return ParseResult(**stored | {"columns": columns, "problems": problems, "asks": tuple(stored["asks"])})
+    # PostgreSQL sorts the keys of stored JSON, and the first encoding is the proposed one.
+    encodings = {name: stored["encodings"][name] for name in ENCODINGS if name in stored["encodings"]}
+    restored = {"columns": columns, "problems": problems, "asks": tuple(stored["asks"]), "encodings": encodings}
+    return ParseResult(**stored | restored)
 
 
 def known_names(batch: SuiteImport) -> dict[str, Sequence[str]]:

@@ -96,7 +96,7 @@ def leaderboard(
         rows=tuple(in_order(labelled(rows), columns, column_tags, options.sort)),
         all_tags=_counted(tags.values()),
         all_suites=tuple(row.suite for row in offered),
-        all_models=tuple(sorted(models.values(), key=lambda model: model.name.lower())),
+        all_models=tuple(sorted(models.values(), key=lambda model: (model.name.lower(), model.pk))),
         unknown=_unknown(options, offered, models.values()),
         has_groups=any(group_of(model) for model in shown),
         run_set=run_set,
@@ -122,7 +122,7 @@ def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRev
         for row in found:
             row.suite = known[row.suite_id]
     prefetch_related_objects(found, "suite__tags")
-    return sorted(found, key=lambda row: row.suite.title.lower())
+    return sorted(found, key=lambda row: (row.suite.title.lower(), row.suite_id))
 
 
 def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> bool:
@@ -234,7 +234,7 @@ def _shown_models(
         text = f"{model.name} {model.slug} {' '.join(map(str, model.tags))}".lower()
         return model.pk in with_results and all(word in text for word in words)
 
-    return sorted(filter(is_shown, models.values()), key=lambda model: model.name.lower())
+    return sorted(filter(is_shown, models.values()), key=lambda model: (model.name.lower(), model.pk))
 
 
 def _tag_columns(columns: Sequence[StoredColumn]) -> tuple[str, ...]:
