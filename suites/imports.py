@@ -67,7 +67,12 @@ def reading_of(row: ImportedFile) -> ParseResult:
     problems = [Problem(**problem) for problem in row.report["problems"]]
     # PostgreSQL sorts the keys of stored JSON, and the first encoding is the proposed one.
     encodings = {name: stored["encodings"][name] for name in ENCODINGS if name in stored["encodings"]}
-    restored = {"columns": columns, "problems": problems, "asks": tuple(stored["asks"]), "encodings": encodings}
+    restored = {
+        "columns": columns,
+        "problems": problems,
+        "asks": tuple(stored["asks"]),
+        "encodings": encodings,
+    }
     return ParseResult(**stored | restored)
 
 
