@@ -1,6 +1,6 @@
-"""Check a corpus, and convert it between plain text and JSON lines, as streams.
+"""Check a corpus and convert it between plain text and JSON lines, as streams.
 
-A warning is never an error; it names something that changes how a game plays or what it shows.
+Warnings do not prevent playing. They name features of a corpus that affect how a game plays or is displayed.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ MESSAGES = {
     "batch": "Several lines share a timestamp: all are played before any is learnt. From here on, the reference's "
     "trainingChars counts the batch's last line once for each of them.",
     "extra-key": "A key besides userId, timestamp and text. It is copied into the log, even without targets.",
-    "reserved-key": "A key that logs use. The game's result replaces it, or it is mistaken for the game's.",
+    "reserved-key": "A key reserved for logs. The game overwrites it, or readers mistake it for a result.",
     "empty": "An empty text. It is played (and learnt) but has no tokens.",
 }
 MAX_FINDINGS = 200
-"""Most kinds that are counted separately; further keys are counted together."""
+"""Maximum number of warnings counted separately; further keys are counted together."""
 _SEPARATORS = frozenset("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e")
 
 
 @dataclass
 class Finding:
-    """One kind of oddity: its first line, and its count. `detail` names keys or values."""
+    """One kind of warning: its first line and its count. `detail` names keys or values."""
 
     code: str
     line: int
@@ -60,7 +60,7 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """Message for the reader."""
+        """Text of the warning."""
         return MESSAGES[self.code] + (f" ({self.detail})" if self.detail else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,9 +69,10 @@ class Finding:
 
 
 class CorpusInspector:
-    """Inspect lines as they pass. `warnings` has one entry per kind (per key for keys), in order of appearance.
+    """Inspect lines as they are streamed. `warnings` has one entry per kind (for keys, per key), in order of
+    appearance.
 
-    Memory grows with the number of users, not with the corpus.
+    Memory grows with the number of users, not with the size of the corpus.
     """
 
     def __init__(self, form: str) -> None:
@@ -93,7 +94,7 @@ class CorpusInspector:
         return len(self._counted)
 
     def inspect(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """Pass the lines through, inspecting them."""
+        """Yield the lines unchanged, inspecting each."""
         for line in lines:
             self.inspect_line(line)
             yield line
@@ -164,7 +165,7 @@ class CorpusInspector:
 
 
 def user_of(line: Line) -> Any:
-    """Return the line's user, by the key of either version."""
+    """Return the user under the key of either version."""
     return line.row.get("userId", line.row.get("user"))
 
 

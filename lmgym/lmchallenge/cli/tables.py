@@ -1,4 +1,4 @@
-"""Results of `stats` and `compare` as tables for a terminal."""
+"""Format results of `stats` and `compare` as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ GAP = "  "
 def statistics(
     results: Sequence[tuple[str, Any]], labels: Sequence[Sequence[str]], partition: str, *, is_of_5: bool
 ) -> str:
-    """Format statistics: a row per metric and a column per log; a log in several parts has a row per part.
+    """Format statistics: a row per metric and a column per log. A log split into parts gets a row per part.
 
-    `labels`: names of the parts of each log, empty for a whole log.
+    `labels`: names of the parts of each log; empty if the log is not split.
     """
     whole: list[tuple[str, dict[str, Any]]] = []
     tables = []

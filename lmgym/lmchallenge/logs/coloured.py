@@ -1,6 +1,6 @@
-"""Lines of a log as coloured pieces with outcome, rank, score and predictions, for pages, exports and the API.
+"""Split lines of a log into coloured pieces with outcome, rank, score and predictions, for pages, exports and the API.
 
-Colours of wp use ranks 1 and up to 3 as labelled; the reference's `pretty` counts from 0 there.
+For wp, the colours mean rank 1 and ranks up to 3, as labelled; the reference's `pretty` is off by one there.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lmgym.lmchallenge.logs.version5.reranking import Mixture
 
 PREDICTIONS = 5
 MOST_STARS = 200
-"""Stars for one hidden text: a few bytes of a log can declare any number of characters."""
+"""Maximum number of asterisks for a hidden text, because a few bytes of a log can declare any length."""
 LEGENDS = pretty.LEGENDS | version5_pretty.LEGENDS
 GAPLESS = ("tc", *version5_pretty.LEGENDS)
-"""Games whose pieces carry the space before them."""
+"""Games whose pieces include any space before them."""
 
 
 def words_of(game: str) -> dict[str, str]:
@@ -38,12 +38,12 @@ def words_of(game: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A token, or a run of characters with one outcome.
+    """A token, or a run of characters with the same outcome.
 
-    meaning      the outcome in words
-    place        the rank in words
-    words        the full description, for a tooltip
-    before       version 5: the space before a token that touches no other
+    meaning      label of the outcome
+    place        the rank as text
+    words        full description, for a tooltip
+    before       version 5: space before a token that does not touch the previous one
     """
 
     text: str
@@ -152,7 +152,7 @@ NO_USER = "(no user)"
 
 
 def user_words(name: str) -> str:
-    """Return a log's user for display. `name` is JSON."""
+    """Format a user of a log for display. `name` is the userId as JSON."""
     user = json.loads(name)
     return NO_USER if user is None else encodable(user) if isinstance(user, str) else name
 
@@ -163,7 +163,7 @@ def pieces(
     base: int | None = 1,
     words: dict[str, str] = OUTCOME_WORDS,
 ) -> Iterator[Piece]:
-    """Turn spans into pieces, joining characters of one entry with one outcome. `base`: see `line_of`."""
+    """Turn spans into pieces, merging characters of the same entry and outcome. `base`: see `line_of`."""
     run: list[Span] = []
     for span in found:
         if run and not (run[-1].entry is span.entry and run[-1].outcome == span.outcome and _is_tc(span)):
@@ -193,7 +193,7 @@ def _piece(run: list[Span], mix: Mix | None, base: int | None, words: dict[str, 
 
 
 def _place(rank: int | None, base: int | None) -> str:
-    """Describe a rank counted from 1, adding the log's own number where it differs."""
+    """Format a rank counted from 1, with the rank in the log if that differs."""
     if rank is None:
         return ""
     if base is None:
@@ -202,7 +202,7 @@ def _place(rank: int | None, base: int | None) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """Return a score as float; None for anything else that a log from another program contains."""
+    """Return a score as a float, or None for values of another type (in logs from other programs)."""
     try:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     except OverflowError:

@@ -1,5 +1,6 @@
-"""A log of version 5 as the columns of `logs.table`, so that it is measured and compared like one of version 4. A line
-is a message; the filter is what `grep` selected.
+"""A version 5 log as the columns of `logs.table`, so that it is measured and compared like a version 4 log. Each
+message
+is a line; the filter is the selection of `grep`.
 """
 
 from __future__ import annotations
