@@ -208,8 +208,8 @@ def to_json(lines: Iterable[Line], *, user: str | None = None, timestamps: bool 
 def to_text(lines: Iterable[Line]) -> Iterator[str]:
     """Convert to plain text. Users, timestamps and other keys are lost.
 
-    Raises CorpusError for a newline inside a text, a carriage return at its end, or a lone surrogate, which plain
-    text cannot represent.
+    Raises CorpusError for a newline inside a text, a carriage return at its end, or a lone surrogate, which plain text
+    cannot represent.
     """
     for line in lines:
         if "\n" in line.text:

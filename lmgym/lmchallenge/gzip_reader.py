@@ -22,8 +22,7 @@ def opened(path: str | PathLike[str]) -> IO[bytes]:
 
 def unpacked(stream: IO[bytes], source: str) -> IO[bytes]:
     """Decompress a stream if it starts with the magic number of gzip. The stream need not be seekable. `source`: name
-    used in
-    messages.
+    used in messages.
     """
     raw: Any = stream
     buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)

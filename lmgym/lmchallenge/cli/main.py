@@ -144,8 +144,7 @@ _IN_ANY_ORDER = ("stats", "ic-opt", "pretty", "diff", "grep", "validate", "compa
 
 def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
     """Parse arguments, accepting options in any order where that is unambiguous. Otherwise exit with status 2 and a
-    message
-    that says where the options belong.
+    message that says where the options belong.
     """
     top = parser(prog)
     command, *arguments = argv or [""]

@@ -101,8 +101,7 @@ class LogText:
         """Match the log against the corpus.
 
         With words, the log's lines must be a subsequence of the corpus's lines. Without words they must be consecutive,
-        since
-        lengths can match by chance.
+        since lengths can match by chance.
 
         Args:
             lines: opens the corpus; called again for each pass.
@@ -201,8 +200,7 @@ def _shown(text: str) -> str:
 
 def _in_order(part: str, whole: str) -> list[int]:
     """Return the positions in `whole` of the characters of `part`, in order. The list ends at the first character that
-    is not
-    found.
+    is not found.
     """
     places: list[int] = []
     at = -1

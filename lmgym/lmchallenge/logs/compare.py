@@ -37,8 +37,8 @@ class TextFingerprint:
     """Hash of a log's text, updated as its lines are streamed.
 
     Hashes users and targets in order, or the lengths of hidden targets. Logs of wp and ic on the same corpus have the
-    same
-    hash; for tc, which splits text differently, whole lines are hashed. `hidden`: some words of the log are hidden.
+    same hash; for tc, which splits text differently, whole lines are hashed. `hidden`: some words of the log are
+    hidden.
     """
 
     def __init__(self) -> None:
@@ -66,8 +66,7 @@ class TextFingerprint:
 
     def matches(self, other: TextFingerprint) -> bool:
         """Return whether both logs have the same text, as far as their hashes show. Logs without words are compared by
-        token
-        lengths (tc: line lengths).
+        token lengths (tc: line lengths).
         """
         if self.hidden == other.hidden:
             return self.hexdigest == other.hexdigest
@@ -111,8 +110,7 @@ class GameComparison(Comparison):
     """Two logs of the same text, compared by a metric of `measures.METRICS`.
 
     The values are computed for each log separately. For entropies, the difference covers only tokens that both logs
-    score.
-    `n` is the denominator of the difference, in tokens or characters. p is from the bootstrap over clusters.
+    score. `n` is the denominator of the difference, in tokens or characters. p is from the bootstrap over clusters.
     """
 
     cluster: str = described("unit of resampling: user or line", default="line")
@@ -155,8 +153,7 @@ def compare(
     """Compare two logs of the same text, counted with the same filter.
 
     The caller checks that the texts agree (`TextFingerprint.matches`). If either log hides its words, the filter must
-    be
-    "all", since the other filters need words.
+    be "all", since the other filters need words.
 
     Args:
         names: names of the logs in the result.

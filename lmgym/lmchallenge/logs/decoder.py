@@ -63,8 +63,7 @@ class RankedEntry(Entry, gc=False, kw_only=True):
 
 class CorrectionEntry(Entry, gc=False, kw_only=True):
     """An entry of ic. A candidate is [text, typing score, model score], or only the two scores; `score` has both scores
-    of the
-    target.
+    of the target.
     """
 
     score: tuple[float, Score]
@@ -153,8 +152,7 @@ def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tupl
     """Yield (line number, row) for each non-blank line, with all keys, so that it can be written again.
 
     Makes the same checks as `read_lines`, except for trainingChars. Results of other games are dropped, so that
-    `game_of`
-    each row is the log's game. Raises LogError.
+    `game_of` each row is the log's game. Raises LogError.
     """
     game = ""
     for number, raw in enumerate(stream, 1):

@@ -1,7 +1,7 @@
 """Metrics that the reference lacks: bits per character, keystroke savings, learning curves, cross-validated mixtures.
 
-Every rate has its n and a 95% interval. Results are frozen dataclasses; their field names are the keys of
-`lmc stats --more`, of stored statistics and of the API (`asdict`).
+Every rate has its n and a 95% interval. Results are frozen dataclasses; their field names are the keys of `lmc stats
+--more`, of stored statistics and of the API (`asdict`).
 """
 
 from __future__ import annotations
@@ -111,8 +111,7 @@ def bits_per_character(table: Table, *, char_bits: float = CHAR_BITS) -> BitsPer
 
     The protocol allows other scores, so a log with a positive score gets no value and a reason. A token without a score
     (not predicted, or out of the vocabulary) costs `char_bits` per character: the OOV policy. `scored_only` excludes
-    these
-    tokens.
+    these tokens.
     """
     kept = table.kept
     score, chars = table.score[kept], table.chars[kept]

@@ -74,8 +74,7 @@ class Recorder:
     """Append rows to an uncompressed log file. `done` is the number of its lines, for `play(skip=)`.
 
     A partial last line, left when a writer was killed, is removed. Each line is flushed to the operating system, so
-    that
-    killing the process loses none; `sync` writes them to disk, so that they survive a power failure.
+    that killing the process loses none; `sync` writes them to disk, so that they survive a power failure.
     """
 
     def __init__(self, path: str | Path) -> None:

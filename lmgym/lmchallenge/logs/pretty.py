@@ -1,8 +1,8 @@
 """Coloured text of a log: each token, or character, with its outcome.
 
 `spans` is for pages, `ansi` for terminals. The reference colours wp by rank < 1 (bold green, which never occurs, since
-ranks count from 1) and rank < 3 (green, so the third prediction is yellow); readings="corrected" uses rank 1 and
-rank <= 3, as the reference's help states.
+ranks count from 1) and rank < 3 (green, so the third prediction is yellow); readings="corrected" uses rank 1 and rank
+<= 3, as the reference's help states.
 """
 
 from __future__ import annotations
@@ -88,8 +88,7 @@ def spans(
     most: int = MOST_STARS,
 ) -> list[Span]:
     """Split one line into spans; for tc, one per character. `ic` needs a mixture. `most`: maximum number of asterisks
-    for a
-    hidden text.
+    for a hidden text.
     """
     entries, keeps = line.entries, keeper(keep)
     if line.game == "wp":
@@ -161,8 +160,7 @@ def ansi(
     readings: str,
 ) -> Iterator[str]:
     """Yield lines with colour codes. If there are several logs, the last is compared with the best of the others, token
-    by
-    token, up to the length of the shortest.
+    by token, up to the length of the shortest.
 
     Raises LogError if their texts differ.
     """

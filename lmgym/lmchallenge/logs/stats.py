@@ -22,8 +22,8 @@ IC_METRICS = ("accuracy", "corrected_errors", "miscorrected", "improvement", "sk
 def statistics(table: Table, partition: str = "all", mix: Mix | None = None) -> list[dict[str, Any]]:
     """Return one dictionary per part, in the order of the log.
 
-    For `ic`, `mix` must be one of the table's mixtures; default: the one with the best accuracy over the whole log,
-    as the reference does.
+    For `ic`, `mix` must be one of the table's mixtures; default: the one with the best accuracy over the whole log, as
+    the reference does.
     """
     part_of_line = table.lines.parts(partition)
     parts = int(part_of_line[-1]) + 1

@@ -78,8 +78,7 @@ class Lines:
 
     def parts(self, partition: str) -> Ints:
         """Return int64[n_lines], the part of each line: consecutive lines of one partition. Consecutive lines without a
-        userId
-        form a part as well. Raises OptionError.
+        userId form a part as well. Raises OptionError.
         """
         if partition == "all":
             return np.zeros(len(self), dtype=np.int64)
@@ -303,8 +302,7 @@ def _tokens(entries: Sequence[CorrectionEntry], numbers: Sequence[int]) -> Token
 
 def _counted(game: str, filters: Sequence[str], parts: Sequence[str | int]) -> NDArray[Any]:
     """Return [parts, filters]: for tc the number of counted characters of each text, else whether it is counted. Hidden
-    text
-    is always counted.
+    text is always counted.
     """
     if game != "tc":
         flags = [[isinstance(part, int) or keep(part) for part in parts] for keep in map(keeper, filters)]

@@ -18,9 +18,8 @@ class AdaptivePlayer:
     """An n-gram model that learns only from `train`.
 
     It uses the tokens of the games. The probability of a token after the last words is interpolated (Witten-Bell) from
-    the
-    longest context down to a uniform share for unseen tokens: with N(h) tokens and T(h) different tokens seen after the
-    context h,
+    the longest context down to a uniform share for unseen tokens: with N(h) tokens and T(h) different tokens seen after
+    the context h,
 
         p(w | h) = (c(h, w) + T(h) p(w | shorter h)) / (N(h) + T(h)).
 

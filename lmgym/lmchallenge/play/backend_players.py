@@ -124,8 +124,7 @@ class CausalPlayer(_FixedPlayer):
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
         """Compute all requests at once, or one by one if `together` is 1. (A served model computes one by one, and
-        batching
-        changes the last digits.)
+        batching changes the last digits.)
         """
         if self.together == 1 and len(requests) > 1:
             return [reply for request in requests for reply in self.predict([request])]
@@ -147,8 +146,7 @@ class CausalPlayer(_FixedPlayer):
 
 class NgramPlayer(_FixedPlayer):
     """An n-gram model as a player. `predictions`: maximum per reply. `together`: number of lines played together; it
-    does not
-    affect scores.
+    does not affect scores.
     """
 
     def __init__(self, backend: NgramBackend, *, predictions: int = 20, together: int = 32) -> None:

@@ -185,8 +185,7 @@ class Search:
 
     def _worthwhile(self, numbers: Ints, scores: Floats, rows: list[tuple[int, _Beam]]) -> tuple[Ints, Ints]:
         """Return rows and columns of the tokens that may end a prediction, and of those that only continue one. Limited
-        to the
-        number kept per context, since the others would be dropped immediately.
+        to the number kept per context, since the others would be dropped immediately.
         """
         kinds = np.array([KINDS.index(self._kind(beam)) for _, beam in rows])
         nothing = np.zeros(self._token_strings.size, np.bool_)
@@ -212,8 +211,7 @@ class Search:
 
     def _fitting(self, beam: _Beam) -> Flags:
         """Return a mask of the tokens that continue what is incomplete: the rest of the context, a character, or the
-        current token
-        of the game, in this order.
+        current token of the game, in this order.
         """
         if beam.rest:
             return self._token_strings.fitting(beam.rest)
@@ -298,8 +296,7 @@ def distributions(
     sequences.
 
     Sequence k continues stems[stem_of[k]], or nothing if stem_of[k] is -1. Shared prefixes run once if the model
-    supports
-    tree attention. Raises PlayerError if a single sequence does not fit into memory.
+    supports tree attention. Raises PlayerError if a single sequence does not fit into memory.
     """
     from lmgym.models.engine.forest import grow
     from lmgym.models.engine.memory import default_budget

@@ -36,8 +36,7 @@ memory.
 
 class _Way(NamedTuple):
     """A spelling: tokens after the prefix, and the constraint on the next token (a kind of token that ends the
-    candidate,
-    bytes that it must begin with, or None).
+    candidate, bytes that it must begin with, or None).
     """
 
     path: Path

@@ -31,8 +31,7 @@ MOST_SELECTION_COST = 100
 """Most keystrokes that accepting a prediction may cost."""
 PIECE = 64
 """Maximum number of a line's requests sent together. Each contains the line so far as its context, so sending all at
-once
-would take memory quadratic in the length of the line.
+once would take memory quadratic in the length of the line.
 """
 
 
@@ -62,8 +61,7 @@ class WordPrediction:
     """Next word: for each token, the model predicts it from everything before it.
 
     The score is that of the first prediction equal to the token. The rank is the number of predictions with at least
-    that
-    score, so ties count against the model and the order of the predictions does not matter.
+    that score, so ties count against the model and the order of the predictions does not matter.
     """
 
     targets: bool = True
@@ -97,8 +95,7 @@ class WordPrediction:
 @dataclass(frozen=True)
 class TextCompletion:
     """Text completion: a typist accepts the longest match among the first `select_from` predictions, in the order of
-    the
-    reply, or else types one character. Ranks of accepted predictions count from 0, as in the reference, or from
+    the reply, or else types one character. Ranks of accepted predictions count from 0, as in the reference, or from
     `first_rank`.
     """
 

@@ -40,21 +40,18 @@ def play(
     skip: int = 0,
 ) -> Iterator[Played]:
     """Play every line and yield each as soon as its replies are known to be valid. If replies are unchecked at the end
-    of the
-    corpus, the player is closed; its remaining output is the last check.
+    of the corpus, the player is closed; its remaining output is the last check.
 
     With `train`, the model is cleared where a group of lines of one user begins (a returning user is a new group), and
     learns each line after all lines with the same timestamp have been played. The reference adds the length of the
-    batch's
-    last line to trainingChars once for every line of the batch; readings="corrected" adds the characters actually
-    learnt.
+    batch's last line to trainingChars once for every line of the batch; readings="corrected" adds the characters
+    actually learnt.
 
     The first `skip` lines are not played. They are learnt again, and their random numbers are drawn again, so that the
     remaining lines are played as if there had been no break.
 
     Raises PlayerError, naming the line; lines yielded before remain valid. Lines whose replies may belong to other
-    requests
-    are never yielded.
+    requests are never yielded.
     """
     held: list[Played] = []
     blocks = _played_blocks(lines, game, player, train, readings, skip)
@@ -80,8 +77,7 @@ def play(
 
 def _verified(error: Exception, held: list[Played], player: Player) -> Exception:
     """Return the error to raise. If it does not come from the player, held lines are checked. Invalid ones are dropped,
-    and
-    the failed check is returned instead, unless the game was cancelled.
+    and the failed check is returned instead, unless the game was cancelled.
     """
     if not held or isinstance(error, PlayerError):
         return error
@@ -167,8 +163,7 @@ def _played(
 
 def _between(learning: _Learning, before: Line | None, first: Line, player: Player, skip: int) -> None:
     """Train and clear between two blocks: clear at a new user, train at a new batch. At the first line after a break,
-    restore
-    the model's state.
+    restore the model's state.
     """
     playing = first.number > skip
     if before is None or not same_user(before, first):

@@ -22,8 +22,7 @@ class Player(Protocol):
     """Interface of a language model to the games.
 
     `together`: number of lines that may be played together if nothing is learnt in between; 1 for a model that handles
-    one
-    call at a time.
+    one call at a time.
     """
 
     @property
@@ -32,8 +31,7 @@ class Player(Protocol):
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
         """Return one reply per request, in order. A reply may omit candidates, repeat texts and be in any order; higher
-        scores are
-        better. Raises PlayerError.
+        scores are better. Raises PlayerError.
         """
 
     def train(self, text: str) -> None:
@@ -44,8 +42,7 @@ class Player(Protocol):
 
     def check(self, now: bool = False) -> bool:
         """Check the replies so far. Returns True while their validity is unknown and lines must be held back. With
-        `now`, waits
-        until it is known and returns False. Raises PlayerError if they are invalid.
+        `now`, waits until it is known and returns False. Raises PlayerError if they are invalid.
         """
 
     def close(self) -> None:
@@ -65,8 +62,7 @@ class Latency:
 
     def add(self, kind: str, seconds: float, calls: int = 1) -> None:
         """Record `calls` calls that took `seconds` together. The very first predict is recorded separately, because it
-        includes
-        loading the model of a process.
+        includes loading the model of a process.
         """
         if kind == "predict" and self.first is None and calls:
             self.first = seconds * 1000 / calls

@@ -64,8 +64,7 @@ def _command(name: str, value: Any) -> Command:
 
 def command_line(text: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Build the argument list of a command as the reference does: the words of `text`, the positional options, then
-    `--key
-    value` for each other option (a key that begins with a hyphen is used as it is).
+    `--key value` for each other option (a key that begins with a hyphen is used as it is).
 
     Quotes and backslashes work as in a shell; variables and pipes do not, because no shell is involved. Raises
     OptionError.
@@ -102,8 +101,7 @@ class PythonPlayer:
     """An object with predict(context, candidates), train(text) and clear(), created by calling `module:name`.
 
     The options are passed as one argument or, with `by_name` (as in version 5), as keyword arguments. If the object is
-    a
-    context manager, it is entered, and left on `close`.
+    a context manager, it is entered, and left on `close`.
     """
 
     together = 1

@@ -148,8 +148,7 @@ class ProcessPlayer:
         """Check for unrequested output.
 
         Returns True if a checkpoint is still needed before the replies can be trusted; `now` forces one. There is none
-        before
-        the second reply, which shows the response time without startup. Raises PlayerError.
+        before the second reply, which shows the response time without startup. Raises PlayerError.
         """
         self._look()
         if not now and (self._replies < 2 or time.monotonic() < self._checkpoint):
@@ -176,8 +175,7 @@ class ProcessPlayer:
 
     def _await_extra_line(self) -> float:
         """Wait for an extra line; return the longest wait in seconds. A process that is one reply ahead sends the next
-        one after
-        about its response time; a process that has exited sends nothing.
+        one after about its response time; a process that has exited sends nothing.
         """
         pause = min(max(self.command.settle, 2 * self._slowest), self._limit())
         deadline = time.monotonic() + pause
@@ -325,8 +323,7 @@ class ProcessPlayer:
 
     def _poll_briskly(self) -> list[tuple[int, int]]:
         """Poll for input for up to BRISK seconds. On an idle processor, polling costs no more than sleeping and returns
-        sooner.
-        Other threads run first; if they keep the processor busy, polling is suspended for a while.
+        sooner. Other threads run first; if they keep the processor busy, polling is suspended for a while.
         """
         start = time.monotonic()
         if start < self._tired:

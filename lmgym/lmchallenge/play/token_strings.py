@@ -1,6 +1,5 @@
 """The vocabulary of a subword model as byte strings: how each token is spelled, and which tokens may follow the end of
-a
-word.
+a word.
 
 A language model over tokens assigns a string the total probability of all its spellings. `segmentations` lists the
 spellings with the fewest tokens, `covers` those that reach or pass the end of a prefix. A context longer than the
@@ -58,8 +57,7 @@ def extends(kind: str, char: str) -> bool:
 @lru_cache(maxsize=50_000)
 def first_token(text: str) -> tuple[str, bool]:
     """Return the first token of the game, including the spaces before it, and whether it ends within the text. Returns
-    ("",
-    False) if other characters come first.
+    ("", False) if other characters come first.
     """
     at = len(text) - len(text.lstrip())
     if at == len(text):
@@ -213,8 +211,7 @@ class TokenStrings:
 
     def _covers(self, rest: bytes, most: int) -> tuple[tuple[Path, bytes], ...]:
         """Return the ways to reach or pass the end of the bytes: tokens that spell a proper prefix, and the bytes that
-        the next
-        token must begin with.
+        the next token must begin with.
         """
         return tuple(
             (path, rest[at:]) for at in range(len(rest)) for path in self._segmentations(rest[:at], most)
@@ -268,8 +265,7 @@ def _bytes(token: str, how: str) -> bytes:
 
 def _byte_characters() -> dict[str, int]:
     """Map characters of byte-level vocabularies to bytes: visible characters of Latin-1 stand for themselves, and
-    characters
-    from U+0100 on stand for the remaining bytes, in order.
+    characters from U+0100 on stand for the remaining bytes, in order.
     """
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
@@ -299,8 +295,7 @@ class Window:
 
     def before(self, context: SplitContext, longest: int) -> Path | None:
         """Return the tokens before spellings of up to `longest` tokens: the start tokens and as much of the context as
-        fits.
-        Returns None if there is no room, or no token before them.
+        fits. Returns None if there is no room, or no token before them.
         """
         prefix = context.prefix
         if self.room is not None:

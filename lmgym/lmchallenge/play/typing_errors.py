@@ -59,8 +59,7 @@ class Vocabulary:
     """Words of equal length in arrays, so that the nearest words are found in one pass.
 
     Words keep the order of the file, without duplicates. Ties are broken by that order. (The reference keeps its words
-    in a
-    set, so its ties depend on the hash seed of the process.)
+    in a set, so its ties depend on the hash seed of the process.)
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -89,8 +88,7 @@ def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[
     """Return the nearest words, then the typed word, then the intended word, without duplicates.
 
     To make room for the last two, nearest words are dropped from the end: one for each of the two that is not among
-    them.
-    If that drops one of the two, there is one candidate more than n (the reference's behaviour).
+    them. If that drops one of the two, there is one candidate more than n (the reference's behaviour).
     """
     words = vocabulary.nearest(typed, n)
     room = n - (target not in words) - (typed not in words)

@@ -151,8 +151,7 @@ def play(
     lines: Iterable[Line], game: Game, player: Player, *, train: bool = False, skip: int = 0
 ) -> Iterator[Played]:
     """Play every line. With `train`, the model is cleared where a group of lines of one user begins, and learns each
-    line
-    after it has been played; timestamps are ignored. `skip` and errors are as in `play.loop.play`.
+    line after it has been played; timestamps are ignored. `skip` and errors are as in `play.loop.play`.
     """
     for played in version4.play(_messages(lines), game, player, train=train, skip=skip):
         row = played.row

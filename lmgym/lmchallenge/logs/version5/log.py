@@ -112,8 +112,7 @@ def _is_version_5(line: bytes) -> bool:
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, row) for each line, with all keys, so that it can be written again. Raises LogError for a
-    line that
-    is not a JSON object.
+    line that is not a JSON object.
     """
     for number, raw in enumerate(stream, 1):
         if raw.strip():

@@ -260,8 +260,7 @@ class Difference:
 
 def _typed(token: Token) -> int:
     """Count the characters typed until the completion is among the first two predictions. The whole word may be among
-    the
-    first three.
+    the first three.
     """
     completions = token.completions or []
     if completions and (rank_of(completions[0], token.target) or _NEVER) <= 3:

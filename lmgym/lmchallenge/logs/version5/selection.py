@@ -24,16 +24,15 @@ TARGETS: dict[str, Callable[[str], bool]] = {
     "emoji": has_emoji,
 }
 """Name -> predicate on targets, written `$name` in a pattern. Unlike the filters of version 4, the letter filters
-accept
-tokens that begin with "@".
+accept tokens that begin with "@".
 """
 
 
 def parse(pattern: str) -> Predicate:
     """Parse a pattern.
 
-    `REGEX` (found in the target), `~REGEX` (not found), `$NAME` of TARGETS, or `$KEY=REGEX` with user, message,
-    token or character, whose whole value must match. Raises OptionError.
+    `REGEX` (found in the target), `~REGEX` (not found), `$NAME` of TARGETS, or `$KEY=REGEX` with user, message, token
+    or character, whose whole value must match. Raises OptionError.
     """
     try:
         if not pattern.startswith(("$", "~")):
@@ -61,8 +60,7 @@ def select(rows: Iterable[tuple[int, Row]], patterns: Sequence[str], keep: str =
     """Yield rows with `select`: True if all patterns match and the row was selected before.
 
     `keep`: "all" rows, those of each "message" with a selected token, or only selected "token" rows. Raises OptionError
-    and
-    LogError.
+    and LogError.
     """
     predicates = [parse(pattern) for pattern in patterns]
     marked = (_marked(number, row, predicates) for number, row in rows)

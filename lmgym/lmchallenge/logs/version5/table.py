@@ -1,6 +1,5 @@
 """A version 5 log as the columns of `logs.table`, so that it is measured and compared like a version 4 log. Each
-message
-is a line; the filter is the selection of `grep`.
+message is a line; the filter is the selection of `grep`.
 """
 
 from __future__ import annotations
