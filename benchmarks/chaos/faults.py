@@ -86,11 +86,11 @@ class Faults:
         """Prevent workers from allocating more memory, as a model that is too large would."""
         self._limit_workers(resource.RLIMIT_AS, NO_MEMORY_SECONDS)
 
-    def _limit_workers(self, what: int, seconds: float) -> None:
+    def _limit_workers(self, limit: int, seconds: float) -> None:
         for size in (0, resource.RLIM_INFINITY):
             for pid in processes(self.site.serve.pid, "worker"):
                 with suppress(ProcessLookupError):  # it has exited meanwhile
-                    resource.prlimit(pid, what, (size, resource.RLIM_INFINITY))
+                    resource.prlimit(pid, limit, (size, resource.RLIM_INFINITY))
             if size == 0:
                 time.sleep(seconds)
 

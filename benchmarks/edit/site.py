@@ -40,11 +40,11 @@ def document() -> dict[str, Any]:
     items = []
     for number in range(1, N_ITEMS + 1):
         noun, other = NOUNS[number % 10], NOUNS[(number * 3 + number // 10 + 1) % 10]
-        one, many = VERBS[number % 4]
+        singular, many = VERBS[number % 4]
         rows = []
         for condition in CONDITIONS:
             subject, verbs = (
-                (noun, (one, many)) if condition.startswith("sing") else (f"{noun}s", (many, one))
+                (noun, (singular, many)) if condition.startswith("sing") else (f"{noun}s", (many, singular))
             )
             verb = verbs[condition.endswith("mismatch")]
             contents = (

@@ -51,18 +51,18 @@ def _why(result: Result) -> str:
     return f" ({result['why']})" if result.get("why") else ""
 
 
-def _shown(one: Result) -> list[str]:
+def _shown(result: Result) -> list[str]:
     lines: list[str] = []
-    if "tests" in one:
-        lines += _tests(one["tests"])
-    if "table" in one:
-        lines += [one["table"]]
-    if "values" in one:
-        lines += table(["what", "value"], one["values"].items())
-    if one.get("unread"):
-        lines += ["", one["unread"]]
-    if one.get("tail"):
-        lines += ["", "```", one["tail"].strip()[-1500:], "```"]
+    if "tests" in result:
+        lines += _tests(result["tests"])
+    if "table" in result:
+        lines += [result["table"]]
+    if "values" in result:
+        lines += table(["what", "value"], result["values"].items())
+    if result.get("unread"):
+        lines += ["", result["unread"]]
+    if result.get("tail"):
+        lines += ["", "```", result["tail"].strip()[-1500:], "```"]
     return lines
 
 

@@ -79,7 +79,9 @@ def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
         torch.cuda.reset_peak_memory_stats()
     first = timed(lambda: [backend.score(texts, policy) for texts, _ in suites], wait)
     twice = timed(lambda: [backend.score(texts, policy) for texts, _ in suites * 2], wait, ROUNDS)
-    needed = timed(lambda: [backend.score(*one[:1], policy, one[1]) for one in suites * 2], wait, ROUNDS)
+    needed = timed(
+        lambda: [backend.score(*suite[:1], policy, suite[1]) for suite in suites * 2], wait, ROUNDS
+    )
     once = timed(lambda: backend.score(load.texts, policy), wait, ROUNDS)
     tokens = measure.token_count(backend._tokenizer, load.texts)
     values |= {

@@ -121,9 +121,9 @@ def run(step: Step, work: Path, env: dict[str, str], seconds: float, log: Path) 
         print(f"\n== {step.key}\n{' '.join(words)}", file=out, flush=True)
         at = out.tell()
         code = _ended([sys.executable, "-m", *words], env | step.env, out, seconds)
-    with log.open() as said:
-        said.seek(at)
-        tail = said.read()[-TAIL:]
+    with log.open() as log_file:
+        log_file.seek(at)
+        tail = log_file.read()[-TAIL:]
     result: Result = {"part": step.part, "seconds": round(time.monotonic() - started, 1)}
     state = "timeout" if code is None else "passed" if code == 0 else "failed"
     try:

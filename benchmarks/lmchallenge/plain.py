@@ -163,13 +163,13 @@ def _logs(
         mask = torch.cat((torch.ones(len(rows), len(stem), dtype=torch.long), mask), 1)
         logits = model(input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=kept).logits
         return logits.log_softmax(-1)  # type: ignore[no-any-return]
-    found = model(input_ids=before, use_cache=True, logits_to_keep=1)
-    logits = found.logits.expand(len(rows), -1, -1)
+    output = model(input_ids=before, use_cache=True, logits_to_keep=1)
+    logits = output.logits.expand(len(rows), -1, -1)
     if width:
         # Called `cache` in newer releases of transformers.
         name = "cache" if "cache" in signature(model.forward).parameters else "past_key_values"
-        found[name].batch_repeat_interleave(len(rows))
+        output[name].batch_repeat_interleave(len(rows))
         mask = torch.cat((torch.ones(len(rows), len(stem), dtype=torch.long), mask), 1)
-        behind = model(input_ids=ids, attention_mask=mask, **{name: found[name]})
+        behind = model(input_ids=ids, attention_mask=mask, **{name: output[name]})
         logits = torch.cat((logits, behind.logits), 1)[:, -kept:]
     return logits.log_softmax(-1)  # type: ignore[no-any-return]

@@ -172,9 +172,11 @@ def compare(n: int, commands: dict[str, tuple[list[str], Path]], files: list[str
             done[name].append(measure([*command, *files], cwd))
             if "-d" in files:
                 written.add(zlib.crc32(Path(files[-1]).read_bytes()))
-    assert len({one[3] for found in done.values() for one in found}) == 1, "the reports differ"
+    assert len({one[3] for measurements in done.values() for one in measurements}) == 1, "the reports differ"
     assert len(written) <= 1, "the diagnostics differ"
-    least = {name: [min(one[k] for one in found) for k in range(3)] for name, found in done.items()}
+    least = {
+        name: [min(one[k] for one in measurements) for k in range(3)] for name, measurements in done.items()
+    }
     for name, (cpu, wall, megabytes) in least.items():
         ratios = ""
         if "reference" in least and name != "reference":

@@ -85,7 +85,7 @@ def save(part: str, load: dict[str, int], rows: list[Row], folder: Path = RESULT
 def table(record: dict[str, Any]) -> str:
     """Format a record as Markdown: what was measured and where, and a row per address."""
     about = dict(record["facts"])
-    load = ", ".join(f"{number:,} {what}" for what, number in record["load"].items())
+    load = ", ".join(f"{number:,} {noun}" for noun, number in record["load"].items())
     head = (
         f"{load}; {about.pop('date')}, {about.pop('machine')}, Python {about['Python']}, Django {about['Django']}, "
         f"{about['database']}. Session and account are among the queries."

@@ -146,17 +146,17 @@ def _play_on(context: JobContext, game: Game, player: Player) -> None:
     options = playing.options_of({**game.options, "game": game.game})
     lines = _Counted(storage.lines_of(game.corpus), context)
     waiting: list[str] = []
-    size, taken, since, done = 0, 0, monotonic(), _done(game)
+    size, lines_taken, since, done = 0, 0, monotonic(), _done(game)
     played = _played(options, lines, storage.words_of(game), player, done)
     try:
         for number, rows in played:
             due = size >= storage.CHUNK_BYTES or monotonic() - since >= COMMIT_SECONDS
-            if waiting and due and lines.taken != taken:
+            if waiting and due and lines.taken != lines_taken:
                 _commit(context, game, waiting, done)
                 waiting, size, since = [], 0, monotonic()
                 if not options.train:  # a later attempt would have to replay the training
                     context.yield_turn()
-            taken = lines.taken
+            lines_taken = lines.taken
             for row in rows:
                 waiting.append(log_rows.line_of(row))
                 size += len(waiting[-1])

@@ -104,18 +104,18 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
     if game.key != key:
         return redirect(game)
     keep = filter_of(request, game)
-    found = counting.statistics_of(game, keep)
+    statistics = counting.statistics_of(game, keep)
     context = {
         **about(request, game),
         "keep": keep,
         "filters": FILTER_WORDS,
-        "found": found,
+        "found": statistics,
         "match": presenters.match_words(game),
-        "figures": presenters.figures(game, found),
-        "more": presenters.more(found),
-        "parts": presenters.parts(game, found, keep, request),
-        "learning": presenters.learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
-        "charts": figures.of_games([game], keep) if found else [],
+        "figures": presenters.figures(game, statistics),
+        "more": presenters.more(statistics),
+        "parts": presenters.parts(game, statistics, keep, request),
+        "learning": presenters.learning_figure(game, statistics.get("more", {}).get("learning_curve"), keep),
+        "charts": figures.of_games([game], keep) if statistics else [],
         "counterpart": presenters.counterpart(game),
         "comparable": selectors.comparable(game, request.user)[:50] if game.is_counted else [],
     }
@@ -245,12 +245,12 @@ def compare(request: HttpRequest) -> HttpResponse:
     wrong, keep, cluster.
     """
     if ticked := [key for key in request.GET.getlist("game") if key]:
-        given = request.GET.copy()
-        del given["game"]
-        first = str(given["first"]) if given.get("first") in ticked else ticked[0]
-        given["first"] = first
-        given.setlist("second", [key for key in ticked if key != first])
-        return redirect(f"{request.path}?{given.urlencode()}")
+        query = request.GET.copy()
+        del query["game"]
+        first = str(query["first"]) if query.get("first") in ticked else ticked[0]
+        query["first"] = first
+        query.setlist("second", [key for key in ticked if key != first])
+        return redirect(f"{request.path}?{query.urlencode()}")
     comparison = _compared(request)
     games = comparison.games
     choices = selectors.listed_games(request.user).filter(counted_at__isnull=False)

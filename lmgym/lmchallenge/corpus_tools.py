@@ -252,11 +252,11 @@ def preview(
         if len(shown) >= most:
             count += sum(1 for _ in tokens(line.text))
         else:
-            found: list[list[int]] = []
+            token_spans: list[list[int]] = []
             for start, token in tokens(line.text):
                 count += 1
                 if characters is None or start + len(token) <= characters:
-                    found.append([start, start + len(token)])
+                    token_spans.append([start, start + len(token)])
             time = None if line.time is corpus.MISSING else line.time
             shown.append(
                 {
@@ -264,7 +264,7 @@ def preview(
                     "text": line.text,
                     "user": user_of(line),
                     "timestamp": time,
-                    "tokens": found,
+                    "tokens": token_spans,
                 }
             )
     return {

@@ -130,8 +130,8 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
                 counts = version5.count(version5_log.read(log.lines, log.source, options.lines))
                 results.append((name, counts.rates() if options.human else counts.sums()))
             else:
-                table, found = _statistics(options, streams, name, log, mix)
-                results.append((name, found))
+                table, statistics = _statistics(options, streams, name, log, mix)
+                results.append((name, statistics))
                 labels.append(_labels(table.lines, options.partition))
     output = options.output or streams.usual
     if output == "table":
@@ -154,12 +154,12 @@ def _statistics(
         raise OptionError(f"{name} is a log of {table.game}.", "Mixtures (-a) only apply to ic.")
     if table.game == "ic" and not mix:
         mix = searched(stats.search(table), "accuracy", options.verbose, streams)
-    found: Any = stats.statistics(table, options.partition, mix)
+    statistics: Any = stats.statistics(table, options.partition, mix)
     if options.more:
-        found = {"parts": found, "more": extra_metrics(table, mix, **_savings(options))}
+        statistics = {"parts": statistics, "more": extra_metrics(table, mix, **_savings(options))}
     for notice in table.notices:
         streams.err.write(f"note: {name}: {notice}\n")
-    return table, found
+    return table, statistics
 
 
 def _labels(lines: TableLines, partition: str) -> list[str]:
@@ -187,7 +187,7 @@ def _only_version_5(options: argparse.Namespace) -> None:
 
 def _version_5(results: list[tuple[str, Any]], output: str) -> str:
     """Format as version 5 does: one JSON object per line, or CSV."""
-    rows = [{"log": name, **found} for name, found in results]
+    rows = [{"log": name, **statistics} for name, statistics in results]
     if output == "json":
         return "\n".join(json.dumps(row, sort_keys=True) for row in rows)
     table = [version5.flat(row) for row in rows]
@@ -357,13 +357,13 @@ def _best_of(name: str, keep: str, streams: Streams) -> Mix | None:
 
 def show_difference(options: argparse.Namespace, streams: Streams) -> int:
     """Run `diff`."""
-    found = []
+    logs = []
     for name in (options.baseline, options.log):
         with raw(name, streams) as log:
-            found.append(list(version5_log.read(log.lines, log.source)))
-    for text in version5_pretty.difference(found[0], found[1], options.entropy_interval, options.readings):
+            logs.append(list(version5_log.read(log.lines, log.source)))
+    for text in version5_pretty.difference(logs[0], logs[1], options.entropy_interval, options.readings):
         streams.say(text)
-    if streams.is_terminal and (game := version5_pretty.game_of(found[1])):
+    if streams.is_terminal and (game := version5_pretty.game_of(logs[1])):
         streams.say(_legend_of_changes(version5_pretty.CHANGE_WORDS[game], version5_pretty.CHANGES))
     return 0
 

@@ -193,9 +193,9 @@ class _Progress:
         self.start = self.last = time.monotonic()
 
     def line(self, number: int) -> None:
-        if not self.quiet and (now := time.monotonic()) - self.last >= 2:
-            self.last = now
-            self.err.write(f"{number:,} lines, {now - self.start:.0f} s\n")
+        if not self.quiet and (time_now := time.monotonic()) - self.last >= 2:
+            self.last = time_now
+            self.err.write(f"{number:,} lines, {time_now - self.start:.0f} s\n")
             self.err.flush()
 
     def end(self, inspector: CorpusInspector, player: Timed) -> None:

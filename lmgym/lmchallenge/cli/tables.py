@@ -22,9 +22,9 @@ def statistics(
     """
     whole: list[tuple[str, dict[str, Any]]] = []
     tables = []
-    for at, (name, found) in enumerate(results):
-        more = found.get("more", {}) if "parts" in found else {}
-        parts = found["parts"] if "parts" in found else found if isinstance(found, list) else [found]
+    for at, (name, result) in enumerate(results):
+        more = result.get("more", {}) if "parts" in result else {}
+        parts = result["parts"] if "parts" in result else result if isinstance(result, list) else [result]
         named = labels[at] if labels else []
         if not named:
             extra = {key: value for key, value in flat(more).items() if not isinstance(value, list | tuple)}
@@ -49,8 +49,8 @@ def _in_order(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _short(names: Sequence[str]) -> list[str]:
     """Shorten paths to file names if these are distinct."""
-    found = [PurePath(name).name or name for name in names]
-    return found if len(set(found)) == len(found) else list(names)
+    file_names = [PurePath(name).name or name for name in names]
+    return file_names if len(set(file_names)) == len(file_names) else list(names)
 
 
 def comparison_csv(rows: Sequence[GameComparison]) -> str:

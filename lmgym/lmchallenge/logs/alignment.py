@@ -219,8 +219,8 @@ class _Solid(dict[int, "int | None"]):
     """
 
     def __missing__(self, code: int) -> int | None:
-        found = self[code] = code if category(chr(code))[0] in "LNPS" else None
-        return found
+        kept = self[code] = code if category(chr(code))[0] in "LNPS" else None
+        return kept
 
 
 _SOLID = _Solid()

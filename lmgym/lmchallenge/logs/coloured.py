@@ -95,13 +95,13 @@ def line_of(
 
     `base` is the lowest possible rank of tc in the log, 0 or 1; None if unknown.
     """
-    found = spans(line, keep, mix, readings, MOST_STARS)
+    line_spans = spans(line, keep, mix, readings, MOST_STARS)
     words = OUTCOME_WORDS
     if readings == "reference" and line.game == "wp":
         words = {**words, **pretty.REFERENCE_WORDS}
     user = None if line.user is UNSET else line.user
     gap = "" if line.game in GAPLESS else " "
-    return ColouredLine(number, user, list(pieces(found, mix, base, words)), gap)
+    return ColouredLine(number, user, list(pieces(line_spans, mix, base, words)), gap)
 
 
 def messages_of(tokens: Iterable[tuple[int, Token]], mixture: Mixture | None) -> Iterator[ColouredLine]:
@@ -110,12 +110,12 @@ def messages_of(tokens: Iterable[tuple[int, Token]], mixture: Mixture | None) ->
     for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
         members = list(group)
         gaps = version5_pretty.gaps(token for _, token in members)
-        found = [
+        message_pieces = [
             piece
             for (_, token), gap in zip(members, gaps, strict=True)
             for piece in _pieces_5(token, mixture, words, " " if gap else "")
         ]
-        yield ColouredLine(members[0][0], members[0][1].user, found)
+        yield ColouredLine(members[0][0], members[0][1].user, message_pieces)
 
 
 def _pieces_5(token: Token, mixture: Mixture | None, words: dict[str, str], before: str) -> Iterator[Piece]:
@@ -158,14 +158,14 @@ def user_words(name: str) -> str:
 
 
 def pieces(
-    found: Iterable[Span],
+    line_spans: Iterable[Span],
     mix: Mix | None,
     base: int | None = 1,
     words: dict[str, str] = OUTCOME_WORDS,
 ) -> Iterator[Piece]:
     """Turn spans into pieces, merging characters of the same entry and outcome. `base`: see `line_of`."""
     run: list[Span] = []
-    for span in found:
+    for span in line_spans:
         if run and not (run[-1].entry is span.entry and run[-1].outcome == span.outcome and _is_tc(span)):
             yield _piece(run, mix, base, words)
             run = []
@@ -211,14 +211,14 @@ def _number(value: Any) -> float | None:
 
 def _best(predictions: Any) -> list[tuple[str, float | None]]:
     """Return the best predictions with their scores. Malformed ones are shown as text."""
-    found: list[tuple[str, float | None]] = []
+    best: list[tuple[str, float | None]] = []
     for one in predictions if isinstance(predictions, list) else []:
         parts = one if isinstance(one, list) else [one]
-        found.append(
+        best.append(
             (encodable(str(parts[0])) if parts else "", _number(parts[1]) if len(parts) > 1 else None)
         )
-    found.sort(key=lambda pair: (pair[1] is None, -(pair[1] or 0)))
-    return found[:PREDICTIONS]
+    best.sort(key=lambda pair: (pair[1] is None, -(pair[1] or 0)))
+    return best[:PREDICTIONS]
 
 
 def _mixed(entry: CorrectionEntry, mix: Mix) -> list[tuple[str, float | None]]:

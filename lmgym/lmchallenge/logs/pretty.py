@@ -169,8 +169,8 @@ def ansi(
             raise LogError(f"Line {number}: the logs are of different games.")
         gap = "" if lines[0].game == "tc" else " "
         if len(lines) == 1:
-            found = spans(lines[0], keep, mixes[0], readings)
-            pieces = [(span.text, OUTCOMES[span.outcome]) for span in found]
+            line_spans = spans(lines[0], keep, mixes[0], readings)
+            pieces = [(span.text, OUTCOMES[span.outcome]) for span in line_spans]
         else:
             pieces = _difference(lines, keep, mixes, number)
         yield coded([(text + gap, colour) for text, colour in pieces])
@@ -241,7 +241,7 @@ def changes(
     Raises LogError if the texts differ.
     """
     columns = [spans(line, keep, mix, most=most) for line, mix in zip(lines, mixes, strict=True)]
-    judge, found = _CHANGES[lines[0].game], []
+    judge, result = _CHANGES[lines[0].game], []
     for now, *before in zip(columns[-1], *columns[:-1], strict=False):
         if any(span.text != now.text for span in before):
             raise LogError(
@@ -249,15 +249,15 @@ def changes(
                 "Compare runs on the same corpus.",
             )
         change = ("skipped", False) if now.outcome == "skipped" else judge(now, before)
-        found.append((now.text, change, [*before, now]))
-    return found
+        result.append((now.text, change, [*before, now]))
+    return result
 
 
 def _difference(
     lines: Sequence[LogLine], keep: str, mixes: Sequence[Mix | None], number: int
 ) -> list[tuple[str, Colour]]:
-    found = changes(lines, keep, mixes, f"Line {number}")
-    return [(text, (CHANGES[name], bold)) for text, (name, bold), _ in found]
+    line_changes = changes(lines, keep, mixes, f"Line {number}")
+    return [(text, (CHANGES[name], bold)) for text, (name, bold), _ in line_changes]
 
 
 def _wp_change(now: Span, before: list[Span]) -> Change:

@@ -267,12 +267,12 @@ def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: M
     line, outcome, above, below = array("q"), array("q"), array("d"), array("d")
     words = Words(game in WHOLE_TEXT)
     message: list[str] = []
-    now: Any = object()
+    current: Any = object()
     for number, token in tokens:
-        if (token.user, token.message) != now:
+        if (token.user, token.message) != current:
             if message:
                 words.add(message)
-            message, now = [], (token.user, token.message)
+            message, current = [], (token.user, token.message)
             numbers.append(number)
             rows.append(0)
             users.append(user_words(name_of(token.user)))
@@ -304,8 +304,8 @@ def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: M
 
 def _judged(token: Token, mixture: Mixture | None) -> tuple[str, float, float]:
     """Return outcome, loss and weight of a token of version 5."""
-    found = version5.outcomes(token, mixture)
-    outcome = next((name for text, name in reversed(found) if text), found[-1][1])
+    pieces = version5.outcomes(token, mixture)
+    outcome = next((name for text, name in reversed(pieces) if text), pieces[-1][1])
     if outcome == "skipped":
         return outcome, 0.0, 0.0
     if isinstance(token.completions, list):

@@ -137,10 +137,10 @@ class AdaptivePlayer:
 
     def _split(self, context: str) -> tuple[tuple[str, ...], str]:
         """Return the last tokens, and the token in which the context ends ("" if it ends between two tokens)."""
-        found = list(TOKEN.finditer(context))
-        begun = found.pop().group() if found and found[-1].end() == len(context) else ""
+        matches = list(TOKEN.finditer(context))
+        begun = matches.pop().group() if matches and matches[-1].end() == len(context) else ""
         size = self.order - 1
-        words = [START] * size + [match.group() for match in found[-size:]] if size else []
+        words = [START] * size + [match.group() for match in matches[-size:]] if size else []
         return tuple(words[len(words) - size :]), begun
 
 

@@ -212,7 +212,7 @@ class NgramPlayer(_FixedPlayer):
         if not begun:
             return self._best(self._next(logs))
         base = self._begun(history, begun)
-        found = {
+        chances = {
             self.model.words[number][len(begun) :]: float(logs[number]) - base
             for number in self._starting(begun)
             if self.model.words[number] != begun
@@ -222,8 +222,8 @@ class NgramPlayer(_FixedPlayer):
             over = float(logs[number]) - base
             for word, value in self._next(self._distribution(self._seen([*history, number]))).items():
                 text = f" {word}" if word[0].isalnum() else word
-                found[text] = max(found.get(text, -math.inf), over + value)
-        return self._best(found)
+                chances[text] = max(chances.get(text, -math.inf), over + value)
+        return self._best(chances)
 
     def _next(self, logs: Floats) -> dict[str, float]:
         most = min(self.predictions + len(SPECIALS), len(logs))
@@ -232,5 +232,5 @@ class NgramPlayer(_FixedPlayer):
             self.model.words[number]: float(logs[number]) for number in best if number not in (UNK, BOS, EOS)
         }
 
-    def _best(self, found: dict[str, float]) -> Reply:
-        return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[: self.predictions]
+    def _best(self, chances: dict[str, float]) -> Reply:
+        return sorted(chances.items(), key=lambda pair: (-pair[1], pair[0]))[: self.predictions]

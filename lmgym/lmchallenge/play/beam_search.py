@@ -173,10 +173,10 @@ class Search:
             if len(piece) <= len(beam.rest):
                 beams[at].append(_Beam(path, beam.rest[len(piece) :], beam.text, b"", score))
                 continue
-            found = _whole(beam.part + piece[len(beam.rest) :])
-            if found is None:
+            characters = _whole(beam.part + piece[len(beam.rest) :])
+            if characters is None:
                 continue
-            text, part = beam.text + found[0], found[1]
+            text, part = beam.text + characters[0], characters[1]
             token, over = first_token(text)
             if over:
                 _add(ended[at], token, score)

@@ -21,7 +21,7 @@ from lmgym.lmchallenge.tokens import tokens
 if TYPE_CHECKING:
     import random
 
-Asked = TypeVar("Asked")
+Call = TypeVar("Call")
 Entry: TypeAlias = dict[str, Any]
 Play: TypeAlias = Generator[list[Request], list[Reply], list[Entry]]
 
@@ -35,7 +35,7 @@ once would take memory quadratic in the length of the line.
 """
 
 
-def pieces(calls: Iterable[Asked]) -> Iterator[list[Asked]]:
+def pieces(calls: Iterable[Call]) -> Iterator[list[Call]]:
     """Yield lists of up to PIECE calls."""
     left = iter(calls)
     while part := list(islice(left, PIECE)):

@@ -325,11 +325,11 @@ def split_contexts(
         verbose=False,
     )
     rows = zip(cleaned, batch["input_ids"], batch["offset_mapping"], strict=True)
-    found = {
+    split_by_text = {
         context: _split(text, ids, offsets, token_strings, whole)
         for context, (text, ids, offsets) in zip(distinct, rows, strict=True)
     }
-    return [found[context] for context in contexts]
+    return [split_by_text[context] for context in contexts]
 
 
 def _split(

@@ -36,8 +36,8 @@ def parse(pattern: str) -> Predicate:
     """
     try:
         if not pattern.startswith(("$", "~")):
-            found = regex.compile(pattern)
-            return lambda row: found.search(row["target"]) is not None
+            expression = regex.compile(pattern)
+            return lambda row: expression.search(row["target"]) is not None
         if pattern.startswith("~"):
             missing = regex.compile(pattern[1:])
             return lambda row: missing.search(row["target"]) is None

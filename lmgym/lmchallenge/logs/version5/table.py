@@ -40,10 +40,10 @@ def read_table(
     typed_words = array("q")
     score, selected = array("d"), array("b")
     counts = Counts()
-    now: Any = object()
+    current: Any = object()
     for number, token in tokens:
-        if (token.user, token.message) != now:
-            now = (token.user, token.message)
+        if (token.user, token.message) != current:
+            current = (token.user, token.message)
             lines.add(number, token.user, None)
         line.append(len(lines) - 1)
         chars.append(len(token.target))
