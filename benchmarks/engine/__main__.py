@@ -105,7 +105,7 @@ def load_of(part: str, options: argparse.Namespace) -> tuple[workload.Workload, 
 
 
 def run(part: str, options: argparse.Namespace) -> None:
-    """Measure one part and record it after every step."""
+    """Measure one part, saving the record after every step."""
     load, sample, tokenizer = load_of(part, options)
     full_load = workload.blimp_shaped() if part == "blimp" else load
     tokens = measure.token_count(tokenizer, full_load.texts)

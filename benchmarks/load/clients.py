@@ -21,7 +21,7 @@ PATIENCE = 120.0
 Answer = tuple[str, float, int]
 """Page, seconds, status. The status is 0 if the connection broke."""
 Place = tuple[int, str, int]
-"""Item, condition, region."""
+"""Position of a cell: item, condition, region."""
 
 
 class Clients:

@@ -313,7 +313,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
 
 
 def _tables(games: Sequence[Game], keep: str) -> tuple[list[Table], list[Mix | None]]:
-    """Read games on one text as tables. Raises LogError if the texts differ."""
+    """Read games on the same text as tables. Raises LogError if the texts differ."""
     first = games[0]
     if len({game.version for game in games}) > 1:
         return _tables_of_both_versions(games)

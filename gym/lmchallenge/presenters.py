@@ -322,7 +322,7 @@ CURVE_LABELS = {"learnt": "characters learnt before the line", "trainingChars": 
 
 
 def mixture_figure(game: Game, keep: str) -> Figure:
-    """Heat map of input correction accuracy by mixture."""
+    """Draw a heat map of input correction accuracy by mixture."""
     search = counting.statistics_of(game, keep)["search"]
     alphas = list(dict.fromkeys(row["alpha"] for row in search))
     by_penalty: dict[float, list[float | None]] = {}

@@ -34,7 +34,7 @@ class Line:
 
     @property
     def user(self) -> Any:
-        """userId; None if missing."""
+        """userId, or None if missing."""
         return self.row.get("userId")
 
     @property

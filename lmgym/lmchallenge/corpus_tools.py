@@ -85,7 +85,7 @@ class CorpusInspector:
 
     @property
     def warnings(self) -> list[Finding]:
-        """Warnings so far."""
+        """Warnings for the lines inspected so far."""
         return list(self._found.values())
 
     @property
@@ -228,7 +228,7 @@ def to_text(lines: Iterable[Line]) -> Iterator[str]:
 
 
 def vocabulary(lines: Iterable[Line]) -> list[str]:
-    """Return every token once, most frequent first; equally frequent ones in order of appearance."""
+    """Return the distinct tokens, most frequent first; ties are in order of appearance."""
     counts = Counter(token for line in lines for _, token in tokens(line.text))
     return [word for word, _ in counts.most_common()]
 

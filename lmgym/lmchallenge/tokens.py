@@ -135,7 +135,7 @@ FILTERS: dict[str, Callable[[str], bool]] = {
     "alphaemoji": lambda text: _alpha(text) or has_emoji(text),
     "emoji": has_emoji,
 }
-"""Name -> predicate on tokens. "Marker" is any token that begins with "@"."""
+"""Name -> predicate on tokens. A "marker" is a token that begins with "@"."""
 
 FILTER_WORDS = {
     "all": "every token",

@@ -231,7 +231,7 @@ class LogList(ApiView):
     @operation("Upload a log", body={FORM: NewLog}, response=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
         """Uploads the log of a game played elsewhere; a job counts it. An unreadable line, or one that is not in the
-        corpus, is a 400 that names the first one. Logs without words are compared by lengths."""
+        corpus, is a 400 that names the first one. Logs without words are compared by length."""
         body = self.body()
         upload = body.pop("file")
         slug = body.pop("corpus", None)

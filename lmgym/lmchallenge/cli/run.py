@@ -109,7 +109,7 @@ def _played(
     player: Player,
     skip: int,
 ) -> Iterator[tuple[int, list[log_rows.Row]]]:
-    """Yield (number of the line, its rows of the log) for each line of the corpus."""
+    """Yield (line number, log rows of the line) for each line of the corpus."""
     if isinstance(options, version5.Options):
         for message in version5.play(lines, game, player, train=options.train, skip=skip):
             yield message.number, message.rows

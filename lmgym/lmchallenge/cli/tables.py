@@ -54,7 +54,7 @@ def _short(names: Sequence[str]) -> list[str]:
 
 
 def comparison_csv(rows: Sequence[GameComparison]) -> str:
-    """RFC 4180, without the last newline. Columns are the fields of GameComparison."""
+    """Format as CSV (RFC 4180) without the final newline. Columns are the fields of GameComparison."""
     header, cells = table([GameComparison], [(row,) for row in rows])
     return "\r\n".join(",".join(map(csv_cell, line)) for line in [header, *cells]) + "\r"
 
@@ -66,7 +66,7 @@ def csv_cell(value: Any) -> str:
 
 
 def comparison(rows: Sequence[GameComparison], keep: str) -> str:
-    """A row for the baseline, and one for each log compared with it. `keep`: the token filter."""
+    """Format a row for the baseline and one per log compared with it. `keep`: the token filter."""
     metric, several = rows[0].measure, len(rows) > 1
     has_mcnemar = any(row.p_mcnemar is not None for row in rows)
     baseline, *names = _short([rows[0].first, *(row.second for row in rows)])

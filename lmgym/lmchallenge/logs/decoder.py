@@ -216,7 +216,7 @@ def _correction(entry: Row) -> CorrectionEntry:
 
 
 def _row(raw: bytes, where: str, game: str) -> Row | None:
-    """Parse and check a line of a log of this game ("" accepts any); None for a blank line."""
+    """Parse and check a line of a log of this game ("" accepts any). Returns None for a blank line."""
     if not raw.strip():
         return None
     row = _object(raw, where)

@@ -23,7 +23,7 @@ GAMES_5 = {"completions": "wc", "logp": "we or ce", "results": "wr"}
 
 def line_of(row: Row) -> str:
     """Format a row as a line with its newline: sorted keys, ASCII only. NaN and Infinity are written as the reference
-    writes them, which strict JSON parsers refuse.
+    writes them, which strict JSON parsers reject.
     """
     return json.dumps(row, sort_keys=True) + "\n"
 

@@ -212,7 +212,7 @@ def ranks(table: Table, most: int = 100) -> dict[str, Any]:
 
 
 def by_part(table: Table, part_of_line: Ints) -> list[dict[str, Any]]:
-    """Compute the METRICS of parts of a log of version 5: {"messages", "tokens", "characters", "skipped", …}. A rate
+    """Compute the METRICS of parts of a version 5 log: {"messages", "tokens", "characters", "skipped", …}. A rate
     with denominator 0 is None.
     """
     parts = int(part_of_line[-1]) + 1

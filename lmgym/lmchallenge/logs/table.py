@@ -185,7 +185,7 @@ def read_table(
     filters: Sequence[str] = ("alphaemoji",),
     mixes: Sequence[Mix] = (),
 ) -> Table:
-    """Build a table from the lines of `decoder.read_lines`, counted by the first filter until `by` selects another.
+    """Build a table from the lines of `decoder.read_lines`, counted with the first filter until `by` selects another.
 
     Raises LogError for an empty log, and, with mixtures, for candidates of ic that cannot be counted.
     """

@@ -28,7 +28,7 @@ Play: TypeAlias = Generator[list[Request], list[Reply], list[Entry]]
 GAME_WORDS = {"wp": "next word", "tc": "text completion", "ic": "input correction"}
 SELECT_FROM = 3
 MOST_SELECTION_COST = 100
-"""Most keystrokes that accepting a prediction may cost."""
+"""Maximum cost of accepting a prediction, in keystrokes."""
 PIECE = 64
 """Maximum number of a line's requests sent together. Each contains the line so far as its context, so sending all at
 once would take memory quadratic in the length of the line.

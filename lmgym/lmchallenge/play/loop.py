@@ -22,7 +22,7 @@ class Played:
 
 @dataclass
 class _Learning:
-    """Training state of the current user."""
+    """Training state for the current user."""
 
     counted: int = 0  # as counted by the reference
     learnt: int = 0

@@ -74,7 +74,7 @@ class Command:
 
 
 class ProcessPlayer:
-    """A process as a player. Use it as a context manager, or close it yourself."""
+    """A player that runs in a model process. Use it as a context manager, or call `close`."""
 
     together = 1
 
