@@ -132,7 +132,7 @@ def test_every_shape_and_part_has_its_steps() -> None:
 def test_wheels_of_what_is_there_are_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[list[str]] = []
     monkeypatch.setattr(environment.subprocess, "run", lambda words, **_named: ran.append(words))
-    assert environment.install(None, tmp_path) == "no folder of wheels was given"
+    assert environment.install(None, tmp_path) == "no folder of wheels was passed"
     for name in ("django_filter-26.2-py3-none-any.whl", "no_such_package-1-py3-none-any.whl"):
         (tmp_path / name).touch()
     assert environment.install(tmp_path, tmp_path / "into") == f"1 wheels installed into {tmp_path / 'into'}"

@@ -1,8 +1,8 @@
-"""One person starts runs of agents that do nothing but wait, and bob asks for scores meanwhile.
+"""Attack: one account starts agent runs that only wait, while bob requests scores.
 
 python -m benchmarks.attacks.agent_runs [--url http://127.0.0.1:8000] [--runs 4] [--seconds 30]
 
-A run of 50 cases that would take weeks must be refused; the others, of 50 minutes each, must not hold up other work.
+A run of 50 cases that would take weeks must be rejected. The others, 50 minutes each, must not delay other work.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.attacks.people import alice, bob, made, seconds_for_a_score
 from benchmarks.attacks.watching import Watching, arguments
 
 GOAL_SECONDS = 5.0
-"""Of a score that bob asks for, beside a run that waits."""
+"""Time limit for a score that bob requests while a run waits."""
 AGENT = "demo-agents"
 
 
@@ -24,8 +24,8 @@ def case(iterations: int) -> str:
 
 
 def main() -> None:
-    given = arguments(__doc__, runs=4, seconds=30)
-    person, other = alice(given.url), bob(given.url)
+    options = arguments(__doc__, runs=4, seconds=30)
+    person, other = alice(options.url), bob(options.url)
     slugs = []
     for title, cases in (
         ("Weeks", {f"slow{number}": case(1_000) for number in range(50)}),
@@ -38,18 +38,18 @@ def main() -> None:
     print(f"weeks: {weeks} {json.dumps(answer)[:200]}")
     runs = [
         made(person, "/api/v1/agent-runs/", {"suite": slugs[1], "server": AGENT, "parallel": 1})["id"]
-        for _ in range(given.runs)
+        for _ in range(options.runs)
     ]
     scores = []
-    with Watching(given.url) as watching:
-        end = time.monotonic() + given.seconds
+    with Watching(options.url) as watching:
+        end = time.monotonic() + options.seconds
         while time.monotonic() < end:
             scores.append(seconds_for_a_score(other))
             time.sleep(1)
         for key in runs:
             person.send("POST", f"/api/v1/agent-runs/{key}/cancel/")
     print(
-        f"{given.runs} runs that wait; {len(scores)} scores meanwhile, the longest took {max(scores):.2f} s"
+        f"{options.runs} waiting runs; {len(scores)} scores meanwhile, the slowest took {max(scores):.2f} s"
     )
     sys.exit(not (watching.ends_well() and weeks == 400 and max(scores) < GOAL_SECONDS))
 

@@ -1,8 +1,8 @@
-"""Many clients send half a request each and then nothing.
+"""Attack: many clients send half a request each and then stop.
 
 python -m benchmarks.attacks.half_sent [--url http://127.0.0.1:8000] [--clients 500] [--seconds 60]
 
-A client that the site closes comes back at once. Every second one announces a body that never comes.
+A client whose connection is closed reconnects immediately. Every second client announces a body and never sends it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def half(place: tuple[str, int], number: int) -> socket.socket:
 
 
 def main() -> None:
-    given = arguments(__doc__, clients=500, seconds=60)
-    place = place_of(given.url)
+    options = arguments(__doc__, clients=500, seconds=60)
+    place = place_of(options.url)
     closed = refused = 0
-    with Watching(given.url) as watching:
+    with Watching(options.url) as watching:
         clients: dict[int, socket.socket] = {}
-        end = time.monotonic() + given.seconds
+        end = time.monotonic() + options.seconds
         poll = select.poll()
         while time.monotonic() < end:
-            while len(clients) < given.clients and time.monotonic() < end:
+            while len(clients) < options.clients and time.monotonic() < end:
                 try:
                     client = half(place, len(clients))
                 except OSError:
@@ -44,13 +44,13 @@ def main() -> None:
                     break
                 clients[client.fileno()] = client
                 poll.register(client, select.POLLIN)
-            for number, _ in poll.poll(500):  # an answer or the end: this one is over
+            for number, _ in poll.poll(500):  # a reply or end of file: this connection is finished
                 poll.unregister(number)
                 clients.pop(number).close()
                 closed += 1
     for client in clients.values():
         client.close()
-    print(f"{given.clients} clients; {closed} were closed and came back, {refused} were not let in")
+    print(f"{options.clients} clients; {closed} connections were closed and reopened, {refused} were refused")
     sys.exit(not watching.ends_well())
 
 

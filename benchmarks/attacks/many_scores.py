@@ -1,4 +1,4 @@
-"""One person asks for scores on many connections at once, more than the worker can give.
+"""Attack: one account requests scores on many connections at once, more than the worker can compute.
 
 python -m benchmarks.attacks.many_scores [--url http://127.0.0.1:8000] [--clients 40] [--seconds 20]
 """
@@ -20,9 +20,9 @@ SENTENCES = 30
 
 
 def main() -> None:
-    given = arguments(__doc__, clients=40, seconds=20)
-    person = alice(given.url)
-    end = time.monotonic() + given.seconds
+    options = arguments(__doc__, clients=40, seconds=20)
+    person = alice(options.url)
+    end = time.monotonic() + options.seconds
     answers: Counter[str] = Counter()
 
     def ask(client: int) -> None:
@@ -40,13 +40,13 @@ def main() -> None:
                 answers["none"] += 1
                 mine.connection.close()
 
-    with Watching(given.url) as watching:
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(given.clients)]
+    with Watching(options.url) as watching:
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(options.clients)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    print(f"{given.clients} clients; answers: {dict(sorted(answers.items()))}")
+    print(f"{options.clients} clients; responses: {dict(sorted(answers.items()))}")
     sys.exit(not watching.ends_well())
 
 

@@ -1,9 +1,9 @@
-"""Staff register model folders whose configuration lies about the weights, and bob asks for scores meanwhile.
+"""Attack: staff register model folders whose configuration contradicts the weights, while bob requests scores.
 
 python -m benchmarks.attacks.model_folders --models VAR/models [--url http://127.0.0.1:8000]
 
-Give the folder of models of the served site (GYM_MODEL_DIR); the script puts folders there, and takes them away again.
-Each model must be called broken within the time, and the worker must go on.
+Pass the model folder of the served site (GYM_MODEL_DIR). The script creates folders in it and removes them at the end.
+Each model must be reported as broken within the time limit, and the worker must keep running.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.attacks.watching import DEFAULT_URL, Watching
 from benchmarks.edit.site import Person
 
 GOAL_SECONDS = 30.0
-"""From the registration to the verdict."""
+"""Time limit from registration to verdict."""
 SHAPES = {"transformer.wte.weight": [300, 16], "transformer.h.0.ln_1.weight": [16]}
 TRUE: dict[str, Any] = {"model_type": "gpt2", "n_layer": 1, "n_embd": 16, "n_head": 2, "vocab_size": 300}
 TOKENIZER = {
@@ -77,15 +77,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--url", default=DEFAULT_URL)
     parser.add_argument("--models", type=Path, required=True, help="GYM_MODEL_DIR of the site")
-    given = parser.parse_args()
-    person, other = admin(given.url), bob(given.url)
+    options = parser.parse_args()
+    person, other = admin(options.url), bob(options.url)
     stamp = f"{time.time():.0f}"
-    folder = given.models / f"lies-{stamp}"
+    folder = options.models / f"lies-{stamp}"
     worst, scores, accepted = 0.0, [], []
     try:
         for name, lie in LIES.items():
             write(folder / name, TRUE | lie)
-        with Watching(given.url) as watching:
+        with Watching(options.url) as watching:
             for name in LIES:
                 slug = f"lies-{stamp}-{name}"
                 config = {"source": "directory", "path": f"{folder.name}/{name}"}
@@ -102,7 +102,7 @@ def main() -> None:
     finally:
         shutil.rmtree(folder)
     print(
-        f"longest verdict {worst:.2f} s; longest score {max(scores):.2f} s; not refused: {accepted or 'none'}"
+        f"slowest verdict {worst:.2f} s; slowest score {max(scores):.2f} s; not rejected: {accepted or 'none'}"
     )
     sys.exit(not (watching.ends_well() and worst < GOAL_SECONDS and not accepted))
 

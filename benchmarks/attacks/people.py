@@ -1,4 +1,4 @@
-"""People with demo accounts, and what they wait for."""
+"""Clients of the demo accounts, and the requests that attacks measure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.edit.site import Person
 
 
 def alice(url: str) -> Person:
-    """Signed in at a site with demo data, `manage.py serve`."""
+    """Sign in as alice at a site with demo data, served by `manage.py serve`."""
     return Person(place_of(url)[1], "alice", "demo-alice")
 
 
@@ -28,7 +28,7 @@ def sent(person: Person, path: str, body: dict[str, Any]) -> int:
 
 
 def made(person: Person, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a POST that must succeed."""
+    """POST a body, require success, and return the response."""
     status, answer = person.ask("POST", path, body)
     if status not in {200, 201, 202}:
         raise SystemExit(f"POST {path} answered {status}: {json.dumps(answer)[:300]}")
@@ -36,10 +36,10 @@ def made(person: Person, path: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def seconds_for_a_score(person: Person, patience: float = 60) -> float:
-    """From the request to the numbers of one new sentence by the demo's transformer."""
+    """Measure the time from the request to the score of a new sentence by the demo's transformer."""
     began = time.monotonic()
-    asked = {"model": "demo-gpt2", "sentences": [f"The farmer saw {time.time_ns()} cats."]}
-    answer = made(person, "/api/v1/score/", asked)
+    body = {"model": "demo-gpt2", "sentences": [f"The farmer saw {time.time_ns()} cats."]}
+    answer = made(person, "/api/v1/score/", body)
     while answer["state"] not in {"done", "failed", "cancelled"}:
         if time.monotonic() - began > patience:
             return float("inf")

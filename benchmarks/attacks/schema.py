@@ -1,10 +1,11 @@
-"""schemathesis sends what the description of the API says, and what it does not say, to the site in this process.
+"""Attack: schemathesis sends valid and invalid requests, generated from the API description, to the site in this
+process.
 
 .venv/bin/python -m benchmarks.attacks.schema [--cases 20000] [--seed 20260301] [--role owner] [--only REGEX]
 
-Three roles: nobody, an owner, staff. Exit code 1 on a failure: a 5xx, an answer that is not described, or whatever else
-a check finds. All checks of schemathesis run but two: `object_level_authorization` needs two accounts in one run, and
-tests/permissions asks that of every address; `max_response_time` is what the other attacks measure.
+Three roles: anonymous, an owner, staff. Exits with 1 on a failure: a 5xx, an undocumented response, or any other failed
+check. All checks of schemathesis run except two: `object_level_authorization` needs two accounts in one run, and
+tests/permissions covers it for every address; `max_response_time` is what the other attacks measure.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ SEED = 20260301
 ROLES = ("nobody", "owner", "staff")
 ADDRESS = "/api/v1/schema/"
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
-"""The description's examples, each of its boundaries (about 8,000 requests of staff), random requests, and sequences in
-which a request uses what another was answered."""
+"""Phases of schemathesis: the examples in the description, each of its boundaries (about 8,000 requests as staff),
+random requests, and sequences in which a request uses an earlier response.
+"""
 NO_LIMITS = dict.fromkeys(
     (
         "GYM_API_REQUESTS_PER_MINUTE",
@@ -65,17 +67,17 @@ LONGEST_COMMAND = 2_000
 SEND = WSGITransport.send
 
 ACCEPTED = [200, 201, 202, 204, 307, 400, 403, 404, 409, 410, 412, 422, 428]
-"""What may answer a request that is as described; 5xx have a check of their own.
+"""Statuses allowed in response to a valid request. 5xx has a check of its own.
 
-400 and 422: formulas, suites, edits and configurations are languages that JSON Schema does not describe.
-404 and 410: names of things that are not there, or not any more; 307: they have another address now.
-403: what this role may not. 409, 412, 428: a well-formed request need not fit the state of things.
-Never: 401, 406, 413, 415, 429. Who asks has a token and no limits, and asks for little in a kind that is read.
+400 and 422: JSON Schema does not describe the languages of formulas, suites, edits and configurations. 404 and 410: the
+named object does not exist, or no longer exists; 307: it has a new address. 403: the role lacks permission. 409, 412,
+428: a well-formed request may conflict with the current state. Never: 401, 406, 413, 415, 429. The client has a token
+and no limits, and requests little, in a supported format.
 """
 ACCEPTED_READING = [200, 202, 307, 400, 404, 409, 410]
-"""409: an export that cannot say what the suite says. A reader can collide with nothing else."""
+"""Statuses allowed in response to a valid read. 409: the suite cannot be represented in the export format."""
 REFUSED = [307, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 428, 429]
-"""What may answer a request that is not as described. 307, 404 and 410 are said before its body is read."""
+"""Statuses allowed in response to an invalid request. 307, 404 and 410 are decided before the body is read."""
 
 
 def configuration(
@@ -87,14 +89,15 @@ def configuration(
     phases: Collection[str] = PHASES,
     workers: int = 1,
 ) -> SchemathesisConfig:
-    """`times`: random requests to each operation.
+    """Build the configuration of schemathesis. `times`: random requests per operation.
 
-    `things` are tokens and names, see tests.process.ask.prepare_schema."""
+    `things`: tokens and names, see tests.process.ask.prepare_schema.
+    """
     known = names_of(things)
     headers = {"Accept-Encoding": "identity"}  # the client in this process does not decompress
     if role != "nobody":
         headers["Authorization"] = f"Bearer {things['tokens'][role]}"
-    # Most that nobody sends is refused, as described or not. Owners may not read each draft; staff may.
+    # Most requests of anonymous clients are refused, valid or not. Owners may not read every draft; staff may.
     accepting = {"enabled": role != "nobody", "expected-statuses": ACCEPTED}
     reading = accepting | {"expected-statuses": [*ACCEPTED_READING, *([403] if role == "owner" else [])]}
     return SchemathesisConfig.from_dict(
@@ -108,7 +111,7 @@ def configuration(
             "suppress-health-check": ["all"],
             "generation": {
                 "max-examples": times,
-                "allow-x00": False,  # no text has U+0000: a 400, tested by hand
+                "allow-x00": False,  # U+0000 in a text is always a 400, which has a separate test
                 "codec": "utf-8",
                 "no-shrink": True,
                 "database": "none",
@@ -128,7 +131,7 @@ def configuration(
 
 
 def names_of(things: dict[str, Any]) -> dict[str, list[Any]]:
-    """Values of parameters that name something."""
+    """Return the values of parameters that name an object."""
     forms = (
         *("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "bib", "zip", "svg", "md"),
         *("long.csv", "parquet", "junit", "corpus.txt", "corpus.jsonl", "targets.log"),
@@ -164,8 +167,8 @@ def names_of(things: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 @dataclass
-class Found:
-    """What a role was answered. `failures`: each once, with the command that shows it."""
+class RoleResults:
+    """Responses to one role. `failures`: each failure once, with a command that reproduces it."""
 
     operations: set[str] = field(default_factory=set)
     cases: Counter[str] = field(default_factory=Counter)
@@ -198,9 +201,10 @@ class Found:
         return "\n".join(lines)
 
 
-class Undone:
-    """The site as a WSGI application. What a request changes is undone after its answer: each request finds everything
-    there, its own account and token included. Those of a sequence (`keeps`) find what the others did."""
+class RollbackApp:
+    """The site as a WSGI application that rolls back each request after its response, so that every request finds all
+    objects, including its own account and token. With `keeps`, the requests of a sequence see each other's changes.
+    """
 
     def __init__(self) -> None:
         self._site = WSGIHandler()
@@ -208,7 +212,7 @@ class Undone:
         self.keeps = False
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        connections["default"] = self._connection  # schemathesis asks in a thread of its own
+        connections["default"] = self._connection  # schemathesis sends requests in a thread of its own
         with transaction.atomic():
             answer = self._site(environ, start_response)
             with closing(answer):
@@ -219,9 +223,10 @@ class Undone:
 
 
 @contextmanager
-def site() -> Iterator[Undone]:
-    """Without limits and without a way out, and with a worker that works while a request waits for it. What was done
-    is undone at the end."""
+def site() -> Iterator[RollbackApp]:
+    """Provide the site without limits and without outgoing connections. A worker runs jobs while a request waits for
+    them. All changes are rolled back at the end.
+    """
     from gym.jobs.testing import run_pending
 
     worker = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: run_pending("preview"))
@@ -233,57 +238,58 @@ def site() -> Iterator[Undone]:
         for signal in (
             request_started,
             request_finished,
-        ):  # PostgreSQL's connection would close in its transaction
+        ):  # the connection to PostgreSQL would be closed in its transaction
             signal.disconnect(close_old_connections)
             stack.callback(signal.connect, close_old_connections)
         connection.inc_thread_sharing()
         stack.callback(connection.dec_thread_sharing)
         stack.enter_context(transaction.atomic())
         stack.callback(partial(transaction.set_rollback, True))
-        yield Undone()
+        yield RollbackApp()
 
 
 def _send(transport: WSGITransport, case: Any, *, session: Any = None, **options: Any) -> Any:
-    """schemathesis 4.32 drops what only sockets know, such as `max_redirects`, when there is a session. Its check for
-    ignored authentication asks without one."""
+    """Send a request with a session. Without one, schemathesis 4.32 passes options that only sockets support, such as
+    `max_redirects`, and its check for ignored authentication uses no session.
+    """
     return SEND(transport, case, session=session or requests.Session(), **options)
 
 
-def attack_here(config: SchemathesisConfig, *, only: str = "") -> Found:
-    """The site in this process, with the database of now."""
+def attack_here(config: SchemathesisConfig, *, only: str = "") -> RoleResults:
+    """Attack the site in this process, with the current database."""
     with site() as app:
         schema = schemathesis.openapi.from_wsgi(ADDRESS, app, config=config)
-        found = Found()
+        responses = RoleResults()
         for event in _events(schema, only):
             if isinstance(event, events.PhaseStarted):
                 app.keeps = event.phase.name == PhaseName.STATEFUL_TESTING
-            found.add(event)
-        return found
+            responses.add(event)
+        return responses
 
 
-def attack_there(url: str, config: SchemathesisConfig, *, only: str = "") -> Found:
-    """A served site. Nothing is undone."""
-    found = Found()
+def attack_there(url: str, config: SchemathesisConfig, *, only: str = "") -> RoleResults:
+    """Attack a served site. Nothing is rolled back."""
+    responses = RoleResults()
     for event in _events(schemathesis.openapi.from_url(url + ADDRESS, config=config), only):
-        found.add(event)
-    return found
+        responses.add(event)
+    return responses
 
 
 def _events(schema: schemathesis.BaseSchema, only: str) -> Iterable[events.EngineEvent]:
-    """`only`: a regular expression that finds something in the addresses."""
+    """Run schemathesis on the addresses that match the regular expression `only`."""
     return from_schema(schema.exclude(lambda context: not re.search(only, context.operation.path))).execute()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--cases", type=int, default=20_000, help="random ones, of all roles together")
+    parser.add_argument("--cases", type=int, default=20_000, help="number of random requests, over all roles")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--role", choices=ROLES, action="append", help="may be given several times")
-    parser.add_argument("--only", default="", help="addresses, a regular expression")
-    given = parser.parse_args()
-    roles = given.role or ROLES
+    parser.add_argument("--role", choices=ROLES, action="append", help="may be repeated")
+    parser.add_argument("--only", default="", help="regular expression for addresses")
+    options = parser.parse_args()
+    roles = options.role or ROLES
     operations = sum(len(methods) for methods in json.loads(description())["paths"].values())
-    times = max(1, given.cases // len(roles) // operations)
+    times = max(1, options.cases // len(roles) // operations)
 
     from django.test.runner import DiscoverRunner
 
@@ -296,10 +302,10 @@ def main() -> int:
     things = prepare_schema()
     failures = 0
     for role in roles:
-        config = configuration(role, things, times=times, seed=given.seed)
-        found = attack_here(config, only=given.only)
-        print(f"{role}: {found}\n", flush=True)
-        failures += len(found.failures)
+        config = configuration(role, things, times=times, seed=options.seed)
+        responses = attack_here(config, only=options.only)
+        print(f"{role}: {responses}\n", flush=True)
+        failures += len(responses.failures)
     runner.teardown_databases(databases)
     return 1 if failures else 0
 

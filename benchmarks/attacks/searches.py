@@ -1,8 +1,8 @@
-"""Some clients that are not signed in search the suites for many short words, again and again.
+"""Attack: several anonymous clients repeatedly search the suites for many short words.
 
 python -m benchmarks.attacks.searches [--url http://127.0.0.1:8000] [--clients 8] [--seconds 30]
 
-alice first makes a public suite whose title and ten tags hold every word.
+First, alice creates a public suite whose title and ten tags contain every word.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SEARCHES = (
 
 
 def main() -> None:
-    given = arguments(__doc__, clients=8, seconds=30)
+    options = arguments(__doc__, clients=8, seconds=30)
     tags = [f"abcdefghij{number}" for number in range(10)]
     suite = {"title": f"abcdefghij {time.time():.0f}", "visibility": "public", "tags": tags}
-    made(alice(given.url), "/api/v1/suites/", suite | {"document": document()})
-    end = time.monotonic() + given.seconds
+    made(alice(options.url), "/api/v1/suites/", suite | {"document": document()})
+    end = time.monotonic() + options.seconds
     answers: Counter[str] = Counter()
     longest = [0.0]
 
     def search() -> None:
-        connection = http.client.HTTPConnection(*place_of(given.url), timeout=60)
+        connection = http.client.HTTPConnection(*place_of(options.url), timeout=60)
         turn = 0
         while time.monotonic() < end:
             began = time.monotonic()
@@ -50,14 +50,14 @@ def main() -> None:
             longest.append(time.monotonic() - began)
             turn += 1
 
-    with Watching(given.url) as watching:
-        threads = [threading.Thread(target=search) for _ in range(given.clients)]
+    with Watching(options.url) as watching:
+        threads = [threading.Thread(target=search) for _ in range(options.clients)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     print(
-        f"{given.clients} clients; answers: {dict(sorted(answers.items()))}; longest search {max(longest):.2f} s"
+        f"{options.clients} clients; responses: {dict(sorted(answers.items()))}; slowest search {max(longest):.2f} s"
     )
     sys.exit(not watching.ends_well())
 

@@ -1,4 +1,4 @@
-"""Some clients ask for a large download and read nothing of it.
+"""Attack: several clients request a large download and never read the response.
 
 python -m benchmarks.attacks.slow_readers [--url http://127.0.0.1:8000] [--clients 8] [--seconds 30]
 
@@ -54,15 +54,15 @@ def ask_and_wait(place: tuple[str, int]) -> socket.socket:
 
 
 def main() -> None:
-    given = arguments(__doc__, clients=8, seconds=30)
-    upload(alice(given.url))
-    with Watching(given.url) as watching:
-        clients = [ask_and_wait(place_of(given.url)) for _ in range(given.clients)]
-        time.sleep(given.seconds)
+    options = arguments(__doc__, clients=8, seconds=30)
+    upload(alice(options.url))
+    with Watching(options.url) as watching:
+        clients = [ask_and_wait(place_of(options.url)) for _ in range(options.clients)]
+        time.sleep(options.seconds)
     firsts = [client.recv(12).decode() for client in clients]
     for client in clients:
         client.close()
-    print(f"{given.clients} clients; their answers begin: {', '.join(sorted(set(firsts)))}")
+    print(f"{options.clients} clients; their responses begin: {', '.join(sorted(set(firsts)))}")
     sys.exit(not watching.ends_well())
 
 

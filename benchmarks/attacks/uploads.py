@@ -1,4 +1,4 @@
-"""One person uploads small files that stand for very large ones, to every address that takes a file.
+"""Attack: one account uploads small files that expand to very large ones, to every address that accepts a file.
 
 python -m benchmarks.attacks.uploads [--url http://127.0.0.1:8000] [--clients 4]
 """
@@ -21,10 +21,10 @@ from benchmarks.attacks.watching import Watching, arguments
 from benchmarks.edit.site import Person
 
 GOAL_SECONDS = 5.0
-"""Of one answer, while the others are worked on as well."""
+"""Time limit for one response while other uploads are in progress."""
 BOUNDARY = "hostile-file-boundary"
 File = tuple[str, Callable[[], bytes]]
-"""Name, and how it is made."""
+"""File name, and a function that generates the content."""
 
 CORPORA: list[File] = [
     ("newlines.gz", lambda: gzip.compress(b"\n" * 20_000_000)),
@@ -80,7 +80,7 @@ DOORS: list[tuple[str, str, list[File], dict[str, str]]] = [
 
 
 def packed(piece: bytes, size: int) -> bytes:
-    """The piece again and again, `size` bytes in all, as gzip; never held whole."""
+    """Compress `size` bytes of the repeated piece with gzip, without holding them in memory."""
     out = io.BytesIO()
     block = piece * (1_000_000 // len(piece))
     with gzip.GzipFile(fileobj=out, mode="wb") as stream:
@@ -90,7 +90,7 @@ def packed(piece: bytes, size: int) -> bytes:
 
 
 def entries(number: int) -> bytes:
-    """An archive of empty files."""
+    """Return an archive of empty files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name in range(number):
@@ -99,7 +99,7 @@ def entries(number: int) -> bytes:
 
 
 def zeros(megabytes: int) -> bytes:
-    """An archive of one large file."""
+    """Return an archive of one large file."""
     out = io.BytesIO()
     with (
         zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -111,7 +111,7 @@ def zeros(megabytes: int) -> bytes:
 
 
 def cases(number: int) -> bytes:
-    """An archive of files that are each as large as one may be."""
+    """Return an archive of files that each have the maximum size."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in range(number):
@@ -120,7 +120,7 @@ def cases(number: int) -> bytes:
 
 
 def form(field: str, name: str, data: bytes, others: dict[str, str]) -> bytes:
-    """A body of several parts, the last of which is the file."""
+    """Return a multipart body whose last part is the file."""
     parts = [
         f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
         for key, value in others.items()
@@ -130,7 +130,7 @@ def form(field: str, name: str, data: bytes, others: dict[str, str]) -> bytes:
 
 
 def posts(suite: str) -> Iterator[tuple[str, str, bytes]]:
-    """(address, name of the file, body), each made when it is its turn."""
+    """Yield (address, file name, body), generating each body on demand."""
     for address, field, files, others in [
         *DOORS,
         (f"/api/v1/agent-suites/{suite}/cases/", "file", CASES, {}),
@@ -145,24 +145,26 @@ def send(person: Person, address: str, body: bytes) -> tuple[int, str]:
         "X-CSRFToken": person.cookies.get("csrftoken", ""),
         "Content-Type": f"multipart/form-data; boundary={BOUNDARY}",
     }
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused by its length, with an answer
+    with contextlib.suppress(
+        BrokenPipeError, ConnectionResetError
+    ):  # rejected because of its length, with a response
         person.connection.request("POST", address, body, headers)
     answer = person.connection.getresponse()
-    said = answer.read().decode("utf-8", "replace")
+    response_text = answer.read().decode("utf-8", "replace")
     if answer.will_close:
         person.connection.close()
-    return answer.status, said
+    return answer.status, response_text
 
 
 def main() -> None:
-    given = arguments(__doc__, clients=4)
-    person = alice(given.url)
+    options = arguments(__doc__, clients=4)
+    person = alice(options.url)
     suite = made(person, "/api/v1/agent-suites/", {"title": f"Hostile {time.time():.0f}"})
     waiting: SimpleQueue[tuple[str, str, bytes]] = SimpleQueue()
     for post in posts(suite["id"]):
         waiting.put(post)
     longest: list[float] = [0.0]
-    taken: list[str] = []
+    accepted: list[str] = []
 
     def work(mine: Person) -> None:
         while True:
@@ -171,27 +173,31 @@ def main() -> None:
             except Empty:
                 return
             began = time.monotonic()
-            status, said = send(mine, address, body)
+            status, response_text = send(mine, address, body)
             lasted = time.monotonic() - began
             longest.append(lasted)
             if status not in {400, 413}:
-                taken.append(f"{address} {name}: {status}")
-            print(f"{lasted:6.2f} s  {len(body) / 1e3:9,.0f} kB  {status}  {address} {name}: {reason(said)}")
+                accepted.append(f"{address} {name}: {status}")
+            print(
+                f"{lasted:6.2f} s  {len(body) / 1e3:9,.0f} kB  {status}  {address} {name}: {reason(response_text)}"
+            )
 
-    people = [person, *(alice(given.url) for _ in range(given.clients - 1))]
-    with Watching(given.url) as watching:
+    people = [person, *(alice(options.url) for _ in range(options.clients - 1))]
+    with Watching(options.url) as watching:
         threads = [threading.Thread(target=work, args=(mine,)) for mine in people]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    print(f"longest answer to an upload: {max(longest):.2f} s; not refused: {', '.join(taken) or 'none'}")
-    sys.exit(not (watching.ends_well() and max(longest) < GOAL_SECONDS and not taken))
+    print(
+        f"slowest response to an upload: {max(longest):.2f} s; not rejected: {', '.join(accepted) or 'none'}"
+    )
+    sys.exit(not (watching.ends_well() and max(longest) < GOAL_SECONDS and not accepted))
 
 
-def reason(said: str) -> str:
-    found = re.search(r'"(?:message|detail)":\s*"([^"]*)', said)
-    return (found[1] if found else said)[:100]
+def reason(response_text: str) -> str:
+    match = re.search(r'"(?:message|detail)":\s*"([^"]*)', response_text)
+    return (match[1] if match else response_text)[:100]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Asks `/healthz` again and again while an attack lasts, each time on a new connection, and says what took longest."""
+"""Request `/healthz` repeatedly during an attack, each time on a new connection, and report the slowest response."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 
 def arguments(description: str | None, **numbers: int) -> argparse.Namespace:
-    """The address of the site, and whole numbers with their defaults."""
+    """Parse the address of the site, and integer options with their defaults."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--url", default=DEFAULT_URL, help=f"of a site of your own (default {DEFAULT_URL})")
+    parser.add_argument(
+        "--url", default=DEFAULT_URL, help=f"address of your own site (default {DEFAULT_URL})"
+    )
     for name, default in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=default, help=f"default {default}")
-    given = parser.parse_args()
-    host = urlsplit(given.url).hostname
+    options = parser.parse_args()
+    host = urlsplit(options.url).hostname
     if host not in {"127.0.0.1", "::1", "localhost"}:
-        parser.error(f"{host} is not this machine; attack a site of your own on loopback")
-    return given
+        parser.error(f"{host} is not this machine. Only attack your own site on loopback.")
+    return options
 
 
 def place_of(url: str) -> tuple[str, int]:
@@ -34,7 +36,7 @@ def place_of(url: str) -> tuple[str, int]:
 
 
 class Watching:
-    """`with Watching(url): …` prints the longest answer at the end; `ends_well`: each came within the second."""
+    """Context manager that prints the slowest response at the end. `ends_well`: none took a second or longer."""
 
     def __init__(self, url: str) -> None:
         self.place = place_of(url)
@@ -53,8 +55,8 @@ class Watching:
         self._over.set()
         self._thread.join()
         print(
-            f"longest /healthz: {max(self.answers, default=0):.2f} s "
-            f"({len(self.answers)} asked in {lasted:.0f} s, {self.failures} without an answer)"
+            f"slowest /healthz: {max(self.answers, default=0):.2f} s "
+            f"({len(self.answers)} requests in {lasted:.0f} s, {self.failures} without a response)"
         )
 
     def ends_well(self) -> bool:

@@ -1,2 +1,2 @@
 LEASE = 5.0
-"""Seconds; the site's default is 60."""
+"""Lease of a job in seconds; the site's default is 60."""

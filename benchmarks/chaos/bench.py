@@ -1,4 +1,4 @@
-"""One fault after the other, and what became of the runs."""
+"""Inject faults one at a time, and compare the runs with undisturbed ones."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from tests.services.conftest import execute
 
 SUITES = ("agreement_orc", "filler_gap_object", "npi", "reflexive_orc")
 PROGRAM = "program"
-"""A model that is a program of its own; it hangs while a certain file is there."""
+"""A model that is an external program; it hangs while a certain file exists."""
 LOOK_SECONDS = 0.1
 WAITING = 3
-"""Runs that are queued or running at any time."""
+"""Number of runs that are queued or running at any time."""
 
 
 @dataclass
 class Outcome:
-    """`took`: by fault the seconds until the site worked again, each time."""
+    """Results of the benchmark. `took`: for each kind of fault, the seconds until the site had recovered."""
 
     took: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     runs: int = 0
@@ -58,7 +58,7 @@ def bench(
     suites: Sequence[str] = SUITES,
     seed: int = 1,
 ) -> Outcome:
-    """So many faults of these kinds, by default of all, while runs of the model on the suites are going on."""
+    """Inject `faults` faults of these kinds (default: all) while runs of the model on the suites are in progress."""
     template = f"ready{uuid.uuid4().hex[:12]}" if database == "postgresql" else ""
     with tempfile.TemporaryDirectory(prefix="chaos-") as top:
         folders = {name: Path(top, name) for name in ("prepared", "on SQLite", "calm", "chaos")}
@@ -83,20 +83,22 @@ def bench(
 
 
 def undisturbed(folders: dict[str, Path], template: str, work: Sequence[Work]) -> dict[Work, Any]:
-    """What each run gives on SQLite when nothing happens; numbers do not depend on the database."""
+    """Return the results of each run on SQLite without faults. (Numbers do not depend on the database.)"""
     ready = {"prepared": url_of(template), "on SQLite": ""} if template else {"prepared": ""}
     for name, database in ready.items():
         with closing(BenchSite(folders[name], database)) as site:
             site.ask("prepare", work[0].model)
             site.ask("add_program", PROGRAM)
     with closing(BenchSite(folders["calm"], like=folders[[*ready][-1]])) as site:
-        runs = {one: site.ask("queue", *one) for one in [*work, Work(work[0].suite, PROGRAM)]}
+        runs = {
+            work_item: site.ask("queue", *work_item) for work_item in [*work, Work(work[0].suite, PROGRAM)]
+        }
         worker = site.worker()
         for run in runs.values():
-            site.wait(run, lambda now: now["state"] == "done", PATIENCE)
+            site.wait(run, lambda state: state["state"] == "done", PATIENCE)
         worker.terminate()
         worker.wait(timeout=30)
-        return {one: results_of(site, run) for one, run in runs.items()}
+        return {work_item: results_of(site, run) for work_item, run in runs.items()}
 
 
 def results_of(site: Site, run: int) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def results_of(site: Site, run: int) -> dict[str, Any]:
 def chaos(
     site: ChaoticSite, n: int, only: Sequence[str], chance: random.Random, expected: dict[Work, Any]
 ) -> Outcome:
-    found, begun = Outcome(), time.monotonic()
+    outcome, begun = Outcome(), time.monotonic()
     faults = Faults(site, chance).kinds
     kinds = sorted(only or faults)
     for number in range(n):
@@ -115,16 +117,16 @@ def chaos(
         kind = kinds[number % len(kinds)]
         under_way = site.ask_again("running", list(site.runs))
         faults[kind]()
-        found.took[kind].append(recovery(site, under_way))
-        print(f"{number + 1:4} {kind:30} works again after {found.took[kind][-1]:5.1f} s", flush=True)
+        outcome.took[kind].append(recovery(site, under_way))
+        print(f"{number + 1:4} {kind:30} works again after {outcome.took[kind][-1]:5.1f} s", flush=True)
     wait_for_all(site)
-    compare(site, expected, found)
-    found.minutes = (time.monotonic() - begun) / 60
-    return found
+    compare(site, expected, outcome)
+    outcome.minutes = (time.monotonic() - begun) / 60
+    return outcome
 
 
 def keep_busy(site: ChaoticSite) -> None:
-    """Enough runs wait, and none finds its sentences scored already."""
+    """Keep enough runs waiting, and clear the stored scores so that each run computes its own."""
     unfinished = site.ask_again("unfinished", list(site.runs))
     for _ in range(WAITING - len(unfinished)):
         site.ask_again("forget_scores")
@@ -132,10 +134,10 @@ def keep_busy(site: ChaoticSite) -> None:
 
 
 def be_at_full_speed(site: ChaoticSite) -> None:
-    """Both workers have imported what they need, and get a run further."""
+    """Wait until both workers have finished their imports and advance a run."""
     begun, under_way = time.monotonic(), []
     while len(under_way) < 2:
-        assert time.monotonic() - begun < PATIENCE, "a worker does not come back"
+        assert time.monotonic() - begun < PATIENCE, "a worker does not recover"
         keep_busy(site)
         under_way = site.ask_again("running", list(site.runs))
         time.sleep(LOOK_SECONDS)
@@ -143,15 +145,16 @@ def be_at_full_speed(site: ChaoticSite) -> None:
 
 
 def recovery(site: ChaoticSite, under_way: list[int]) -> float:
-    """Seconds until a page is answered, every run that was under way before the fault has got a step further, and
-    nothing is done any more for those that were deleted."""
+    """Measure the seconds until the site serves a page, every run in progress before the fault has advanced a step, and
+    no deleted run is processed any longer.
+    """
     begun = time.monotonic()
     left = [run for run in under_way if run in site.runs]
     before = site.ask_again("steps", left)
     while True:
         keep_busy(site)
-        now = site.ask_again("steps", left)
-        go_on = all(now[run] > steps or steps >= ENDED for run, steps in before.items())
+        steps_now = site.ask_again("steps", left)
+        go_on = all(steps_now[run] > steps or steps >= ENDED for run, steps in before.items())
         if go_on and site.answers() and not site.ask_again("active", list(site.deleted.values())):
             return time.monotonic() - begun
         assert time.monotonic() - begun < PATIENCE, "the site does not recover"
@@ -165,19 +168,19 @@ def wait_for_all(site: ChaoticSite) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-def compare(site: ChaoticSite, expected: dict[Work, Any], found: Outcome) -> None:
-    found.runs, found.deleted = len(site.runs), len(site.deleted)
+def compare(site: ChaoticSite, expected: dict[Work, Any], outcome: Outcome) -> None:
+    outcome.runs, outcome.deleted = len(site.runs), len(site.deleted)
     if site.ask("remains", list(site.deleted)):
-        found.different += 1
-        print(f"different: of the deleted runs {list(site.deleted)} something is left")
+        outcome.different += 1
+        print(f"different: data of the deleted runs {list(site.deleted)} remains")
     for run, work in site.runs.items():
         state = site.ask("state", run)
         if state["state"] != "done" or not state["has_results"]:
-            found.lost += 1
+            outcome.lost += 1
             print(f"lost: run {run} of {work} is {state['state']}: {state['error']}")
             continue
         results = results_of(site, run)
         if results["sentences"] > expected[work]["sentences"]:
-            found.doubled += 1
+            outcome.doubled += 1
         elif results != expected[work]:
-            found.different += 1
+            outcome.different += 1

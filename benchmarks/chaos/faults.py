@@ -1,4 +1,4 @@
-"""What is done to a running site. Each fault leaves it to the site to recover; none tells it anything."""
+"""Faults for a running site. The site must recover without help."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from benchmarks.chaos import LEASE
 from benchmarks.chaos.site import ChaoticSite, Work
 
 HELD_SECONDS = 3.0
-"""How long the database refuses and the disk is full."""
+"""Duration of a fault that makes the database refuse writes or fills the disk."""
 NO_MEMORY_SECONDS = 1.0
-"""Each error is a try of the job, and the third is its last; between them lie 1.5 s here, and 15 s by default."""
+"""Duration of the lack of memory. Each error uses up one of a job's three attempts, which are 1.5 s apart here, and 15
+s by default.
+"""
 REAPERS = 4
 
 
 def processes(parent: int, word: str) -> list[int]:
-    """The children of a process that run this command of manage.py."""
-    found = []
+    """Return the child processes that run this manage.py command."""
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             stat = (entry / "stat").read_text().rpartition(")")[2].split()
@@ -34,8 +36,8 @@ def processes(parent: int, word: str) -> list[int]:
         except (OSError, IndexError):
             continue
         if entry.name.isdigit() and int(stat[1]) == parent and word.encode() in words:
-            found.append(int(entry.name))
-    return found
+            pids.append(int(entry.name))
+    return pids
 
 
 class Faults:
@@ -66,34 +68,34 @@ class Faults:
             self.kinds["lose the broker"] = self.lose_the_broker
 
     def _signal(self, word: str, number: int) -> None:
-        if found := processes(self.site.serve.pid, word):
-            os.kill(self.chance.choice(sorted(found)), number)
+        if pids := processes(self.site.serve.pid, word):
+            os.kill(self.chance.choice(sorted(pids)), number)
 
     def kill_the_supervisor(self) -> None:
-        """As after a crash of the machine's service manager: the children end themselves, somebody starts it again."""
+        """Kill the supervisor, as when a service manager crashes: its children exit, and it is started again."""
         self.site.serve.kill()
         self.site.serve.wait()
         time.sleep(1)
         self.site.start_serving()
 
     def fill_the_disk(self) -> None:
-        """No file of a worker grows: on SQLite neither do the database and its journal."""
+        """Prevent the workers' files from growing, including, on SQLite, the database and its journal."""
         self._limit_workers(resource.RLIMIT_FSIZE, HELD_SECONDS)
 
     def refuse_memory(self) -> None:
-        """As for a model that takes more than there is: no worker gets more than it has."""
+        """Prevent workers from allocating more memory, as a model that is too large would."""
         self._limit_workers(resource.RLIMIT_AS, NO_MEMORY_SECONDS)
 
-    def _limit_workers(self, what: int, seconds: float) -> None:
+    def _limit_workers(self, limit: int, seconds: float) -> None:
         for size in (0, resource.RLIM_INFINITY):
             for pid in processes(self.site.serve.pid, "worker"):
-                with suppress(ProcessLookupError):  # it ended meanwhile
-                    resource.prlimit(pid, what, (size, resource.RLIM_INFINITY))
+                with suppress(ProcessLookupError):  # it has exited meanwhile
+                    resource.prlimit(pid, limit, (size, resource.RLIM_INFINITY))
             if size == 0:
                 time.sleep(seconds)
 
     def set_the_clock(self) -> None:
-        """An hour back, and the next time ahead again."""
+        """Set the clock back by an hour; the next time, set it forward again."""
         clock = self.site.folder / "clock"
         is_back = clock.exists() and float(clock.read_text())
         new = clock.with_suffix(".new")
@@ -101,24 +103,24 @@ class Faults:
         new.replace(clock)
 
     def many_reapers(self) -> None:
-        """A lease runs out before the eyes of many at once: `worker --drain` reaps beside the workers' own."""
+        """Let a lease expire while many processes watch: `worker --drain` reaps in addition to the workers."""
         self._signal("worker", signal.SIGSTOP)
         self.site.ask_again("reap_at_once", REAPERS, LEASE + 1)
 
     def delete_a_run(self) -> None:
-        """One that is under way, if there is one."""
+        """Delete a run, preferably one in progress."""
         runs = list(self.site.runs)
         under_way = self.site.ask_again("running", runs) or self.site.ask_again("unfinished", runs)
         self.site.delete("delete_run", self.chance.choice(under_way))
 
     def delete_an_account(self) -> None:
-        """With it go its suite, its model and the run of both, which is under way."""
+        """Delete an account with its suite, its model and the run of both, which is in progress."""
         run = self.site.ask_again("queue_as_guest", *self.site.work[0])
         self.site.ask_until(lambda steps: steps[str(run)], "steps", [run])
         self.site.delete("delete_account_of", run)
 
     def hang_a_program(self) -> None:
-        """A model that is a program does not answer. Its run fails and says why, and somebody tries it again."""
+        """Let a model program hang. Its run must fail with a reason, and is retried."""
         self.site.hangs.touch()
         run = self.site.queue(Work(self.site.work[0].suite, "program"))
         state = self.site.ask_until(lambda now: now["state"] in ("done", "failed"), "state", run)
@@ -127,7 +129,7 @@ class Faults:
         self.site.ask_again("retry", run)
 
     def lock_the_database(self) -> None:
-        """Another program writes, such as a backup made by copying."""
+        """Lock the database, as another program that writes does, such as a backup by copying."""
         with sqlite3.connect(self.site.folder / "gym.sqlite3", isolation_level=None, timeout=30) as other:
             other.execute("BEGIN IMMEDIATE")
             time.sleep(HELD_SECONDS)
@@ -135,13 +137,13 @@ class Faults:
         other.close()
 
     def cut_connections(self) -> None:
-        """What a restart of PostgreSQL does to everybody."""
+        """Cut all connections, as a restart of PostgreSQL does."""
         self.site.on_server(
             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.site.name}'"
         )
 
     def read_only(self) -> None:
-        """What a fail-over does for a while."""
+        """Make the database read-only for a while, as a fail-over does."""
         self.site.on_server(f"ALTER DATABASE {self.site.name} SET default_transaction_read_only = on")
         self.cut_connections()
         time.sleep(HELD_SECONDS)
@@ -149,7 +151,7 @@ class Faults:
         self.cut_connections()
 
     def lose_the_broker(self) -> None:
-        """What a restart does of a Redis that keeps nothing, to this site alone: its keys and connections go."""
+        """Drop the keys and connections of this site in Redis, as a restart of Redis without persistence would."""
         with redis.Redis.from_url(self.site.redis) as server:
             for key in server.scan_iter(f"{self.site.name}:*"):
                 server.delete(key)

@@ -1,6 +1,7 @@
-"""The site as `serve` runs it, with leases of five seconds, small chunks, and a clock that can be set.
+"""Settings of a site as `serve` runs it, with leases of five seconds, small chunks, and an adjustable clock.
 
-The file `clock` in the site's folder says by how many seconds it is off."""
+The file `clock` in the site's folder contains the offset of the clock in seconds.
+"""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A copy of the prepared site under `manage.py serve` with two workers, and what was asked of it."""
+"""A copy of the prepared site under `manage.py serve` with two workers, and the runs queued on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 120.0
 
 
 class Work(NamedTuple):
-    """A run that is asked for."""
+    """A run to queue."""
 
     suite: str
     model: str
@@ -30,7 +30,9 @@ class BenchSite(Site):
 
 
 class ChaoticSite(BenchSite):
-    """`runs`: all that were queued, without those that were deleted, `deleted`: by run the id of its job."""
+    """A site that faults are injected into. `runs`: all queued runs except deleted ones. `deleted`: job ids of deleted
+    runs, by run.
+    """
 
     def __init__(
         self, folder: Path, prepared: Path, template: str, broker: str, work: list[Work], hangs: Path
@@ -55,7 +57,7 @@ class ChaoticSite(BenchSite):
     def start_serving(self) -> None:
         words = ["serve", "--workers", "2", "--processes", "2", "--port", str(self.port)]
         deadline = time.monotonic() + PATIENCE
-        while True:  # the children of a supervisor that was killed may hold the port for a moment
+        while True:  # children of a killed supervisor may hold the port for a moment
             self.serve = subprocess.Popen(
                 [sys.executable, "manage.py", *words],
                 env=self.env,
@@ -78,12 +80,12 @@ class ChaoticSite(BenchSite):
             return False
 
     def ask_again(self, *question: Any) -> Any:
-        """`ask`, with a new console where the database closed the old one's connection or refuses."""
+        """Call `ask`, with a new console if the database has closed the old one's connection or refuses connections."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 return self.ask(*question)
-            except (ValueError, OSError):  # it ended with a traceback, which is in the log
+            except (ValueError, OSError):  # the console exited with a traceback, which is in the log
                 assert time.monotonic() < deadline, question
                 self.console.kill()
                 self.console.wait()
@@ -91,7 +93,7 @@ class ChaoticSite(BenchSite):
                 self.console = self._start_console()
 
     def ask_until(self, happened: Callable[[Any], bool], *question: Any) -> Any:
-        """The first answer of which `happened` is true."""
+        """Repeat a question and return the first answer that satisfies `happened`."""
         deadline = time.monotonic() + PATIENCE
         while not happened(answer := self.ask_again(*question)):
             assert time.monotonic() < deadline, (question, answer)
@@ -104,7 +106,7 @@ class ChaoticSite(BenchSite):
         return run
 
     def delete(self, how: str, run: int) -> None:
-        """`how`: a question that deletes the run."""
+        """Delete a run by asking the console the question `how`."""
         self.deleted[run] = self.ask_again(how, run)
         self.runs.pop(run, None)
 

@@ -1,1 +1,1 @@
-"""What it costs that a run is cut into chunks."""
+"""Cost of splitting a run into chunks."""

@@ -1,10 +1,10 @@
-"""What cutting a run into chunks costs: prefixes that are shared across a cut are computed twice.
+"""Cost of splitting a run into chunks: prefixes shared by several chunks are computed repeatedly.
 
     GYM_CONFORMANCE_DIR=… .venv/bin/python -m benchmarks.chunks [--suites 6] [--repeats 3]
 
-The published suites, each a run of its own on a model of GPT-2-small shape (random weights, seeded): in chunks of 64
-sentences as they used to be, in the chunks of today, and whole. Counts positions that the model's body computes, and
-times a run's scoring (no database). Prints the table of docs/performance.md.
+Scores each published suite as a separate run with a model of GPT-2-small shape (random weights, fixed seed): in the
+former chunks of 64 sentences, in today's chunks, and as a whole. Counts positions that the model's body computes, and
+times the scoring of a run (without a database). Prints the table of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ OLD, NEW, WHOLE = "64 sentences each (before)", "today's", "whole suite"
 
 
 def texts_by_suite(load: Workload) -> list[list[str]]:
-    found: dict[int, list[str]] = {}
+    texts: dict[int, list[str]] = {}
     for group, text in zip(load.groups, load.texts, strict=True):
-        found.setdefault(group, []).append(text)
-    return list(found.values())
+        texts.setdefault(group, []).append(text)
+    return list(texts.values())
 
 
 def plans(texts: list[str], parameters: int) -> dict[str, list[list[int]]]:
@@ -44,7 +44,7 @@ def plans(texts: list[str], parameters: int) -> dict[str, list[list[int]]]:
 
 
 def positions(chunks: list[list[str]], split: Any) -> int:
-    """Distinct prefixes that have a continuation, per chunk: what a prefix tree computes."""
+    """Count the distinct prefixes that have a continuation, per chunk: what a prefix tree computes."""
     total = 0
     for chunk in chunks:
         rows = split(chunk, add_special_tokens=False)["input_ids"]
@@ -58,7 +58,7 @@ def main() -> None:
     )
     parser.add_argument("--suites", type=int, default=6, help="suites to time; positions are counted for all")
     parser.add_argument("--repeats", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     load = published()
     suites = texts_by_suite(load)
     split = tokenizer(load.texts)
@@ -73,12 +73,14 @@ def main() -> None:
     for texts in suites:
         for name, chunks in plans(texts, parameters).items():
             numbers[name] = numbers.get(name, 0) + len(chunks)
-            counts[name] = counts.get(name, 0) + positions([[texts[k] for k in own] for own in chunks], split)
+            counts[name] = counts.get(name, 0) + positions(
+                [[texts[k] for k in chunk_indices] for chunk_indices in chunks], split
+            )
     times: dict[str, list[float]] = {name: [] for name in counts}
-    for _ in range(given.repeats):
+    for _ in range(options.repeats):
         for name in counts:
             start = time.perf_counter()
-            for texts in suites[: given.suites]:
+            for texts in suites[: options.suites]:
                 for chunk in plans(texts, parameters)[name]:
                     backend.score([texts[k] for k in chunk], ScoringPolicy())
             times[name].append(time.perf_counter() - start)
@@ -86,10 +88,10 @@ def main() -> None:
     print(
         f"{platform.machine()}, {cores} cores; {len(suites)} suites, {len(load.texts):,} sentences; ", end=""
     )
-    print(f"seconds for {given.suites} of them, median of {given.repeats}\n")
+    print(f"seconds for {options.suites} of them, median of {options.repeats}\n")
     print("| chunks | how many | positions | s |\n|---|---|---|---|")
-    for name, own in times.items():
-        print(f"| {name} | {numbers[name]} | {counts[name]:,} | {statistics.median(own):.2f} |")
+    for name, chunk_indices in times.items():
+        print(f"| {name} | {numbers[name]} | {counts[name]:,} | {statistics.median(chunk_indices):.2f} |")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""From token bits to outcomes, over many items."""
+"""Time from token bits to outcomes, for many items."""

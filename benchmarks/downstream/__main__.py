@@ -1,11 +1,10 @@
-"""How long from token bits to outcomes: 100,000 items in two conditions, at once and one sentence at a time.
+"""Time from token bits to outcomes: 100,000 items in two conditions, all at once and one sentence at a time.
 
     .venv/bin/python -m benchmarks.downstream [--items 100000] [--repeats 5]
 
-Sentences of 6 regions with 10 tokens, made by a seeded generator. "One at a time" is what the site did before:
-`share_prefix_scores`, then `align` and `region_values` for each sentence, then the formula. Both ways must agree.
-Prints the table of docs/performance.md. Joining the regions' texts is outside of what is timed; rows for the database
-are not made.
+Sentences of 6 regions with 10 tokens, from a seeded generator. "One at a time" is the site's former method:
+`share_prefix_scores`, then `align` and `region_values` for each sentence, then the formula. Both methods must agree.
+Prints the table of docs/performance.md. The time does not include joining the regions' texts or creating database rows.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ def load(n_items: int) -> tuple[SuiteDocument, list[JoinedSentence], list[TokenS
     draw = np.random.default_rng(0)
     picks = draw.integers(0, len(WORDS), (n_items, 11)).tolist()
     sentences = []
-    for item, own in enumerate(picks, start=1):
-        words = [WORDS[k] for k in own]
+    for item, pick in enumerate(picks, start=1):
+        words = [WORDS[k] for k in pick]
         for condition, verb in (("a", words[9]), ("b", words[10])):
             contents = (
                 words[0],
@@ -104,22 +103,24 @@ def main() -> None:
     )
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=5)
-    given = parser.parse_args()
-    case = load(given.items)
+    options = parser.parse_args()
+    case = load(options.items)
     n_tokens = sum(map(len, case[2]))
     print(
         f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}, ",
         end="",
     )
-    print(f"numpy {np.__version__}; {given.items:,} items, {n_tokens:,} tokens, median of {given.repeats}\n")
+    print(
+        f"numpy {np.__version__}; {options.items:,} items, {n_tokens:,} tokens, median of {options.repeats}\n"
+    )
     times: dict[str, list[float]] = {"one sentence at a time": [], "at once": []}
-    found = {}
-    for _ in range(given.repeats):
+    outcomes = {}
+    for _ in range(options.repeats):
         for name, way in zip(times, (one_by_one, at_once), strict=True):
             start = time.perf_counter()
-            found[name] = way(*case)
+            outcomes[name] = way(*case)
             times[name].append(time.perf_counter() - start)
-    assert found["at once"] == found["one sentence at a time"], "the two ways differ"
+    assert outcomes["at once"] == outcomes["one sentence at a time"], "the two ways differ"
     slow, quick = (statistics.median(times[name]) for name in times)
     print("| | s | |\n|---|---|---|")
     print(

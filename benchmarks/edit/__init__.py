@@ -1,1 +1,1 @@
-"""From an edited cell to its result: through the real server, the real queue and a real worker."""
+"""Time from an edited cell to its result, with the real server, queue and worker."""

@@ -1,12 +1,11 @@
-"""How long from an edited cell to its result.
+"""Time from an edited cell to its result.
 
     .venv/bin/python -m benchmarks.edit [--repeats 20]
 
-A suite of 38 items in 4 conditions (152 rows) is open as a draft. One cell is changed by PATCH, as the editor does it,
-and the preview of its item is asked for until it answers with bits, outcome and margin: that is what is timed, 20
-times for each model. The changed sentence is new every time, so it goes through the queue to the worker, which scores
-it into the score cache; the other three sentences of the item come from there. Prints the table of
-docs/performance.md.
+A suite of 38 items in 4 conditions (152 rows) is open as a draft. Each repeat changes one cell by PATCH, as the editor
+does, and requests the preview of its item until it has bits, outcome and margin; the time is measured for 20 edits per
+model. Every changed sentence is new, so a worker has to score it; the other three sentences of the item come from the
+score cache. Prints the table of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ WORDS = (
 
 
 class Draft:
-    """The draft as the editor holds it."""
+    """The draft as loaded by the editor."""
 
     def __init__(self, person: Person) -> None:
         self.person = person
@@ -66,7 +65,7 @@ class Draft:
         self.rows[item, condition][region - 1] = new
 
     def preview(self, model: str, items: list[int]) -> tuple[dict[str, Any], list[str]]:
-        """The answer, and what was said while it was on its way."""
+        """Return the preview, and the states that were reported while it was computed."""
         sentences = [
             {"item": item, "condition": condition, "contents": contents}
             for (item, condition), contents in self.rows.items()
@@ -80,20 +79,20 @@ class Draft:
             "conditions": self.data["conditions"],
             "predictions": formulas,
         }
-        said: list[str] = []
+        states: list[str] = []
         begun = time.monotonic()
         while True:
             status, answer = self.person.ask("POST", f"{SUITE}preview/", body)
             if status == 200:
-                return answer, said
+                return answer, states
             assert status == 202, answer
-            said.append("loading" if answer["loading"] else "scoring")
+            states.append("loading" if answer["loading"] else "scoring")
             time.sleep(0.04 if time.monotonic() < begun + 1 else 0.25)  # as preview.js does
 
 
 def measure(draft: Draft, model: str, repeats: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {"patch": [], "all": []}
-    for number in range(repeats + 3):  # the first three warm up
+    for number in range(repeats + 3):  # the first three are for warming up
         item = number % N_ITEMS + 1
         condition = draft.data["conditions"][number % 4]
         noun = draft.rows[item, condition][0].split()[-1]
@@ -131,9 +130,9 @@ def main() -> None:
             print("|---|---|---|---|---|---|---|")
             for model, goal in GOALS_MS.items():
                 start = time.perf_counter()
-                _, said = draft.preview(model, list(range(1, N_ITEMS + 1)))
+                _, states = draft.preview(model, list(range(1, N_ITEMS + 1)))
                 cold = time.perf_counter() - start
-                assert said[0] == "loading", f"nobody said that the model was being loaded: {said}"
+                assert states[0] == "loading", f"loading of the model was not reported: {states}"
                 times = measure(draft, model, repeats)
                 patch, done = statistics.median(times["patch"]), sorted(times["all"])
                 middle, tail = statistics.median(done), done[int(len(done) * 0.9)]

@@ -1,4 +1,4 @@
-"""A site in a folder of its own: two models, a suite of 152 rows, `manage.py serve`, and somebody who is signed in."""
+"""A site in its own folder: two models, a suite of 152 rows, `manage.py serve`, and a signed-in user."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ N_ITEMS = 38
 
 
 def document() -> dict[str, Any]:
-    """38 items in 4 conditions: 152 rows of about 10 words."""
+    """Return a suite of 38 items in 4 conditions: 152 rows of about 10 words."""
     items = []
     for number in range(1, N_ITEMS + 1):
         noun, other = NOUNS[number % 10], NOUNS[(number * 3 + number // 10 + 1) % 10]
-        one, many = VERBS[number % 4]
+        singular, many = VERBS[number % 4]
         rows = []
         for condition in CONDITIONS:
             subject, verbs = (
-                (noun, (one, many)) if condition.startswith("sing") else (f"{noun}s", (many, one))
+                (noun, (singular, many)) if condition.startswith("sing") else (f"{noun}s", (many, singular))
             )
             verb = verbs[condition.endswith("mismatch")]
             contents = (
@@ -74,7 +74,7 @@ def texts() -> list[str]:
 
 
 def make_gpt2_small(folder: Path) -> None:
-    """124 million random numbers from a fixed seed, and a tokenizer of 50,257 entries that is trained here."""
+    """Create a model of 124 million random numbers from a fixed seed, and train a tokenizer of 50,257 entries."""
     from benchmarks.engine.shapes import build
     from benchmarks.engine.workload import tokenizer
 
@@ -83,7 +83,9 @@ def make_gpt2_small(folder: Path) -> None:
 
 
 def prepare() -> None:
-    """Run inside the site's environment: demo accounts and models, the big model, the suite; models are checked."""
+    """Create demo accounts and models, the big model and the suite, and check the models. Runs in the site's
+    environment.
+    """
     import django
 
     django.setup()
@@ -107,10 +109,10 @@ def prepare() -> None:
         config={"source": "directory", "path": "gpt2-small-shape"},
     )
     for model in RegisteredModel.objects.filter(slug__in=["demo-gpt2", "gpt2-small-shape"]):
-        found = inspect(model)
-        if found["status_reason"]:
-            raise SystemExit(found["status_reason"])
-        RegisteredModel.objects.filter(pk=model.pk).update(**found)
+        inspection = inspect(model)
+        if inspection["status_reason"]:
+            raise SystemExit(inspection["status_reason"])
+        RegisteredModel.objects.filter(pk=model.pk).update(**inspection)
     services.import_suite(
         read_suite(json.dumps(document()).encode()), actor=User.objects.get(username="alice")
     )
@@ -164,15 +166,15 @@ def _free_port() -> int:
 
 
 class Person:
-    """A signed-in browser, as far as it matters: one connection that stays open, cookies, a CSRF token."""
+    """A signed-in client with what the site needs of a browser: a persistent connection, cookies, a CSRF token."""
 
     def __init__(self, port: int, name: str, password: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self.cookies: dict[str, str] = {}
         _, page = self.send("GET", "/accounts/login/")
-        found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        assert found, "the sign-in page has no form"
-        form = {"username": name, "password": password, "csrfmiddlewaretoken": found[1]}
+        match = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert match, "the sign-in page has no form"
+        form = {"username": name, "password": password, "csrfmiddlewaretoken": match[1]}
         status, page = self.send(
             "POST", "/accounts/login/", urlencode(form), "application/x-www-form-urlencoded"
         )

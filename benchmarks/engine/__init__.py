@@ -1,1 +1,1 @@
-"""How fast and how exact surprisals are, next to minicons and lm-eval. Run `make bench-engine`."""
+"""Speed and accuracy of surprisals, compared with minicons and lm-eval. Run `make bench-engine`."""

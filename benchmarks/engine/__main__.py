@@ -1,4 +1,4 @@
-"""Run the benchmark, or print what was recorded: `make bench-engine`, or python -m benchmarks.engine --help."""
+"""Run the benchmark, or print recorded results: `make bench-engine`, or python -m benchmarks.engine --help."""
 
 from __future__ import annotations
 
@@ -51,18 +51,23 @@ def parse() -> argparse.Namespace:
         "--measure", nargs="+", default=["times", "peak", "exact"], choices=["times", "peak", "exact"]
     )
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--add", action="store_true", help="add rounds to the record instead of replacing it")
+    parser.add_argument("--results", type=Path, default=record.RESULTS, help="folder for the results")
+    parser.add_argument("--suites", type=int, help="use only this many suites, from the first")
     parser.add_argument(
-        "--add", action="store_true", help="add to the recorded rounds instead of starting anew"
+        "--bert-sentences",
+        type=int,
+        default=120,
+        help="number of sentences for BERT, evenly spread, for all contestants",
     )
-    parser.add_argument("--results", type=Path, default=record.RESULTS, help="folder of the records")
-    parser.add_argument("--suites", type=int, help="only the first so many suites")
-    parser.add_argument("--bert-sentences", type=int, default=120, help="evenly spread; all contestants")
-    parser.add_argument("--paradigms", type=int, default=workload.PARADIGMS, help="blimp: so many whole ones")
+    parser.add_argument(
+        "--paradigms", type=int, default=workload.PARADIGMS, help="blimp: number of complete paradigms"
+    )
     parser.add_argument(
         "--peer-sentences",
         type=int,
         default=134_000,
-        help="blimp: the peers score so many and are extrapolated",
+        help="blimp: number of sentences that the peers score; their times are extrapolated",
     )
     parser.add_argument("--peers", nargs="*", default=PEERS)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
@@ -80,14 +85,14 @@ def parse() -> argparse.Namespace:
 
 
 def load_of(part: str, options: argparse.Namespace) -> tuple[workload.Workload, workload.Workload, Any]:
-    """What ours score, what the peers score, and the tokenizer. The load's name says what was left out."""
+    """Return LM Gym's load, the peers' load, and the tokenizer. Names of loads state what was omitted."""
     if part == "blimp":
-        whole = workload.blimp_shaped()
-        tokenizer = workload.tokenizer(whole.texts)
+        full_load = workload.blimp_shaped()
+        tokenizer = workload.tokenizer(full_load.texts)
         chosen = set(workload.spread(workload.PARADIGMS, options.paradigms))
-        own = [at for at, group in enumerate(whole.groups) if group in chosen]
-        few = workload.spread(len(own), options.peer_sentences, together=2)
-        ours = workload.part_of(whole, own)
+        indices = [at for at, group in enumerate(full_load.groups) if group in chosen]
+        few = workload.spread(len(indices), options.peer_sentences, together=2)
+        ours = workload.part_of(full_load, indices)
         return ours, workload.part_of(ours, few), tokenizer
     load = workload.published(most=options.suites)
     tokenizer = workload.tokenizer(load.texts, gaps=part == "bert")
@@ -100,98 +105,102 @@ def load_of(part: str, options: argparse.Namespace) -> tuple[workload.Workload, 
 
 
 def run(part: str, options: argparse.Namespace) -> None:
-    """Measure one part and record it after every step."""
+    """Measure one part, saving the record after every step."""
     load, sample, tokenizer = load_of(part, options)
-    whole = workload.blimp_shaped() if part == "blimp" else load
-    tokens = measure.token_count(tokenizer, whole.texts)
+    full_load = workload.blimp_shaped() if part == "blimp" else load
+    tokens = measure.token_count(tokenizer, full_load.texts)
     facts = measure.machine(options.device, options.threads)
     made = {
         "facts": facts,
         "machine": facts["machine"],
         "load": load.name,
-        "sentences": len(whole.texts),
+        "sentences": len(full_load.texts),
         "tokens": tokens,
         "clock": options.clock,
         "dtype": options.dtype,
     }
-    one = record.begin(options.results, part, made, add=options.add)
+    part_record = record.begin(options.results, part, made, add=options.add)
     shape = BLIMP_SHAPE if part == "blimp" else part
     model = shapes.build(shape, options.device, options.dtype)
     ground = Ground(shape, model, tokenizer, options.device, PACKING[options.packing])
-    found, notes = contestants(ground, load, sample, options)
-    one["notes"] = notes
+    methods_by_name, notes = contestants(ground, load, sample, options)
+    part_record["notes"] = notes
     if part == "blimp":
         shares = {
             name: measure.token_count(tokenizer, (load if name in (ALL, NEEDED) else sample).texts) / tokens
-            for name in found
+            for name in methods_by_name
         }
-        one["shares"] = {name: share for name, share in shares.items() if share < 1}
-        one["planning"] = planning(whole, tokenizer)
+        part_record["shares"] = {name: share for name, share in shares.items() if share < 1}
+        part_record["planning"] = planning(full_load, tokenizer)
     if "times" in options.measure:
-        times(one, ground, load, found, options)
+        times(part_record, ground, load, methods_by_name, options)
     if "exact" in options.measure and options.device == "cpu":
-        one["exact"] = exact.accuracy(ground, part, load, options.suites)
-        record.save(options.results, one)
+        part_record["exact"] = exact.accuracy(ground, part, load, options.suites)
+        record.save(options.results, part_record)
     if "peak" in options.measure and part != "blimp" and options.device == "cpu":
-        one["peak_mb"] = {name: fresh(part, name, options) for name in found}
-        record.save(options.results, one)
-    print(report.part(one), flush=True)
+        part_record["peak_mb"] = {name: fresh(part, name, options) for name in methods_by_name}
+        record.save(options.results, part_record)
+    print(report.part(part_record), flush=True)
 
 
 def contestants(
     ground: Ground, load: workload.Workload, sample: workload.Workload, options: argparse.Namespace
 ) -> tuple[dict[str, methods.Method], list[str]]:
-    """Peers get the model as transformers makes it; ours is a second copy, prepared as at load."""
-    found = dict(
+    """Return all contestants. Peers get the model as loaded by transformers; LM Gym gets a second copy, prepared as on
+    load.
+    """
+    methods_by_name = dict(
         methods.peer(name, ground, sample)
         for name in options.peers
         if ground.shape != "bert" or not name.startswith("lm-eval")
     )
-    own, notes = methods.ours(methods.second(ground), load)
-    return found | own, notes
+    own_methods, notes = methods.ours(methods.second(ground), load)
+    return methods_by_name | own_methods, notes
 
 
 def times(
-    one: record.Record,
+    part_record: record.Record,
     ground: Ground,
     load: workload.Workload,
-    found: dict[str, methods.Method],
+    methods_by_name: dict[str, methods.Method],
     options: argparse.Namespace,
 ) -> None:
-    """All contestants in turn, round after round."""
+    """Time all contestants in turn, round after round."""
     clock = time.process_time if options.clock == "cpu" else time.perf_counter
     wait = waiter(ground.device)
-    share = one.get("shares", {})
+    share = part_record.get("shares", {})
     rate = measure.product_rate(ground.device, options.dtype, clock)
     for turn in range(options.rounds):
-        for name, method in found.items():
+        for name, method in methods_by_name.items():
             gc.collect()
             wait()
             start = clock()
             method()
             wait()
-            one["seconds"].setdefault(name, []).append(clock() - start)
+            part_record["seconds"].setdefault(name, []).append(clock() - start)
             print(
-                f"  {one['part']} {turn + 1} {name}: {one['seconds'][name][-1]:.2f} s",
+                f"  {part_record['part']} {turn + 1} {name}: {part_record['seconds'][name][-1]:.2f} s",
                 file=sys.stderr,
                 flush=True,
             )
         rate = max(rate, measure.product_rate(ground.device, options.dtype, clock))
-        one["rate"] = max(rate, one.get("rate", 0.0))
+        part_record["rate"] = max(rate, part_record.get("rate", 0.0))
         least = measure.work(ground, load)
-        one["floor"] = {name: flops / one["rate"] / share.get(name, 1.0) for name, flops in least.items()}
-        record.save(options.results, one)
+        part_record["floor"] = {
+            name: flops / part_record["rate"] / share.get(name, 1.0) for name, flops in least.items()
+        }
+        record.save(options.results, part_record)
 
 
 def waiter(device: str) -> Any:
-    """A function that waits until the device has done what it was given."""
+    """Return a function that waits until the device has finished its work."""
     import torch
 
     return torch.cuda.synchronize if device.startswith("cuda") else lambda: None
 
 
 def planning(load: workload.Workload, tokenizer: Any) -> dict[str, float]:
-    """Seconds to tokenize all sentences and to plan their trees."""
+    """Measure the seconds for tokenizing all sentences, and for planning their prefix trees."""
     from lmgym.models.engine.forest import grow
 
     start = time.perf_counter()
@@ -203,12 +212,12 @@ def planning(load: workload.Workload, tokenizer: Any) -> dict[str, float]:
 
 
 def fresh(part: str, name: str, options: argparse.Namespace) -> int:
-    """Peak memory in MB of one contestant in a process of its own."""
-    own = [word for word in sys.argv[1:] if word != "run"]
-    command = [sys.executable, "-m", "benchmarks.engine", *own, "--parts", part, "--only", name]
+    """Measure the peak memory in MB of one contestant in a separate process."""
+    arguments = [word for word in sys.argv[1:] if word != "run"]
+    command = [sys.executable, "-m", "benchmarks.engine", *arguments, "--parts", part, "--only", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{name} failed in a process of its own:\n{done.stderr[-2000:]}")
+        raise SystemExit(f"{name} failed in a separate process:\n{done.stderr[-2000:]}")
     return int(done.stdout.strip().splitlines()[-1])
 
 

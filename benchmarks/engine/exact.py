@@ -1,4 +1,4 @@
-"""The difference from float64: every token one sentence at a time, and ours beside it."""
+"""Differences from float64: for LM Gym, and for scoring one sentence at a time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ Values = list[list[float]]
 
 
 def accuracy(ground: Ground, part: str, load: Workload, suites: int | None) -> dict[str, Any]:
-    """All tokens of all distinct sentences against float64, one sentence at a time (masked models: one copy at a
-    time) and ours; and every outcome that differs from its float64 outcome. For masked models the first suite is
-    looked at (or the first `suites`), for the BLiMP-shaped load some pairs."""
+    """Compare all tokens of all distinct sentences with float64, for LM Gym and for scoring one sentence (masked
+    models: one copy) at a time, and count outcomes that differ from those of float64. Masked models use the first suite
+    (or the first `suites`), the BLiMP-shaped load a few pairs.
+    """
     if part == "bert":
         suites = suites or 1
         load = published(most=suites)
@@ -31,37 +32,37 @@ def accuracy(ground: Ground, part: str, load: Workload, suites: int | None) -> d
     alone = masked_one_by_one if part == "bert" else one_by_one
     exact = alone(copy.deepcopy(ground.model).double(), ground.tokenizer, texts)
     single = alone(ground.model, ground.tokenizer, texts)
-    own = [[bits for bits in scores[at[text]].bits if bits is not None] for text in texts]
-    found: dict[str, Any] = {"sentences": len(texts), "tokens": sum(map(len, exact))}
-    for name, values in (("single", single), ("ours", own)):
+    own_bits = [[bits for bits in scores[at[text]].bits if bits is not None] for text in texts]
+    result: dict[str, Any] = {"sentences": len(texts), "tokens": sum(map(len, exact))}
+    for name, values in (("single", single), ("ours", own_bits)):
         gaps = np.abs(np.concatenate(values) - np.concatenate(exact))
-        found[name] = {"max": float(gaps.max()), "mean": float(gaps.mean())}
+        result[name] = {"max": float(gaps.max()), "mean": float(gaps.mean())}
     by_text = dict(zip(texts, exact, strict=True))
     truth = [outcomes.with_bits(score, by_text[text]) for score, text in zip(scores, load.texts, strict=True)]
     if part == "blimp":
-        return found | {"outcomes": outcomes.of_pairs(scores, truth)}
+        return result | {"outcomes": outcomes.of_pairs(scores, truth)}
     left_to_right = part != "bert"
-    return found | {"outcomes": outcomes.of_suites(scores, truth, suites, left_to_right=left_to_right)}
+    return result | {"outcomes": outcomes.of_suites(scores, truth, suites, left_to_right=left_to_right)}
 
 
 def one_by_one(model: Any, tokenizer: Any, texts: Sequence[str]) -> Values:
-    """One sentence at a time, full log-softmax in the model's own dtype: bits of every token."""
+    """Score one sentence at a time, with the full log-softmax in the model's own dtype. Returns bits of every token."""
     rows = tokenizer(list(texts), add_special_tokens=False)["input_ids"]
     return _each(rows, lambda ids: _bits(model, [[tokenizer.bos_token_id, *ids]], range(len(ids)), ids))
 
 
 def masked_one_by_one(model: Any, tokenizer: Any, texts: Sequence[str]) -> Values:
-    """One masked copy at a time: bits of every token of the text given all others."""
+    """Score one masked copy at a time. Returns bits of every token of the text given all others."""
     batch = tokenizer(list(texts), return_special_tokens_mask=True)
     frames = zip(batch["input_ids"], batch["special_tokens_mask"], strict=True)
 
     def sentence(frame: tuple[list[int], list[int]]) -> list[float]:
         ids, special = frame
-        found = []
+        bits = []
         for at in np.flatnonzero(np.array(special) == 0).tolist():
             hidden = [*ids[:at], tokenizer.mask_token_id, *ids[at + 1 :]]
-            found += _bits(model, [hidden], [at], [ids[at]])
-        return found
+            bits += _bits(model, [hidden], [at], [ids[at]])
+        return bits
 
     return _each(list(frames), sentence)
 
@@ -73,11 +74,11 @@ def _each(rows: Sequence[Any], bits: Callable[[Any], list[float]]) -> Values:
         return [bits(row) for row in rows]
 
 
-def _bits(model: Any, ids: list[list[int]], rows: Sequence[int], wanted: Sequence[int]) -> list[float]:
-    """-log2 p of token wanted[k] in row rows[k] of the only sentence."""
+def _bits(model: Any, ids: list[list[int]], rows: Sequence[int], targets: Sequence[int]) -> list[float]:
+    """Return -log2 p of token targets[k] in row rows[k] of a single sentence."""
     import torch
 
     logs = torch.log_softmax(model(torch.tensor(ids)).logits[0, list(rows)], dim=-1)
-    picked = logs[torch.arange(len(wanted)), torch.tensor(wanted)].double()
-    found: list[float] = (-picked / torch.log(torch.tensor(2.0).double())).tolist()
-    return found
+    picked = logs[torch.arange(len(targets)), torch.tensor(targets)].double()
+    bits: list[float] = (-picked / torch.log(torch.tensor(2.0).double())).tolist()
+    return bits

@@ -1,4 +1,4 @@
-"""What is measured besides time: the machine, the floor, peak memory."""
+"""Measurements besides time: the machine, the floor, peak memory."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ PACKAGES = ("torch", "transformers", "tokenizers", "minicons", "lm-eval", "numpy
 
 
 def machine(device: str, threads: int) -> dict[str, str]:
-    """Where and with what."""
+    """Describe the machine and the software."""
     import torch
 
-    found = {"date": time.strftime("%Y-%m-%d"), "python": platform.python_version()}
+    facts = {"date": time.strftime("%Y-%m-%d"), "python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            facts[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "absent"
+            facts[package] = "absent"
     with open("/proc/cpuinfo") as table:
         cpu = next((row.split(":")[1].strip() for row in table if "model name" in row), "?")
     with open("/proc/cpuinfo") as table:
         wide = " with AVX-512" if "avx512f" in table.read() else ""
     where = torch.cuda.get_device_name() if device.startswith("cuda") else f"{cpu}{wide}, {threads} threads"
-    return found | {"machine": where}
+    return facts | {"machine": where}
 
 
 def token_count(tokenizer: Any, texts: list[str]) -> int:
@@ -39,8 +39,9 @@ def token_count(tokenizer: Any, texts: list[str]) -> int:
 
 
 def work(ground: Ground, load: Workload) -> dict[str, float]:
-    """FLOPs of the smallest set of positions and vocabulary rows: every distinct prefix (for masked models every
-    distinct masked copy) once, every looked-at row once."""
+    """Return the FLOPs of the smallest set of positions and vocabulary rows: every distinct prefix (for masked models,
+    every distinct masked copy) once, and every required row once.
+    """
     model = ground.model
     head = model.get_output_embeddings().weight.numel()
     named = sum({id(part): part.numel() for part in model.parameters() if part.dim() == 2}.values())
@@ -66,11 +67,11 @@ def _tree_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
     ids = [[tokenizer.bos_token_id, *row] for row in batch["input_ids"]]
     offsets = [[(0, 0), *row] for row in batch["offset_mapping"]]
     needs = [needed_tokens(row, spans) for row, spans in zip(offsets, load.needed, strict=True)]
-    found = {}
-    for name, wanted in ((ALL, None), (NEEDED, needs)):
-        forest = grow(ids, wanted)
-        found[name] = (len(forest.token), len(np.unique(forest.edge_node)))
-    return found
+    work_by_name = {}
+    for name, needed in ((ALL, None), (NEEDED, needs)):
+        forest = grow(ids, needed)
+        work_by_name[name] = (len(forest.token), len(np.unique(forest.edge_node)))
+    return work_by_name
 
 
 def _masked_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
@@ -81,16 +82,17 @@ def _masked_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
     ids, offsets = batch["input_ids"], batch["offset_mapping"]
     words = [[-1 if odd else at for at, odd in enumerate(row)] for row in batch["special_tokens_mask"]]
     needs = [needed_tokens(row, spans) for row, spans in zip(offsets, load.needed, strict=True)]
-    found = {}
-    for name, wanted in ((ALL, [[True] * len(row) for row in ids]), (NEEDED, needs)):
-        inputs, _ = distinct_copies(ids, masked_copies(words, wanted, "original"), tokenizer.mask_token_id)
-        found[name] = (sum(len(one.ids) for one in inputs), len(inputs))
-    return found
+    work_by_name = {}
+    for name, needed in ((ALL, [[True] * len(row) for row in ids]), (NEEDED, needs)):
+        inputs, _ = distinct_copies(ids, masked_copies(words, needed, "original"), tokenizer.mask_token_id)
+        work_by_name[name] = (sum(len(copy.ids) for copy in inputs), len(inputs))
+    return work_by_name
 
 
 def product_rate(device: str, dtype: str, clock: Callable[[], float]) -> float:
-    """FLOP per second of the best matrix product: on a CPU of the body's shape, stock or packed, with 128 to 512
-    rows; on a GPU of 8,192 square."""
+    """Return the FLOP per second of the fastest matrix product: on a CPU, of the body's shape, stock or packed, with
+    128 to 512 rows; on a GPU, of 8,192 square.
+    """
     import torch
 
     kind = getattr(torch, dtype)
@@ -122,7 +124,7 @@ def product_rate(device: str, dtype: str, clock: Callable[[], float]) -> float:
 
 
 def peak_mb() -> int:
-    """Peak resident memory of this process in MB (Linux)."""
+    """Return the peak resident memory of this process in MB (Linux)."""
     with open("/proc/self/status") as status:
         row = next(line for line in status if line.startswith("VmHWM"))
     return int(row.split()[1]) // 1024

@@ -1,4 +1,4 @@
-"""The contestants: each is a function of no arguments that scores the whole load, everything included."""
+"""Contestants: functions without arguments that score the whole load from start to finish."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ Method = Callable[[], Any]
 
 ALL, NEEDED = "lm gym, all tokens", "lm gym, needed tokens"
 WHOLE = "lmgym.evaluate, whole call"
-"""All tokens, aligned with regions, judged and in a table of pass rates."""
+"""Scores all tokens, aligns them with regions, evaluates predictions and returns a table of pass rates."""
 
 
 class Ground(NamedTuple):
-    """Where all contestants run: the shape's name, its model (for the peers, as transformers makes it), and how
-    to prepare ours."""
+    """What all contestants share: name of the shape, its model (for the peers, as loaded by transformers), and the
+    settings for preparing LM Gym's model.
+    """
 
     shape: str
     model: Any
@@ -28,8 +29,9 @@ class Ground(NamedTuple):
 
 
 def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
-    """All tokens, and the needed ones, of the model prepared as at load; with the notes
-    of loading. The model given is changed."""
+    """Return LM Gym's methods (all tokens, needed tokens) for the model prepared as on load, and the notes of loading.
+    Modifies the model of `ground`.
+    """
     import torch
 
     import lmgym
@@ -43,7 +45,7 @@ def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
     device, model, tokenizer = torch.device(ground.device), ground.model, ground.tokenizer
     packing = ground.packing
     facts = ModelFacts(
-        parameters=sum(one.numel() for one in model.parameters()),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
         vocabulary_size=len(tokenizer),
         tokenizer="",
         context_length=512,
@@ -64,23 +66,23 @@ def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
         runner = prepare(model, device, reload=lambda: model, packing=packing)
         backend = CausalBackend(runner, tokenizer, facts=facts)
     policy = ScoringPolicy()
-    found: dict[str, Method] = {
+    methods: dict[str, Method] = {
         ALL: lambda: backend.score(load.texts, policy),
         NEEDED: lambda: backend.score(load.texts, policy, load.needed),
     }
     if load.documents:
         loaded = LoadedModel("model", "masked" if ground.shape == "bert" else "causal", backend)
-        found[WHOLE] = lambda: lmgym.evaluate(load.documents, loaded, policy=policy).rates()
-    return found, runner.notes
+        methods[WHOLE] = lambda: lmgym.evaluate(load.documents, loaded, policy=policy).rates()
+    return methods, runner.notes
 
 
 def second(ground: Ground) -> Ground:
-    """The same with a copy of the model."""
+    """Return `ground` with a copy of the model."""
     return ground._replace(model=copy.deepcopy(ground.model))
 
 
 def peer(name: str, ground: Ground, load: Workload) -> tuple[str, Method]:
-    """minicons-16, lm-eval-64 and the like: the name in tables, and the method."""
+    """Return the name in tables and the method of a peer, such as minicons-16 or lm-eval-64."""
     kind, size = name.rsplit("-", 1)
     if kind == "minicons":
         return f"minicons, batch {size}", minicons(ground, load, int(size))
@@ -88,12 +90,12 @@ def peer(name: str, ground: Ground, load: Workload) -> tuple[str, Method]:
 
 
 def minicons(ground: Ground, load: Workload, size: int) -> Method:
-    """minicons in batches of `size`: token_score, for masked models its `original` PLL."""
+    """Return minicons in batches of `size`: token_score, or its `original` PLL for masked models."""
     from minicons import scorer
 
     tokenizer = ground.tokenizer
     if ground.shape == "bert":
-        if not hasattr(tokenizer, "batch_encode_plus"):  # gone since transformers 5; minicons 0.3.39 calls it
+        if not hasattr(tokenizer, "batch_encode_plus"):  # removed in transformers 5; minicons 0.3.39 calls it
             tokenizer.batch_encode_plus = lambda texts, **named: tokenizer(texts, **named)
         gaps = scorer.MaskedLMScorer(ground.model, ground.device, tokenizer=tokenizer)
         return lambda: [
@@ -103,16 +105,16 @@ def minicons(ground: Ground, load: Workload, size: int) -> Method:
     plain = scorer.IncrementalLMScorer(ground.model, ground.device, tokenizer=tokenizer)
 
     def run() -> Any:
-        found: list[Any] = []
+        results: list[Any] = []
         for at in range(0, len(load.texts), size):
-            found += plain.token_score(load.texts[at : at + size], bos_token=True, surprisal=True)
-        return found
+            results += plain.token_score(load.texts[at : at + size], bos_token=True, surprisal=True)
+        return results
 
     return run
 
 
 def lm_eval(ground: Ground, load: Workload, size: int) -> Method:
-    """lm-eval's HFLM (sums per sentence only)."""
+    """Return lm-eval's HFLM, which gives only sums per sentence."""
     logging.disable(logging.WARNING)
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM

@@ -1,4 +1,4 @@
-"""Outcomes, ours against float64: which differ, and whether those are marked too close to call."""
+"""Compare outcomes with those of float64: which differ, and whether these are marked as too close to call."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from lmgym.runs.outcomes import evaluate_predictions
 from lmgym.suites.formats import SuiteDocument, read_suite
 
 Judged = tuple[Sequence[int], Sequence[bool]]
-"""Outcomes, and which of them are too close to call."""
+"""Outcomes, and for each whether it is too close to call."""
 
 
 def with_bits(score: TokenScores, bits: Iterable[float]) -> TokenScores:
-    """The same tokens with other values, one for each that has a value."""
-    own = iter(bits)
-    found = replace(score, bits=[None if old is None else next(own) for old in score.bits])
-    if next(own, None) is not None:
+    """Return the same tokens with other values, one for each scored token."""
+    values = iter(bits)
+    result = replace(score, bits=[None if old is None else next(values) for old in score.bits])
+    if next(values, None) is not None:
         raise ValueError(f"more values than tokens in {score.tokens}")
-    return found
+    return result
 
 
 def of_suites(
@@ -35,8 +35,9 @@ def of_suites(
     left_to_right: bool,
     error_bits: float = ERROR_BITS["float32"],
 ) -> dict[str, int]:
-    """Over all predictions and items of the (first so many) suites, judged as a run is. `error_bits` bounds the error
-    of one token of `scores` (and of `truth`)."""
+    """Compare the outcomes of all predictions and items of the suites (or the first `suites`), evaluated as in a run.
+    `error_bits` bounds the error of one token of `scores` (and of `truth`).
+    """
     start, pairs = 0, []
     for path in suite_files(suites)[1]:
         document = read_suite(path.read_bytes(), path.name)
@@ -53,11 +54,14 @@ def of_suites(
 
 
 def of_pairs(scores: Sequence[TokenScores], truth: Sequence[TokenScores]) -> dict[str, int]:
-    """Minimal pairs: whether the first sentence of each has fewer bits than the second."""
+    """Compare outcomes of minimal pairs: the first sentence of a pair has fewer bits than the second."""
     sizes = np.array([len(score.ids) for score in scores]).reshape(-1, 2).sum(axis=1)
     bounds = np.array([margin_bound(ERROR_BITS["float32"], int(size)) for size in sizes])
     ours, exact = (_margins(rows) for rows in (scores, truth))
-    judged = [(np.sign(one).astype(int).tolist(), (np.abs(one) < bounds).tolist()) for one in (ours, exact)]
+    judged = [
+        (np.sign(margins).astype(int).tolist(), (np.abs(margins) < bounds).tolist())
+        for margins in (ours, exact)
+    ]
     return _counted([(judged[0], judged[1])])
 
 
@@ -70,16 +74,18 @@ def _judged(
     document: SuiteDocument, scores: Sequence[TokenScores], left_to_right: bool, error_bits: float
 ) -> list[Judged]:
     grid = measure(document, scores, ScoringPolicy(), left_to_right=left_to_right).grid()
-    return [(one.outcomes, one.close) for one in evaluate_predictions(document, grid, error_bits)]
+    return [
+        (evaluation.outcomes, evaluation.close)
+        for evaluation in evaluate_predictions(document, grid, error_bits)
+    ]
 
 
 def _counted(pairs: Iterable[tuple[Judged, Judged]]) -> dict[str, int]:
-    """How many outcomes there are, how many are too close to call, and how many come out otherwise than in float64,
-    marked and unmarked."""
+    """Count outcomes, those too close to call, and those that differ from float64, both marked and unmarked."""
     counts = {"outcomes": 0, "too_close": 0, "differ_marked": 0, "differ_unmarked": 0}
-    for (own, close), (exact, _) in pairs:
-        marked, differ = np.array(close, bool), np.array(own) != np.array(exact)
-        counts["outcomes"] += len(own)
+    for (outcomes, close), (exact, _) in pairs:
+        marked, differ = np.array(close, bool), np.array(outcomes) != np.array(exact)
+        counts["outcomes"] += len(outcomes)
         counts["too_close"] += int(marked.sum())
         counts["differ_marked"] += int((differ & marked).sum())
         counts["differ_unmarked"] += int((differ & ~marked).sum())

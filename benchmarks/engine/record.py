@@ -1,4 +1,4 @@
-"""Results on disk: one JSON file per part, to which later rounds may be added."""
+"""Results on disk: one JSON file per part, which can be extended by later rounds."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ def save(folder: Path, record: Record) -> None:
 
 
 def begin(folder: Path, part: str, facts: Record, *, add: bool) -> Record:
-    """A fresh record of a part, or with `add` the one on disk if it is of the same machine and load (else
-    SystemExit)."""
+    """Return an empty record of a part or, with `add`, the record on disk. Raises SystemExit if that is from another
+    machine or load.
+    """
     old = load(folder, part) if add else None
     fresh: Record = {"part": part, "seconds": {}, **facts}
     if old is None:
         return fresh
     for key in ("machine", "load", "tokens", "clock", "dtype"):
         if old[key] != fresh[key]:
-            raise SystemExit(f"{folder / part}.json is of another {key}: {old[key]!r}. Leave --add away.")
+            raise SystemExit(f"{folder / part}.json has another {key}: {old[key]!r}. Omit --add.")
     return fresh | old | {"facts": facts["facts"]}
 
 
 def medians(record: Record) -> dict[str, float]:
-    """Median seconds for the whole load, by method; those that ran on a part of it extrapolated by tokens."""
+    """Return the median seconds for the whole load, by method. Partial runs are extrapolated by tokens."""
     shares = record.get("shares", {})
     return {
         name: statistics.median(values) / shares.get(name, 1.0) for name, values in record["seconds"].items()

@@ -1,4 +1,4 @@
-"""Tables in Markdown from the recorded results."""
+"""Format the recorded results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -15,84 +15,84 @@ ORDER = ("gpt2", "llama", "neox", "opt", "bert", "blimp", "gpt2-xl", "llama-7b",
 
 
 def report(folder: Path) -> str:
-    """All parts on disk."""
-    found = [one for part in ORDER if (one := record.load(folder, part))]
-    if not found:
+    """Format all parts on disk."""
+    records = [data for part in ORDER if (data := record.load(folder, part))]
+    if not records:
         return f"No results in {folder}: run `make bench-engine`."
-    return "\n\n".join([*(part(one) for one in found), summary(found)])
+    return "\n\n".join([*(part(data) for data in records), summary(records)])
 
 
-def part(one: Record) -> str:
-    """One part: times, memory, and the difference from float64."""
-    facts = one["facts"]
+def part(data: Record) -> str:
+    """Format one part: times, memory, and the difference from float64."""
+    facts = data["facts"]
     versions = ", ".join(f"{name} {facts[name]}" for name in facts if name not in ("date", "machine"))
     lines = [
-        f"#### {one['part']}: {one['load']}, {one['sentences']:,} sentences, {one['tokens']:,} tokens",
+        f"#### {data['part']}: {data['load']}, {data['sentences']:,} sentences, {data['tokens']:,} tokens",
         "",
-        f"{facts['date']}, {one['machine']}, {one['dtype']}, {one['clock']} time; {versions}.",
+        f"{facts['date']}, {data['machine']}, {data['dtype']}, {data['clock']} time; {versions}.",
         "",
         "| method | rounds | median s | spread s | tokens/s | vs minicons' best | to the floor | peak MB |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    medians, ratios = record.medians(one), against_peers(one)
+    medians, ratios = record.medians(data), against_peers(data)
     for name, value in medians.items():
-        times, share = one["seconds"][name], one.get("shares", {}).get(name, 1.0)
+        times, share = data["seconds"][name], data.get("shares", {}).get(name, 1.0)
         mark = "" if share == 1 else "*"
-        floor = f"{value / one['floor'][name]:.2f}" if name in one.get("floor", {}) else ""
+        floor = f"{value / data['floor'][name]:.2f}" if name in data.get("floor", {}) else ""
         spread = f"{min(times) / share:.2f}-{max(times) / share:.2f}"
         ratio = f"{ratios[name]:.2f}" if name in ratios else ""
         lines.append(
-            f"| {name}{mark} | {len(times)} | {value:.2f} | {spread} | {one['tokens'] / value:,.0f} "
-            f"| {ratio} | {floor} | {one.get('peak_mb', {}).get(name, '')} |"
+            f"| {name}{mark} | {len(times)} | {value:.2f} | {spread} | {data['tokens'] / value:,.0f} "
+            f"| {ratio} | {floor} | {data.get('peak_mb', {}).get(name, '')} |"
         )
-    return "\n".join([*lines, "", *notes(one)]).rstrip()
+    return "\n".join([*lines, "", *notes(data)]).rstrip()
 
 
-def notes(one: Record) -> list[str]:
-    """What has to be said below the table."""
-    said = [f"* {note}" for note in one.get("notes", [])]
-    for name, share in one.get("shares", {}).items():
+def notes(data: Record) -> list[str]:
+    """Return the notes below the table."""
+    lines = [f"* {note}" for note in data.get("notes", [])]
+    for name, share in data.get("shares", {}).items():
         if share < 1:
-            said.append(f"* \\* {name}: ran {share:.2%} of the tokens; seconds extrapolated.")
-    if "planning" in one:
-        said.append(
-            f"* Tokenizing all sentences takes {one['planning']['tokenize']:.2f} s, planning their prefix trees "
-            f"{one['planning']['forest']:.2f} s."
+            lines.append(f"* \\* {name}: ran {share:.2%} of the tokens; seconds extrapolated.")
+    if "planning" in data:
+        lines.append(
+            f"* Tokenizing all sentences takes {data['planning']['tokenize']:.2f} s, planning their prefix trees "
+            f"{data['planning']['forest']:.2f} s."
         )
-    if "rate" in one:
-        said.append(
-            f"* Best matrix product on this machine: {one['rate'] / 1e9:,.0f} GFLOP/s. Floor: all tokens "
-            f"{one['floor'][ALL]:.2f} s, needed tokens {one['floor'][NEEDED]:.2f} s."
+    if "rate" in data:
+        lines.append(
+            f"* Best matrix product on this machine: {data['rate'] / 1e9:,.0f} GFLOP/s. Floor: all tokens "
+            f"{data['floor'][ALL]:.2f} s, needed tokens {data['floor'][NEEDED]:.2f} s."
         )
-    if "peak_mb" in one and not one["seconds"]:
-        peaks = ", ".join(f"{name} {value:,}" for name, value in one["peak_mb"].items())
-        said.append(f"* Peak memory in MB, each in a process of its own: {peaks}.")
-    if "exact" in one:
-        said += exactness(one["exact"])
-    return said
+    if "peak_mb" in data and not data["seconds"]:
+        peaks = ", ".join(f"{name} {value:,}" for name, value in data["peak_mb"].items())
+        lines.append(f"* Peak memory in MB, each in a process of its own: {peaks}.")
+    if "exact" in data:
+        lines += exactness(data["exact"])
+    return lines
 
 
 def exactness(exact: Record) -> list[str]:
-    single, ours, found = exact["single"], exact["ours"], exact["outcomes"]
+    single, ours, outcomes = exact["single"], exact["ours"], exact["outcomes"]
     return [
         f"* Difference from float64 over {exact['tokens']:,} tokens of {exact['sentences']:,} sentences, in bits: one "
         f"sentence at a time in fp32 {single['max']:.2g} at most, {single['mean']:.2g} in the mean; LM Gym "
         f"{ours['max']:.2g} and {ours['mean']:.2g} ({ours['max'] / single['max']:.2f} times the largest).",
-        f"* Of {found['outcomes']:,} outcomes {found['differ_marked'] + found['differ_unmarked']} differ from "
-        f"float64, {found['differ_unmarked']} of them not marked too close to call; {found['too_close']} are "
+        f"* Of {outcomes['outcomes']:,} outcomes {outcomes['differ_marked'] + outcomes['differ_unmarked']} differ from "
+        f"float64, {outcomes['differ_unmarked']} of them not marked too close to call; {outcomes['too_close']} are "
         "marked.",
     ]
 
 
-def against_peers(one: Record) -> dict[str, float]:
-    """How many times as fast as the better of minicons' batch sizes."""
-    medians = record.medians(one)
+def against_peers(data: Record) -> dict[str, float]:
+    """Return the speed relative to the better of minicons' batch sizes."""
+    medians = record.medians(data)
     best = min((value for name, value in medians.items() if name.startswith("minicons")), default=None)
     return {} if best is None else {name: best / value for name, value in medians.items()}
 
 
-def summary(found: list[Record]) -> str:
-    """Our two lines of each part beside the goals, and what the floor allows."""
+def summary(records: list[Record]) -> str:
+    """Format our two methods of each part next to the goals, and the limit set by the floor."""
     lines = [
         "#### Goals",
         "",
@@ -100,14 +100,14 @@ def summary(found: list[Record]) -> str:
         f"(goal {FLOOR_GOAL}) |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for one in found:
-        ratios, medians = against_peers(one), record.medians(one)
+    for data in records:
+        ratios, medians = against_peers(data), record.medians(data)
         if ALL not in ratios or NEEDED not in ratios:
             continue
-        cells = [one["part"]]
+        cells = [data["part"]]
         floors = []
-        for name, goal in zip((ALL, NEEDED), GOALS.get(one["part"], GOAL), strict=True):
-            floor = one.get("floor", {}).get(name)
+        for name, goal in zip((ALL, NEEDED), GOALS.get(data["part"], GOAL), strict=True):
+            floor = data.get("floor", {}).get(name)
             best = f"{ratios[name] * medians[name] / floor:.1f}" if floor else ""
             cells += [f"{ratios[name]:.1f}", f"{goal:g}", best]
             floors.append(f"{medians[name] / floor:.2f}" if floor else "")

@@ -1,4 +1,4 @@
-"""Models of well-known shapes with random weights from a fixed seed."""
+"""Models of well-known shapes, with random weights from a fixed seed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ SHAPES = (*CAUSAL, "bert")
 def build(
     shape: str, device: str = "cpu", dtype: str = "float32", seed: int = 0, *, small: bool = False
 ) -> Any:
-    """GPT-2 small or XL; a Llama, GPT-NeoX (Pythia 160M), OPT (125M) or BERT-base of the size of GPT-2 small; a Llama
-    of 7 or 8 B; or something tiny. With `small` two layers of 64 features, to try things out."""
+    """Build GPT-2 small or XL; a Llama, GPT-NeoX (Pythia 160M), OPT (125M) or BERT-base of about the size of GPT-2
+    small; a Llama with 7 or 8 B parameters; or a tiny model. `small`: two layers of 64 features, for quick trials.
+    """
     import torch
     import transformers as t
 

@@ -1,5 +1,6 @@
-"""What is scored: the published suites of GYM_CONFORMANCE_DIR (or else the demo's), a load shaped like BLiMP, and
-a tokenizer."""
+"""Sentences to score: the published suites of GYM_CONFORMANCE_DIR (or the demo's), a load shaped like BLiMP, and a
+tokenizer.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ PARADIGMS = 67
 
 
 class Workload(NamedTuple):
-    """Sentences in file order. needed[k]: character ranges that predictions look at; groups[k]: its suite. `documents`:
-    the suites, where the sentences are those of suites."""
+    """Sentences in file order. needed[k]: character ranges that predictions refer to; groups[k]: suite of the sentence;
+    `documents`: the suites, if the sentences come from suites.
+    """
 
     name: str
     texts: list[str]
@@ -32,7 +34,7 @@ class Workload(NamedTuple):
 
 
 def suite_files(most: int | None = None) -> tuple[str, list[Path]]:
-    """A name for the suites, and their files: the published ones where they are, else those of the demo."""
+    """Return a name for the suites, and their files: the published suites if available, else those of the demo."""
     root = Path(os.environ.get("GYM_CONFORMANCE_DIR", "../shared/conformance")) / "suites"
     kind = "published suites"
     if not root.is_dir():
@@ -42,15 +44,15 @@ def suite_files(most: int | None = None) -> tuple[str, list[Path]]:
 
 
 def published(most: int | None = None) -> Workload:
-    """All sentences of the suites, or of the first `most`."""
+    """Load all sentences of the suites, or of the first `most`."""
     name, files = suite_files(most)
     documents = tuple(read_suite(path.read_bytes(), path.name) for path in files)
     load = Workload(name, [], [], [], documents)
     for number, document in enumerate(documents):
-        wanted = looked_at(document)
+        regions_by_condition = looked_at(document)
         for sentence in document.sentences:
             joined = join(sentence.contents)
-            regions = wanted.get(sentence.condition, set())
+            regions = regions_by_condition.get(sentence.condition, set())
             load.texts.append(joined.text)
             load.needed.append(
                 [(span.start, span.end) for at, span in enumerate(joined.spans, start=1) if at in regions]
@@ -60,7 +62,7 @@ def published(most: int | None = None) -> Workload:
 
 
 def part_of(load: Workload, chosen: Sequence[int], name: str = "") -> Workload:
-    """Some of its sentences."""
+    """Return a load of some of the sentences."""
     return Workload(
         name or load.name,
         [load.texts[at] for at in chosen],
@@ -70,25 +72,26 @@ def part_of(load: Workload, chosen: Sequence[int], name: str = "") -> Workload:
 
 
 def spread(count: int, most: int, together: int = 1) -> list[int]:
-    """About `most` of `count` numbers, evenly spread, in runs of `together`."""
-    runs, wanted = count // together, max(1, most // together)
-    firsts = np.unique(np.linspace(0, runs - 1, min(wanted, runs)).astype(int))
+    """Return about `most` of `count` indices, evenly spread, in runs of `together`."""
+    runs, wanted_runs = count // together, max(1, most // together)
+    firsts = np.unique(np.linspace(0, runs - 1, min(wanted_runs, runs)).astype(int))
     return [int(first) * together + at for first in firsts for at in range(together)]
 
 
 def looked_at(document: SuiteDocument) -> dict[str, set[int]]:
-    """Region numbers by condition that some prediction refers to; "*" is all of them."""
-    wanted: dict[str, set[int]] = {}
+    """Return the region numbers that predictions refer to, by condition; "*" stands for all regions."""
+    regions: dict[str, set[int]] = {}
     every = set(range(1, len(document.region_names) + 1))
     for prediction in document.predictions:
         for condition, region in parse(prediction.formula).references:
-            wanted.setdefault(condition, set()).update(every if region == "*" else {int(region)})
-    return wanted
+            regions.setdefault(condition, set()).update(every if region == "*" else {int(region)})
+    return regions
 
 
 def blimp_shaped(pairs: int = 1000, seed: int = 0) -> Workload:
-    """67 paradigms of 1,000 minimal pairs: a frame per paradigm, words from small lists, and two sentences that
-    differ in one word. That word is what is needed."""
+    """Generate 67 paradigms of 1,000 minimal pairs: a frame per paradigm, words from small lists, and two sentences
+    that differ in one word, which is the only one needed.
+    """
     draw = np.random.default_rng(seed)
     words = pseudo_words(3000, seed=1)
     load = Workload(f"BLiMP-shaped, {PARADIGMS} x {pairs:,} pairs", [], [], [])
@@ -107,23 +110,24 @@ def blimp_shaped(pairs: int = 1000, seed: int = 0) -> Workload:
 
 
 def pseudo_words(count: int, seed: int) -> list[str]:
-    """Pronounceable words, each once."""
+    """Generate distinct pronounceable words."""
     draw = np.random.default_rng(seed)
     onsets = ["", *"bdfgklmnprstvwz", "br", "st", "tr", "pl", "sh", "th"]
     rimes = [
         v + c for v in ("a", "e", "i", "o", "u", "ai", "ou") for c in ("", "n", "r", "s", "t", "ng", "lk")
     ]
-    found: dict[str, None] = {}
-    while len(found) < count:
+    words: dict[str, None] = {}
+    while len(words) < count:
         size = int(draw.integers(1, 5))
-        found["".join(str(draw.choice(onsets)) + str(draw.choice(rimes)) for _ in range(size))] = None
-    return list(found)
+        words["".join(str(draw.choice(onsets)) + str(draw.choice(rimes)) for _ in range(size))] = None
+    return list(words)
 
 
 def tokenizer(texts: list[str], *, gaps: bool = False, vocabulary: int = VOCABULARY) -> Any:
-    """A byte-level BPE of 50,257 tokens (or of `vocabulary`), trained here: on the sentences to be scored, so that
-    their words are mostly whole tokens as in GPT-2's vocabulary, and on pseudo-words that fill it up. With `gaps` it
-    has a mask token and puts a frame around sentences."""
+    """Train a byte-level BPE of 50,257 tokens (or of `vocabulary`): on the sentences to be scored, so that their words
+    are mostly whole tokens as in GPT-2's vocabulary, and on pseudo-words that fill the rest. With `gaps`, it has a mask
+    token and adds start and end tokens to sentences.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 

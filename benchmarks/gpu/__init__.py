@@ -1,1 +1,1 @@
-"""Whether a GPU gives the numbers it should, bears what goes wrong, and how fast it is: python -m benchmarks.gpu."""
+"""Correctness, robustness and speed on a GPU: python -m benchmarks.gpu."""

@@ -1,4 +1,4 @@
-"""Check, test and measure a GPU part by part, and write tables: python -m benchmarks.gpu --help."""
+"""Check, test and measure a GPU in steps, and write tables: python -m benchmarks.gpu --help."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.gpu import environment
 
 SPARE = 10
-"""Seconds that are left for writing."""
+"""Seconds reserved for writing the results."""
 
 
 def main() -> int:
@@ -40,19 +40,19 @@ def main() -> int:
         left = until - time.monotonic() - SPARE
         lacking = [name for name in step.needs.split(",") if name and not environment.is_there(name)]
         if step.kind == "json" and lacking:
-            one = {"part": step.part, "state": "skipped", "why": f"{lacking[0]} is not installed"}
+            result = {"part": step.part, "state": "skipped", "why": f"{lacking[0]} is not installed"}
         elif left < min(step.seconds, 30):
-            one = {"part": step.part, "state": "later"}
+            result = {"part": step.part, "state": "later"}
         else:
             with tempfile.TemporaryDirectory() as work:
                 limit = min(step.seconds * options.patience, left)
-                one = steps.run(step, Path(work), env, limit, options.out / "log.txt")
-        results["steps"][step.key] = one
-        print(f"{step.key}: {one['state']} {one.get('seconds', '')}", flush=True)
+                result = steps.run(step, Path(work), env, limit, options.out / "log.txt")
+        results["steps"][step.key] = result
+        print(f"{step.key}: {result['state']} {result.get('seconds', '')}", flush=True)
         (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
         (options.out / "report.md").write_text(report.report(results))
     print(report.report(results))
-    return int(any(one["state"] in ("failed", "timeout") for one in results["steps"].values()))
+    return int(any(result["state"] in ("failed", "timeout") for result in results["steps"].values()))
 
 
 def parse() -> argparse.Namespace:
@@ -67,16 +67,17 @@ def parse() -> argparse.Namespace:
     parts = ["correct", "robust", "fast", "site"]
     parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
     parser.add_argument(
-        "--earlier", type=Path, help="a results.json: what passed there on the same GPU is not run"
+        "--earlier", type=Path, help="a results.json; steps that passed there on the same GPU are skipped"
     )
-    parser.add_argument("--again", action="store_true", help="run also what passed earlier")
+    parser.add_argument("--again", action="store_true", help="also run steps that passed earlier")
     parser.add_argument(
-        "--seconds", type=float, default=570, help="of this call; no step begins that has no time"
+        "--seconds",
+        type=float,
+        default=570,
+        help="time limit of this call; steps that would exceed it are not started",
     )
-    parser.add_argument(
-        "--patience", type=float, default=1.0, help="times as long as usual that a step may take"
-    )
-    parser.add_argument("--wheels", type=Path, help="folder of wheels for packages that are not there")
+    parser.add_argument("--patience", type=float, default=1.0, help="factor for the time limits of steps")
+    parser.add_argument("--wheels", type=Path, help="folder of wheels for missing packages")
     parser.add_argument("--suites", type=Path, help="folder with the published suites (GYM_CONFORMANCE_DIR)")
     parser.add_argument("--python", default="3.12", help="prepare: the Python of the machine with the GPU")
     parser.add_argument("--more", nargs="*", default=[], help="prepare: further packages, NAME==VERSION")
@@ -86,16 +87,18 @@ def parse() -> argparse.Namespace:
 
 
 def earlier(options: argparse.Namespace, facts: dict[str, Any]) -> dict[str, Any]:
-    """What `--earlier`, or else the folder, has of the same GPU; each step with the commit it ran at."""
+    """Return the results of `--earlier`, or else of the output folder, for the same GPU; each step with the commit it
+    ran at.
+    """
     path = options.earlier or options.out / "results.json"
     if not path.exists():
         return {}
     old = json.loads(path.read_text())
     if old["facts"].get("gpu") != facts.get("gpu"):
-        print(f"{path} is of {old['facts'].get('gpu')}: everything is run", flush=True)
+        print(f"{path} is from {old['facts'].get('gpu')}: all steps are run", flush=True)
         return {}
-    found: dict[str, Any] = old["steps"]
-    return found
+    steps_done: dict[str, Any] = old["steps"]
+    return steps_done
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""This machine's Python, torch, GPU and packages of pyproject.toml; and a folder of wheels for those that it
-lacks, made where there is a network (`prepare`) and installed where there is none."""
+"""This machine's Python, torch, GPU and packages of pyproject.toml. `prepare` collects wheels of missing packages on a
+machine with network access; they are installed on the machine without.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ GIVEN = {
     "tqdm",
     "pyarrow",
 }
-"""Large, or built for one machine: these must be there already."""
+"""Packages that must already be installed, because they are large or built for one machine."""
 UNUSED = {"lm-gym", "vl-convert-python"}
 TESTS = ("pytest", "pytest-django", "hypothesis")
 PEERS = ("minicons", "lm-eval", "vllm")
@@ -44,12 +45,12 @@ PLATFORMS += ("manylinux2014_x86_64", "manylinux1_x86_64", "manylinux_2_34_x86_6
 
 
 def plain(name: str) -> str:
-    """A package's name as indexes compare it."""
+    """Normalise a package name as package indexes do."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def required() -> list[str]:
-    """Packages of the library, the site and the tests."""
+    """Return the packages of the library, the site and the tests."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     rows = [*project["dependencies"], *extras["hf"], *extras["parquet"], *extras["site"]]
@@ -70,9 +71,9 @@ def missing() -> list[str]:
 
 
 def install(wheels: Path | None, into: Path) -> str:
-    """Put the wheels of packages that are not there into a folder for PYTHONPATH; what was done, in words."""
+    """Install the wheels of missing packages into a folder for PYTHONPATH. Returns a description of what was done."""
     if wheels is None or not wheels.is_dir():
-        return "no folder of wheels was given"
+        return "no folder of wheels was passed"
     new = [
         path
         for path in sorted(wheels.glob("*.whl"))
@@ -96,17 +97,17 @@ def install(wheels: Path | None, into: Path) -> str:
 
 
 def environment(extra: Path, suites: Path | None) -> dict[str, str]:
-    """For the steps' processes."""
+    """Return the environment variables of the steps' processes."""
     paths = [str(ROOT), str(extra), os.environ.get("PYTHONPATH", "")]
-    given = {
+    variables = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONUNBUFFERED": "1",
         "HF_HUB_OFFLINE": "1",
     }
-    given |= {"TOKENIZERS_PARALLELISM": "false"}
+    variables |= {"TOKENIZERS_PARALLELISM": "false"}
     if suites is not None and suites.is_dir():
-        given["GYM_CONFORMANCE_DIR"] = str(suites.resolve())
-    return os.environ | given
+        variables["GYM_CONFORMANCE_DIR"] = str(suites.resolve())
+    return os.environ | variables
 
 
 FACTS = """
@@ -121,7 +122,9 @@ print(json.dumps(found))
 
 
 def facts(device: str, env: dict[str, str]) -> dict[str, Any]:
-    """Where and with what. The device is asked in a process of its own, so that this one holds no memory on it."""
+    """Describe the device and the software. A separate process queries the device, so that this one holds no memory on
+    it.
+    """
     import json
 
     done = subprocess.run(
@@ -129,30 +132,37 @@ def facts(device: str, env: dict[str, str]) -> dict[str, Any]:
     )
     if done.returncode:
         raise SystemExit(f"{device} cannot be used:\n{done.stderr[-1500:]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    found |= {"date": time.strftime("%Y-%m-%d"), "python": platform.python_version(), "device": device}
-    found |= {"cores": len(os.sched_getaffinity(0)), "commit": _commit()}
-    found["packages"] = {name: version(name) if is_there(name) else "absent" for name in SHOWN}
+    facts_of_device: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    facts_of_device |= {
+        "date": time.strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "device": device,
+    }
+    facts_of_device |= {"cores": len(os.sched_getaffinity(0)), "commit": _commit()}
+    facts_of_device["packages"] = {name: version(name) if is_there(name) else "absent" for name in SHOWN}
     if shutil.which("nvidia-smi"):
-        asked = ["nvidia-smi", "--query-gpu=driver_version,clocks.sm,clocks.mem", "--format=csv,noheader"]
-        found["driver"] = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    return found
+        command = ["nvidia-smi", "--query-gpu=driver_version,clocks.sm,clocks.mem", "--format=csv,noheader"]
+        facts_of_device["driver"] = subprocess.run(
+            command, capture_output=True, text=True, check=False
+        ).stdout.strip()
+    return facts_of_device
 
 
 def _commit() -> str:
-    asked = ["git", "rev-parse", "--short", "HEAD"]
+    command = ["git", "rev-parse", "--short", "HEAD"]
     return (
-        subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
         or "unknown"
     )
 
 
-# --- where there is a network ---
+# --- on a machine with network access ---
 
 
 def prepare(folder: Path, python: str, suites: Path | None, more: Iterable[str]) -> None:
-    """A folder to take along: wheels of what a machine with torch and transformers lacks, for its Python, in the
-    versions of this environment; and the published suites."""
+    """Create a folder to copy: wheels, in the versions of this environment, of the packages that a machine with torch
+    and transformers lacks, for its version of Python; and the published suites.
+    """
     wheels = folder / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
     pins = [f"{name}=={version(name)}" for name in sorted(_closure([*required()]))] + list(more)
@@ -162,7 +172,7 @@ def prepare(folder: Path, python: str, suites: Path | None, more: Iterable[str])
     download = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *target, "-d", str(wheels)]
     if subprocess.run(
         [*download, *pins], check=False
-    ).returncode:  # one of them has no wheel: the others are fetched
+    ).returncode:  # one of them has no wheel: the others are downloaded
         lost = [pin for pin in pins if subprocess.run([*download, pin], check=False).returncode]
         print(f"no wheel for Python {python}: {', '.join(lost)}", file=sys.stderr)
     if suites is not None and (suites / "suites").is_dir():
@@ -172,7 +182,7 @@ def prepare(folder: Path, python: str, suites: Path | None, more: Iterable[str])
 
 
 def _closure(names: Iterable[str]) -> Iterator[str]:
-    """These packages and all they need, except what must be there already."""
+    """Yield these packages and their dependencies, except those that must already be installed."""
     from packaging.requirements import Requirement
 
     waiting, seen = list(names), set[str]()

@@ -1,4 +1,4 @@
-"""The results as tables in Markdown."""
+"""Format the results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ STATES = {
 
 
 def report(results: Mapping[str, Any]) -> str:
-    """Facts, a line for each step, and then what each measured."""
-    about, found = results["facts"], results["steps"]
+    """Format the facts, a line for each step, and the measurements of each step."""
+    about, steps = results["facts"], results["steps"]
     packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
     where = about.get("gpu", f"the CPU, {about['cores']} cores")
     lines = [
@@ -30,41 +30,46 @@ def report(results: Mapping[str, Any]) -> str:
         *table(
             ["part", "step", "result", "s"],
             (
-                [one["part"], key.split(": ", 1)[1], STATES[one["state"]] + _why(one), one.get("seconds", "")]
-                for key, one in found.items()
+                [
+                    result["part"],
+                    key.split(": ", 1)[1],
+                    STATES[result["state"]] + _why(result),
+                    result.get("seconds", ""),
+                ]
+                for key, result in steps.items()
             ),
         ),
     ]
     for part in PARTS:
-        for key, one in found.items():
-            if one["part"] == part and (shown := _shown(one)):
+        for key, result in steps.items():
+            if result["part"] == part and (shown := _shown(result)):
                 lines += ["", f"## {key}", "", *shown]
     return "\n".join(lines) + "\n"
 
 
-def _why(one: Result) -> str:
-    return f" ({one['why']})" if one.get("why") else ""
+def _why(result: Result) -> str:
+    return f" ({result['why']})" if result.get("why") else ""
 
 
-def _shown(one: Result) -> list[str]:
+def _shown(result: Result) -> list[str]:
     lines: list[str] = []
-    if "tests" in one:
-        lines += _tests(one["tests"])
-    if "table" in one:
-        lines += [one["table"]]
-    if "values" in one:
-        lines += table(["what", "value"], one["values"].items())
-    if one.get("unread"):
-        lines += ["", one["unread"]]
-    if one.get("tail"):
-        lines += ["", "```", one["tail"].strip()[-1500:], "```"]
+    if "tests" in result:
+        lines += _tests(result["tests"])
+    if "table" in result:
+        lines += [result["table"]]
+    if "values" in result:
+        lines += table(["what", "value"], result["values"].items())
+    if result.get("unread"):
+        lines += ["", result["unread"]]
+    if result.get("tail"):
+        lines += ["", "```", result["tail"].strip()[-1500:], "```"]
     return lines
 
 
 def _tests(rows: list[dict[str, str]]) -> list[str]:
-    """A table of all that was recorded of the tests; a column that no test has is left out."""
+    """Format a table of all properties recorded by the tests. Columns that no test has are omitted."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    if len(names) > 12:  # unlike things were recorded: a line each
+    if len(names) > 12:  # the tests recorded different properties: one line each
         cells = (
             [
                 row["test"],

@@ -1,4 +1,4 @@
-"""A site as `make run` starts it, without a setting: which device its workers, its runs and `doctor` name.
+"""Check the device named by the workers, the runs and `doctor` of a site started as by `make run`, without settings.
 
 A step of `benchmarks.gpu`: python -m benchmarks.gpu.site --device cuda:0 --to FILE.
 """
@@ -89,18 +89,18 @@ def look(folder: Path, device: str) -> dict[str, Any]:
 
 
 def until(seconds: float, happened: Callable[[], Any], trouble: str, folder: Path) -> float:
-    """How many seconds it took."""
+    """Wait for an event, and return how many seconds it took."""
     started = time.monotonic()
     while not happened():
         if time.monotonic() - started > seconds:
-            said = (folder / "serve.log").read_text(errors="replace")[-1500:]
-            raise SystemExit(f"{trouble} after {seconds} s:\n{said}")
+            log_end = (folder / "serve.log").read_text(errors="replace")[-1500:]
+            raise SystemExit(f"{trouble} after {seconds} s:\n{log_end}")
         time.sleep(0.5)
     return round(time.monotonic() - started, 1)
 
 
 class Visitor:
-    """Somebody with a browser."""
+    """A client with a cookie jar."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -126,7 +126,7 @@ class Visitor:
         self.get("/accounts/login/", form)
 
     def device_of_a_worker(self) -> str:
-        """The column "Device" of the first worker on the queue page."""
+        """Return the column "Device" of the first worker on the queue page."""
         page = self.get("/queue/")
         table = page[page.index('id="workers"') :]
         titles = re.findall(r'<th scope="col"[^>]*>(.*?)</th>', table)
@@ -135,15 +135,15 @@ class Visitor:
         return plain(cells[titles.index("Device")]) if cells else "no worker"
 
     def done_run(self) -> str:
-        """The page of a run of the demo's transformer that is done; empty: none yet."""
-        found = json.loads(self.get(f"/api/v1/runs/?model={MODEL}&state=done"))["results"]
-        return f"/runs/{found[0]['id']}/" if found else ""
+        """Return the page of a finished run of the demo's transformer; "" if there is none yet."""
+        runs = json.loads(self.get(f"/api/v1/runs/?model={MODEL}&state=done"))["results"]
+        return f"/runs/{runs[0]['id']}/" if runs else ""
 
     def numbers_of(self, run: str) -> str:
-        """What the run's page says of device and number format."""
+        """Return the device and the number format shown on the run's page."""
         page = self.get(run)
-        said = re.search(r"<dt>Numbers</dt><dd>(.*?)</dd>", page, re.S)
-        return plain(said[1]) if said else "nothing"
+        match = re.search(r"<dt>Numbers</dt><dd>(.*?)</dd>", page, re.S)
+        return plain(match[1]) if match else "nothing"
 
 
 def plain(html: str) -> str:

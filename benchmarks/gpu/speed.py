@@ -1,4 +1,4 @@
-"""How fast a loaded model scores the suites, what memory it takes, and the same sentences by vLLM's prompt_logprobs.
+"""Speed and memory of a loaded model that scores the suites, compared with vLLM's prompt_logprobs.
 
 A step of `benchmarks.gpu`: python -m benchmarks.gpu.speed --help.
 """
@@ -48,8 +48,9 @@ def main() -> None:
 
 
 def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
-    """Loading as a worker loads, then: all suites twice, each a call of its own as runs make them; all sentences in one
-    call, beside the rate of the best matrix product; and memory beside the weights."""
+    """Load the model as a worker does. Then measure: all suites twice, one call per suite as in runs; all sentences in
+    one call, compared with the rate of the fastest matrix product; and memory in addition to the weights.
+    """
     import torch
 
     from lmgym.models.backends import load_backend
@@ -58,7 +59,7 @@ def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
     gpu = options.device.startswith("cuda")
     wait = torch.cuda.synchronize if gpu else lambda: None
     config = {"source": "directory", "path": folder.name, "device": options.device, "dtype": options.dtype}
-    config["kernels"] = "stock"  # packed layers, which only a CPU has, do not say how much work they are
+    config["kernels"] = "stock"  # packed layers, which only CPUs have, do not report how much work they are
     if gpu:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
@@ -78,7 +79,9 @@ def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
         torch.cuda.reset_peak_memory_stats()
     first = timed(lambda: [backend.score(texts, policy) for texts, _ in suites], wait)
     twice = timed(lambda: [backend.score(texts, policy) for texts, _ in suites * 2], wait, ROUNDS)
-    needed = timed(lambda: [backend.score(*one[:1], policy, one[1]) for one in suites * 2], wait, ROUNDS)
+    needed = timed(
+        lambda: [backend.score(*suite[:1], policy, suite[1]) for suite in suites * 2], wait, ROUNDS
+    )
     once = timed(lambda: backend.score(load.texts, policy), wait, ROUNDS)
     tokens = measure.token_count(backend._tokenizer, load.texts)
     values |= {
@@ -102,7 +105,7 @@ def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
 
 
 def _share(backend: Any, options: argparse.Namespace, load: Workload, seconds: float) -> Values:
-    """FLOP of the smallest set of positions over the time of one call, beside the best matrix product."""
+    """Return FLOPs of the smallest set of positions divided by the time of one call, and the fastest matrix product."""
     with backend.held() as (runner, tokenizer):
         ground = Ground(options.shape, runner.model, tokenizer, options.device)
         flops = measure.work(ground, load)
@@ -117,14 +120,14 @@ def _share(backend: Any, options: argparse.Namespace, load: Workload, seconds: f
 
 
 def by_suite(load: Workload) -> list[tuple[list[str], list[list[tuple[int, int]]]]]:
-    """Texts and needed ranges of each suite."""
+    """Return texts and needed ranges of each suite."""
     rows = zip(load.groups, load.texts, load.needed, strict=True)
-    grouped = [list(own) for _, own in groupby(rows, key=lambda row: row[0])]
-    return [([row[1] for row in own], [row[2] for row in own]) for own in grouped]
+    grouped = [list(suite_rows) for _, suite_rows in groupby(rows, key=lambda row: row[0])]
+    return [([row[1] for row in suite_rows], [row[2] for row in suite_rows]) for suite_rows in grouped]
 
 
 def timed(work: Callable[[], Any], wait: Callable[[], Any], rounds: int = 1) -> float:
-    """Median seconds, the device's work waited for."""
+    """Return the median seconds, waiting for the device to finish."""
     seconds = []
     for _ in range(rounds):
         wait()
@@ -140,7 +143,7 @@ def _gb(count: float) -> float:
 
 
 def by_vllm(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
-    """The distinct sentences with a start token, all in one call, twice to warm up."""
+    """Score the distinct sentences with a start token, all in one call, after two calls to warm up."""
     import vllm
     from transformers import AutoTokenizer
 
@@ -151,10 +154,10 @@ def by_vllm(folder: Path, options: argparse.Namespace, load: Workload) -> Values
     model = vllm.LLM(
         model=str(folder), dtype=options.dtype, gpu_memory_utilization=0.5, enable_prefix_caching=False
     )
-    wanted = vllm.SamplingParams(max_tokens=1, temperature=0.0, prompt_logprobs=0)
+    sampling = vllm.SamplingParams(max_tokens=1, temperature=0.0, prompt_logprobs=0)
 
     def score() -> None:
-        model.generate(prompts, wanted, use_tqdm=False)
+        model.generate(prompts, sampling, use_tqdm=False)
 
     score()
     score()

@@ -1,4 +1,4 @@
-"""The steps of each part: a command in a process of its own, its time limit, and how its result is read."""
+"""The steps of each part: a command for a separate process, its time limit, and how its result is read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Step:
-    """`needs`: a package without which it is skipped. `reads`: where its process leaves the result, and its kind."""
+    """A step. `needs`: package without which it is skipped. `reads`: file with its process's result, and its kind."""
 
     part: str
     name: str
@@ -40,7 +40,7 @@ class Step:
 
 
 def steps(device: str, small: bool) -> list[Step]:
-    """All of them, in the order in which they run."""
+    """Return all steps in the order in which they run."""
     return [*_correct(device), *_robust(device), *_fast(device, small), *_site(device)]
 
 
@@ -50,10 +50,12 @@ def _tests(part: str, name: str, device: str, seconds: int, *words: str) -> Step
 
 def _correct(device: str) -> list[Step]:
     file = "tests/gpu/test_correct.py"
-    # The expression must not take gpt2-xl for gpt2.
+    # Keep the expression for gpt2 from matching gpt2-xl.
     chosen = {shape: f"{shape}-float or {shape}-bfloat" for shape in SHAPES}
-    found = [_tests("correct", shape, device, 150, file, "-k", words) for shape, words in chosen.items()]
-    return [*found, _tests("correct", "TF32", device, 60, file, "-k", "tf32")]
+    steps_of_part = [
+        _tests("correct", shape, device, 150, file, "-k", words) for shape, words in chosen.items()
+    ]
+    return [*steps_of_part, _tests("correct", "TF32", device, 60, file, "-k", "tf32")]
 
 
 def _robust(device: str) -> list[Step]:
@@ -65,18 +67,18 @@ def _fast(device: str, small: bool) -> list[Step]:
     dtypes = ("float32", "bfloat16") if gpu else ("float32",)
     first = "tiny" if small else "gpt2"
     peers = list(MODULES)
-    found = [
+    steps_of_part = [
         _engine(device, first, "float32", 200, peers),
         *(_own(device, "load", small, "gpt2", dtype) for dtype in dtypes),
         _own(device, "load", small, "llama-7b", dtypes[-1]),
         _engine(device, "tiny" if small else "llama-7b", dtypes[-1], 150, []),
         _own(device, "vllm", small, "gpt2", dtypes[-1]),
     ]
-    return found
+    return steps_of_part
 
 
 def _engine(device: str, shape: str, dtype: str, seconds: int, peers: list[str]) -> Step:
-    """`benchmarks.engine` beside the peers that are there."""
+    """Return a step that runs `benchmarks.engine` with the available peers."""
     words = ["benchmarks.engine", "--parts", shape, "--device", device, "--dtype", dtype, "--rounds", "3"]
     words += ["--measure", "times", "--results", "{work}"]
     if device == "cpu":
@@ -92,11 +94,11 @@ def _engine(device: str, shape: str, dtype: str, seconds: int, peers: list[str])
     )
 
 
-def _own(device: str, what: str, small: bool, shape: str, dtype: str) -> Step:
-    words = ["benchmarks.gpu.speed", what, "--shape", shape, "--dtype", dtype, "--device", device]
+def _own(device: str, kind: str, small: bool, shape: str, dtype: str) -> Step:
+    words = ["benchmarks.gpu.speed", kind, "--shape", shape, "--dtype", dtype, "--device", device]
     words += ["--small"] if small else []
-    needs = "vllm" if what == "vllm" else ""
-    name = {"load": "the suites twice", "vllm": "vLLM's prompt_logprobs"}[what]
+    needs = "vllm" if kind == "vllm" else ""
+    name = {"load": "the suites twice", "vllm": "vLLM's prompt_logprobs"}[kind]
     return Step(
         "fast", f"{name}, {shape}, {dtype}", (*words, "--to", "{work}/result.json"), 180, "json", needs
     )
@@ -111,7 +113,7 @@ def _site(device: str) -> list[Step]:
 
 
 def run(step: Step, work: Path, env: dict[str, str], seconds: float, log: Path) -> Result:
-    """Run it. Whatever happens to its process is its result."""
+    """Run a step. Failures of its process are part of the result."""
     work.mkdir(parents=True, exist_ok=True)
     words = [word.replace("{work}", str(work)) for word in _words(step, work, env)]
     started = time.monotonic()
@@ -119,21 +121,21 @@ def run(step: Step, work: Path, env: dict[str, str], seconds: float, log: Path) 
         print(f"\n== {step.key}\n{' '.join(words)}", file=out, flush=True)
         at = out.tell()
         code = _ended([sys.executable, "-m", *words], env | step.env, out, seconds)
-    with log.open() as said:
-        said.seek(at)
-        tail = said.read()[-TAIL:]
-    found: Result = {"part": step.part, "seconds": round(time.monotonic() - started, 1)}
+    with log.open() as log_file:
+        log_file.seek(at)
+        tail = log_file.read()[-TAIL:]
+    result: Result = {"part": step.part, "seconds": round(time.monotonic() - started, 1)}
     state = "timeout" if code is None else "passed" if code == 0 else "failed"
     try:
-        found |= READERS[step.kind](work)
+        result |= READERS[step.kind](work)
     except (OSError, ValueError, ElementTree.ParseError) as error:
         state = state if state != "passed" else "failed"
-        found["unread"] = f"its result cannot be read: {error}"
-    return found | {"state": state} | ({} if state == "passed" else {"tail": tail})
+        result["unread"] = f"its result cannot be read: {error}"
+    return result | {"state": state} | ({} if state == "passed" else {"tail": tail})
 
 
 def _ended(command: list[str], env: dict[str, str], out: IO[str], seconds: float) -> int | None:
-    """The exit code; None where it took too long. Nothing that it started stays."""
+    """Return the exit code, or None after the time limit. All processes it started are ended."""
     child = subprocess.Popen(command, env=env, stdout=out, stderr=out, start_new_session=True)
     try:
         return child.wait(seconds)
@@ -158,7 +160,7 @@ def _words(step: Step, work: Path, env: dict[str, str]) -> list[str]:
 
 
 def _works(peer: str, env: dict[str, str]) -> bool:
-    """Whether it is there and all it needs is."""
+    """Return whether a peer and all its dependencies can be imported."""
     code = f"import {MODULES[peer]}"
     return not subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, check=False
@@ -173,7 +175,7 @@ def read_json(work: Path) -> Result:
 
 
 def read_engine(work: Path) -> Result:
-    """The record of `benchmarks.engine`, with its table."""
+    """Read the record of `benchmarks.engine`, with its table."""
     from benchmarks.engine import report
 
     (path,) = work.glob("*.json")
@@ -182,15 +184,15 @@ def read_engine(work: Path) -> Result:
 
 
 def read_tests(work: Path) -> Result:
-    """Name, outcome, seconds and recorded properties of every test."""
+    """Read name, outcome, seconds and recorded properties of every test."""
     rows = []
     for case in ElementTree.parse(work / "tests.xml").getroot().iter("testcase"):
-        bad = next((one for one in case if one.tag in ("failure", "error", "skipped")), None)
+        bad = next((element for element in case if element.tag in ("failure", "error", "skipped")), None)
         row = {"test": case.get("name", ""), "outcome": "passed" if bad is None else bad.tag}
         row["seconds"] = f"{float(case.get('time', 0)):.1f}"
         if bad is not None:
             row["why"] = re.sub(r"\s+", " ", bad.get("message", ""))[:300]
-        row |= {str(one.get("name")): str(one.get("value")) for one in case.iter("property")}
+        row |= {str(element.get("name")): str(element.get("value")) for element in case.iter("property")}
         rows.append(row)
     if not rows:
         raise ValueError("no test ran")

@@ -1,5 +1,5 @@
-/* The same sheet in LM Gym's grid and in Tabulator: open, paste, move, type, take over. Times in milliseconds, from the
-   call or the key until the frame that shows it is done. */
+/* The same sheet in LM Gym's grid and in Tabulator: open, paste, move, type, commit. Times in milliseconds, from the call
+   or the key until the frame that shows the result is complete. */
 
 import { TabulatorFull } from "/vendor/js/tabulator_esm.min.mjs";
 import { Editor } from "/static/js/grid/editor.js";
@@ -90,7 +90,7 @@ export async function start(kind, items, conditions) {
   return { open: window.sheet.open, rows: window.sheet.rows() };
 }
 
-/* 150 rows by 9 columns, as Excel sends them. */
+/* Paste 150 rows by 9 columns in the format of Excel. */
 export async function paste() {
   const text = Array.from({ length: 150 }, (_, r) => Array.from({ length: REGIONS }, (_, k) => `pasted ${r} ${k}`).join("\t")).join("\n");
   const data = new DataTransfer();
@@ -103,7 +103,7 @@ export async function paste() {
   return { ms: performance.now() - before, first: window.sheet.first() };
 }
 
-/* Every real key is timed from its event to the end of the frame after it. */
+/* Time every real key from its event to the end of the next frame. */
 export function listen() {
   window.times = [];
   window.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-"""Measure the sheet beside Tabulator, in one browser run.
+"""Compare LM Gym's sheet with Tabulator in one browser.
 
     npm install --prefix benchmarks/grid --ignore-scripts     # once; the folder is not part of the repository
     .venv/bin/python -m benchmarks.grid.run [--repeat 5]
@@ -35,7 +35,7 @@ KEYS = {"move": "ArrowDown", "type": "x", "take over": "Enter"}
 
 
 class Handler(grid_fake.Handler):
-    """Without a content security policy: Tabulator gets what it wants."""
+    """Serves pages without a content security policy, which Tabulator needs."""
 
     def do_GET(self) -> None:
         if self.path == "/":
@@ -54,8 +54,8 @@ class Handler(grid_fake.Handler):
 
 
 def keys(page: Any) -> dict[str, list[float]]:
-    """Ten times: down, a letter, Enter. Both sheets are in the state after a paste at the first cell."""
-    found: dict[str, list[float]] = {name: [] for name in KEYS}
+    """Time ten repetitions of down, a letter, Enter. Both sheets start after a paste at the first cell."""
+    times: dict[str, list[float]] = {name: [] for name in KEYS}
     page.evaluate("sheet.focus()")
     is_own = page.evaluate("!document.querySelector('.tabulator')")
     for _ in range(10):
@@ -66,8 +66,8 @@ def keys(page: Any) -> dict[str, list[float]]:
             page.evaluate("window.times = []")
             page.keyboard.press(key)
             page.wait_for_timeout(60)
-            found[name] += [ms for _, ms in page.evaluate("window.times")][:1]
-    return found
+            times[name] += [ms for _, ms in page.evaluate("window.times")][:1]
+    return times
 
 
 def measure(page: Any, repeat: int) -> dict[tuple[str, int, str], list[float]]:
@@ -80,8 +80,8 @@ def measure(page: Any, repeat: int) -> dict[tuple[str, int, str], list[float]]:
                 pasted = page.evaluate("() => bench.paste()")
                 assert pasted["first"] == "pasted 0 0", (kind, pasted)
                 times.setdefault((kind, rows, "paste 1,350 cells"), []).append(pasted["ms"])
-                for name, found in keys(page).items():
-                    times.setdefault((kind, rows, name), []).extend(found)
+                for name, key_times in keys(page).items():
+                    times.setdefault((kind, rows, name), []).extend(key_times)
     return times
 
 

@@ -1,18 +1,19 @@
-"""What a year of a department takes on PostgreSQL: size, the pages that are asked for most, backup and migration.
+"""Resources that a department needs in a year on PostgreSQL: size, frequent pages, backup and migration.
 
     python -m benchmarks.growth [--suites 100] [--models 100] [--year 100000]
 
-Stores suites x models runs with everything that a run of its own would store: a job, the bits of every token, results,
-scores, and one row in the score cache for each sentence (as if no sentence had been scored before). One run of a
-demo suite is computed; the others are copies of its rows. Prints, for a tenth of the models and for all:
+Stores suites x models runs with everything that a separate run would store: a job, the bits of every token, results,
+scores, and one row in the score cache for each sentence (as if no sentence had been scored before). One run of a demo
+suite is computed; the others are copies of its rows. Prints, for a tenth of the models and for all:
 
-* bytes of each table and its indexes by run, and what a year takes: bytes by run x runs of the year, of the score cache
-  no more than it may hold;
+* bytes per run of each table and its indexes, and bytes per year: bytes per run x runs per year, for the score cache at
+  most its limit;
 * the median of five requests for each page, in this process;
 * `pg_dump -Fc`: seconds and bytes;
 * `migrate runs` from the first migration to the newest, and a new column on the largest table.
 
-PostgreSQL is that of GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432; the database is dropped.
+PostgreSQL is at GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432; the benchmark's database is
+dropped.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from typing import Any
 
 REPEATS = 5
 SMALL = 1e6
-"""Bytes: tables that are smaller in the end are added up."""
+"""Tables with fewer bytes than this at the end are summed in one row."""
 SUITE, MODEL = "subordination", "demo-ngram"
-"""96 sentences and two predictions, like a suite of the field; and a model whose bits have all their digits."""
+"""A suite of typical size (96 sentences and two predictions), and a model whose bits have all their digits."""
 
 
 def main() -> None:
@@ -41,8 +42,8 @@ def main() -> None:
     )
     parser.add_argument("--suites", type=int, default=100)
     parser.add_argument("--models", type=int, default=100)
-    parser.add_argument("--year", type=int, default=100_000, help="runs of a year")
-    given = parser.parse_args()
+    parser.add_argument("--year", type=int, default=100_000, help="runs per year")
+    options = parser.parse_args()
 
     from benchmarks.chaos.site import url_of
     from tests.services.conftest import execute
@@ -58,7 +59,7 @@ def main() -> None:
                 "GYM_LOG_LEVEL": "WARNING",
                 "GYM_QUOTA_SUITES": "0, 0",
             }
-            Bench(given, url_of(name), Path(folder) / "backup").run()
+            Bench(options, url_of(name), Path(folder) / "backup").run()
     finally:
         execute(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -102,8 +103,8 @@ class Bench:
             "column": new_column(),
         }
 
-    def print_sizes(self, found: dict[str, Any]) -> None:
-        runs, tables = found["runs"], found["tables"]
+    def print_sizes(self, measured: dict[str, Any]) -> None:
+        runs, tables = measured["runs"], measured["tables"]
         print(
             f"| {runs:,} runs | MB | bytes a run | GB in a year of {self.given.year:,} runs |\n|---|---|---|---|"
         )
@@ -118,7 +119,7 @@ class Bench:
         )
 
     def year(self, table: str, bytes_a_run: float) -> float:
-        """Bytes; the score cache keeps no more than GYM_SCORE_CACHE_SENTENCES."""
+        """Return the bytes per year. The score cache keeps at most GYM_SCORE_CACHE_SENTENCES."""
         from django.conf import settings
 
         runs = float(self.given.year)
@@ -147,7 +148,7 @@ def timed(act: Callable[[], object]) -> float:
 
 
 def fill(suites: int) -> None:
-    """The demo, one run on one of its suites, and copies of that suite."""
+    """Create the demo, one run on one of its suites, and copies of that suite."""
     from benchmarks.web.world import copies_of_suite
     from gym.demo.loader import load_demo
     from gym.jobs.testing import run_pending
@@ -167,7 +168,7 @@ def fill(suites: int) -> None:
 
 
 def more_models(number: int) -> None:
-    """Further models, and a run of each on every suite, as the computed one."""
+    """Create further models, and a copy of the computed run of each on every suite."""
     from django.utils import timezone
 
     from gym.runs.models import PredictionResult, RunScore, SuiteRun
@@ -176,8 +177,8 @@ def more_models(number: int) -> None:
     from tests.factories import make_model
 
     done = computed_run()
-    there = RegisteredModel.objects.count()
-    models = [make_model(done.owner, slug=f"model-{there + k:03}") for k in range(number)]
+    existing = RegisteredModel.objects.count()
+    models = [make_model(done.owner, slug=f"model-{existing + k:03}") for k in range(number)]
     results = list(done.prediction_results.all())
     scores = list(done.scores.all())
     for revision in SuiteRevision.objects.filter(sha256=done.revision.sha256).prefetch_related("predictions"):
@@ -200,14 +201,15 @@ def computed_run() -> Any:
 
 
 def copy_of(row: Any, *anew: str, **changes: Any) -> Any:
-    """A row not yet saved; fields of `anew` get their defaults."""
+    """Copy a row without saving it. Fields named in `anew` get their defaults."""
     fields = [field for field in row._meta.fields if field.name not in ("id", *anew, *changes)]
     return type(row)(**{field.attname: getattr(row, field.attname) for field in fields}, **changes)
 
 
 def complete_runs() -> None:
-    """Jobs, bits of the tokens and rows of the score cache for the runs that have none yet, as copies of those of the
-    computed run."""
+    """Create jobs, bits of tokens and rows of the score cache for runs that lack them, as copies of those of the
+    computed run.
+    """
     from gym.jobs.models import Job
     from gym.runs.models import ScoreCache, SentenceScore, SuiteRun
 
@@ -263,7 +265,7 @@ def n_runs() -> int:
 
 
 def table_bytes() -> dict[str, int]:
-    """Table -> bytes with indexes and long values, the largest first."""
+    """Return bytes by table, including indexes and long values, the largest first."""
     rows = execute_here(
         "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' "
         "AND relnamespace = 'public'::regnamespace ORDER BY 2 DESC"
@@ -272,7 +274,7 @@ def table_bytes() -> dict[str, int]:
 
 
 def page_times() -> dict[str, float]:
-    """Seconds, the median of REPEATS, after one request that is not counted."""
+    """Return the median seconds of REPEATS requests, after one that is not counted."""
     from django.test import Client
     from django.urls import reverse
 
@@ -303,7 +305,7 @@ def migrate_again() -> float:
 
 
 def new_column() -> float:
-    """As a migration adds it: a default for the rows that are there."""
+    """Add a column as a migration does, with a default for existing rows."""
     took = timed(
         lambda: execute_here("ALTER TABLE runs_sentencescore ADD COLUMN tried integer DEFAULT 0 NOT NULL")
     )

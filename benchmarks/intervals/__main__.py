@@ -1,9 +1,9 @@
-"""How often the intervals of docs/statistics.md hold the truth, and how often the test against chance errs.
+"""Coverage of the intervals of docs/statistics.md, and error rate of the test against chance.
 
     .venv/bin/python -m benchmarks.intervals             # prints the tables; about 7 minutes on one core
-    .venv/bin/python -m benchmarks.intervals --write     # puts them between the marks in docs/statistics.md
+    .venv/bin/python -m benchmarks.intervals --write     # writes them between the marks in docs/statistics.md
 
-Every number is a share of simulated samples. The same seed gives the same table; `--samples` says how many there are.
+Every number is a share of simulated samples, whose number is set with `--samples`. The same seed gives the same tables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SAMPLES = 2_000
 
 
 def tables(samples: int) -> str:
-    """Three tables in Markdown, percentages of samples."""
+    """Return three Markdown tables with percentages of samples."""
     lines = [
         f"{samples:,} samples each, seed 17: `python -m benchmarks.intervals`. “Above” and “below”: the truth is above "
         "the upper, below the lower limit; 2.5 each would be ideal.",
@@ -65,11 +65,11 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    found = tables(options.samples)
-    print(found)
+    new_tables = tables(options.samples)
+    print(new_tables)
     if options.write:
         page = DOCS / "statistics.md"
-        page.write_text(put(page.read_text(), "coverage", found))
+        page.write_text(put(page.read_text(), "coverage", new_tables))
     return 0
 
 

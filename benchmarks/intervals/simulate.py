@@ -1,7 +1,7 @@
-"""Samples of items under known rates, and what our intervals and verdicts make of them.
+"""Simulate samples of items with known rates, and evaluate our intervals and verdicts on them.
 
-An item holds where a normal variate is below the quantile of its suite's true rate. Variates of the predictions of one
-item, and of two models on one item, are correlated.
+A prediction holds for an item if a normal variate is below the quantile of the suite's true rate. The variates of the
+predictions of one item, and of two models on one item, are correlated.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from lmgym.stats import (
 Floats = NDArray[np.float64]
 SEED = 17
 PUBLISHED = (19, 24, 28, 38) * 4 + (24,)
-"""Items of 17 suites of the sizes that published suites have."""
+"""Numbers of items of 17 suites, as in published suites."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Percentages of samples: the interval holds the truth, the truth is above it, below it."""
+    """Percentages of samples: the truth is in the interval, above it, below it."""
 
     holds: float
     above: float
@@ -40,7 +40,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Means:
-    """A mean over suites. `correlation`: of the `predictions` of an item."""
+    """A mean over suites. `correlation`: between the `predictions` of an item."""
 
     name: str
     sizes: tuple[int, ...]
@@ -52,7 +52,7 @@ class Means:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two models on the same suites, of which the variates of one item have this correlation."""
+    """Two models on the same suites. `correlation`: between the variates of one item."""
 
     name: str
     sizes: tuple[int, ...]
@@ -157,54 +157,55 @@ NULLS = tuple(
 )
 
 
-def means(one: Means, samples: int) -> tuple[Coverage, Coverage]:
-    """Of our interval, and of MOVER with Wilson's intervals (Zou and Donner 2008)."""
+def means(setup: Means, samples: int) -> tuple[Coverage, Coverage]:
+    """Return the coverage of our interval, and of MOVER with Wilson's intervals (Zou and Donner 2008)."""
     rng = np.random.default_rng(SEED)
-    weights = one.weights or (1.0,) * len(one.sizes)
-    truth = float(np.average(one.rates, weights=weights))
+    weights = setup.weights or (1.0,) * len(setup.sizes)
+    truth = float(np.average(setup.rates, weights=weights))
     ours, mover = [], []
     for _ in range(samples):
         shares = [
-            shares_of(rng, n, (rate,), one.predictions, one.correlation)[0]
-            for n, rate in zip(one.sizes, one.rates, strict=True)
+            shares_of(rng, n, (rate,), setup.predictions, setup.correlation)[0]
+            for n, rate in zip(setup.sizes, setup.rates, strict=True)
         ]
         rates = [float(row.mean()) for row in shares]
-        sizes = [effective_n(row, one.predictions) for row in shares]
-        found = weighted_mean(rates, sizes, weights)
-        assert found is not None
-        ours.append((found[1].low, found[1].high))
+        sizes = [effective_n(row, setup.predictions) for row in shares]
+        estimate = weighted_mean(rates, sizes, weights)
+        assert estimate is not None
+        ours.append((estimate[1].low, estimate[1].high))
         mover.append(_mover(rates, sizes, weights))
     return coverage(ours, truth), coverage(mover, truth)
 
 
-def differences(one: Pairs, samples: int) -> tuple[Coverage, Coverage]:
-    """Of our interval, and of expanded percentiles of a bootstrap of the items' differences (Hesterberg 2015), whose
-    width is 0 where no item differs."""
+def differences(setup: Pairs, samples: int) -> tuple[Coverage, Coverage]:
+    """Return the coverage of our interval, and of expanded percentiles of a bootstrap of the items' differences
+    (Hesterberg 2015), whose width is 0 if no item differs.
+    """
     rng = np.random.default_rng(SEED)
-    truth = float(np.mean(one.second) - np.mean(one.first))
+    truth = float(np.mean(setup.second) - np.mean(setup.first))
     ours, bootstrap = [], []
     for _ in range(samples):
         both = [
-            shares_of(rng, n, rates, one.predictions, 0.5, one.correlation)
-            for n, *rates in zip(one.sizes, one.first, one.second, strict=True)
+            shares_of(rng, n, rates, setup.predictions, 0.5, setup.correlation)
+            for n, *rates in zip(setup.sizes, setup.first, setup.second, strict=True)
         ]
         first, second = [row[0] for row in both], [row[1] for row in both]
-        found = paired_rates(first, second, [(one.predictions, one.predictions)] * len(both))
-        assert found.low is not None
-        assert found.high is not None
-        ours.append((found.low, found.high))
+        estimate = paired_rates(first, second, [(setup.predictions, setup.predictions)] * len(both))
+        assert estimate.low is not None
+        assert estimate.high is not None
+        ours.append((estimate.low, estimate.high))
         bootstrap.append(_bootstrap([b - a for a, b in zip(first, second, strict=True)], rng))
     return coverage(ours, truth), coverage(bootstrap, truth)
 
 
-def errors_at_chance(one: Null, samples: int) -> tuple[float, float]:
-    """Percentages of samples whose exact p is below ALPHA, of the upper and of the lower tail."""
+def errors_at_chance(setup: Null, samples: int) -> tuple[float, float]:
+    """Return the percentages of samples whose exact p is below ALPHA, for the upper and the lower tail."""
     rng = np.random.default_rng(SEED)
     above = below = 0
     for _ in range(samples):
-        [shares] = shares_of(rng, one.items, (one.chance,), one.predictions, one.correlation)
-        rate, n = float(shares.mean()), effective_n(shares, one.predictions)
-        upper, lower = tail_above(rate, n, one.chance), tail_above(1 - rate, n, 1 - one.chance)
+        [shares] = shares_of(rng, setup.items, (setup.chance,), setup.predictions, setup.correlation)
+        rate, n = float(shares.mean()), effective_n(shares, setup.predictions)
+        upper, lower = tail_above(rate, n, setup.chance), tail_above(1 - rate, n, 1 - setup.chance)
         assert upper is not None
         assert lower is not None
         above += upper < ALPHA
@@ -220,8 +221,9 @@ def shares_of(
     correlation: float,
     between_models: float = 0.0,
 ) -> list[Floats]:
-    """Per model what each item counts: the share of its predictions that hold. `correlation`: of the predictions of an
-    item."""
+    """Return for each model the share of predictions that hold for each item. `correlation`: between the predictions of
+    an item.
+    """
     from scipy.stats import norm
 
     def variates(models: int, columns: int) -> Floats:
@@ -232,10 +234,10 @@ def shares_of(
         return common + math.sqrt(1 - between_models) * variates(len(rates), columns)
 
     within = correlation if predictions > 1 else 0.0
-    found = math.sqrt(1 - within) * of_both(predictions)
+    variates_sum = math.sqrt(1 - within) * of_both(predictions)
     if within:
-        found = found + math.sqrt(within) * of_both(1)
-    held = found < norm.ppf(np.asarray(rates, dtype=np.float64))[:, None, None]
+        variates_sum = variates_sum + math.sqrt(within) * of_both(1)
+    held = variates_sum < norm.ppf(np.asarray(rates, dtype=np.float64))[:, None, None]
     return [np.asarray(row.mean(axis=1), dtype=np.float64) for row in held]
 
 
@@ -248,8 +250,8 @@ def coverage(limits: Sequence[tuple[float, float]], truth: float) -> Coverage:
 def _mover(rates: Sequence[float], sizes: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
     shares = np.asarray(weights) / sum(weights)
     limits = [score_interval(rate, n) for rate, n in zip(rates, sizes, strict=True)]
-    low = np.array([one.low for one in limits if one])
-    high = np.array([one.high for one in limits if one])
+    low = np.array([interval.low for interval in limits if interval])
+    high = np.array([interval.high for interval in limits if interval])
     mean = float((shares * rates).sum())
     below = math.sqrt(float(((shares * (rates - low)) ** 2).sum()))
     return mean - below, mean + math.sqrt(float(((shares * (high - rates)) ** 2).sum()))

@@ -1,1 +1,1 @@
-"""LM Challenge beside the reference program: whole runs, statistics, and batched causal play."""
+"""Compare LM Challenge with the reference program: whole runs, statistics, and batched causal play."""

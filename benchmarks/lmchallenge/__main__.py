@@ -1,7 +1,7 @@
-"""`python -m benchmarks.lmchallenge --reference DIR/bin/lmc`: times, and whether both give the same log and statistics.
+"""`python -m benchmarks.lmchallenge --reference DIR/bin/lmc`: compare times, logs and statistics with the reference.
 
-The reference goes into an environment of its own: `python -m venv DIR && DIR/bin/pip install -r
-benchmarks/lmchallenge/requirements.txt`. Without --reference only the batched causal player is measured.
+Install the reference into a separate environment: `python -m venv DIR && DIR/bin/pip install -r
+benchmarks/lmchallenge/requirements.txt`. Without --reference, only the batched causal player is measured.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = HERE.parents[1]
 
 
 def corpus(lines: int, seed: int = 1) -> str:
-    """Lines of eight words of a Zipfian vocabulary, with some punctuation."""
+    """Generate lines of eight words of a Zipfian vocabulary, with some punctuation."""
     rand = random.Random(seed)
     words = vocabulary()
     weights = [1 / (at + 3) for at in range(len(words))]
@@ -36,7 +36,7 @@ def corpus(lines: int, seed: int = 1) -> str:
 
 
 def vocabulary(size: int = 2000) -> list[str]:
-    """Pronounceable words."""
+    """Generate pronounceable words."""
     rand = random.Random(2)
     parts = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
     return list(
@@ -47,14 +47,14 @@ def vocabulary(size: int = 2000) -> list[str]:
 
 
 def timed(command: list[str], source: Path | None, target: Path) -> dict[str, float]:
-    """Seconds of a whole process: by the clock, and of its processors with those of the model it started."""
+    """Measure a whole process in seconds: wall time, and processor time including that of its child processes."""
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # both programs as they are once installed: compiled
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as when installed: with compiled modules
     environment["PYTHONPYCACHEPREFIX"] = str(target.parent / "compiled")
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with target.open("wb") as out, (source or Path(os.devnull)).open("rb") as given:
+    with target.open("wb") as out, (source or Path(os.devnull)).open("rb") as input_file:
         subprocess.run(
-            command, stdin=given, stdout=out, stderr=subprocess.DEVNULL, env=environment, check=True
+            command, stdin=input_file, stdout=out, stderr=subprocess.DEVNULL, env=environment, check=True
         )
     end, after = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -62,14 +62,15 @@ def timed(command: list[str], source: Path | None, target: Path) -> dict[str, fl
 
 
 def best(command: list[str], source: Path | None, target: Path, rounds: int = 3) -> dict[str, float]:
-    """The fastest of several runs."""
+    """Return the fastest of several runs."""
     runs = [timed(command, source, target) for _ in range(rounds)]
     return {key: min(run[key] for run in runs) for key in runs[0]}
 
 
 def compare_with_reference(reference: str, lines: int, copies: int, folder: Path) -> list[dict[str, object]]:
-    """Every game and its statistics by both programs; and of a log that is `copies` times as long its statistics,
-    colours, and the search of the mixture."""
+    """Run every game and its statistics with both programs. For a log that is `copies` times as long, also run
+    statistics, colours, and the search for the mixture.
+    """
     model = f"{sys.executable} -S -E {HERE / 'model.py'}"
     programs = {"reference": [reference], "gym": [sys.executable, "-m", "lmgym", "lmc"]}
     (folder / "vocabulary.txt").write_text("\n".join(vocabulary()) + "\n")
@@ -83,11 +84,11 @@ def compare_with_reference(reference: str, lines: int, copies: int, folder: Path
         text.write_text(corpus(max(1, int(lines * share))))
         row: dict[str, object] = {"game": game, "lines": int(lines * share)}
         logs = {name: folder / f"{game}.{name}.log" for name in programs}
-        said = {name: folder / f"{game}.{name}.out" for name in programs}
+        outputs = {name: folder / f"{game}.{name}.out" for name in programs}
         for name, command in programs.items():
             timed([*command, "run", model, "wp"], Path(os.devnull), folder / "warm")
             row[f"run_{name}"] = best([*command, "run", model, game, *extra], text, logs[name], 2)
-        if game == "ic":  # its ties in the file's order, which only shows whether both play the same
+        if game == "ic":  # ties in the order of the file, only to check that both play the same
             ordered = [str(Path(reference).with_name("python")), str(HERE / "ordered.py")]
             timed([*ordered, "run", model, game, *extra], text, logs["reference"])
         row["same_log"] = logs["reference"].read_bytes() == logs["gym"].read_bytes()
@@ -101,8 +102,8 @@ def compare_with_reference(reference: str, lines: int, copies: int, folder: Path
         }
         for part, words in readers.items():
             for name, command in programs.items():
-                row[f"{part}_{name}"] = best([*command, *words], None, said[name])
-            theirs, ours = (path.read_text() for path in said.values())
+                row[f"{part}_{name}"] = best([*command, *words], None, outputs[name])
+            theirs, ours = (path.read_text() for path in outputs.values())
             is_json = words[0] != "pretty"
             row[f"same_{part}"] = _close(json.loads(theirs), json.loads(ours)) if is_json else theirs == ours
         for part in ("run", *readers):
@@ -135,11 +136,13 @@ ROUNDS = 3
 
 
 def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
-    """A random model and eight lines of so many words, as many as a game plays side by side: all contexts at once, the
-    same player one call at a time, the same answers by transformers alone, without and with a cache for the context,
-    and a process that wraps the model plainly (see `plain`); all but the first are one call at a time. Milliseconds of
-    processor time per call, the best of some rounds that take turns. All but the first are asked about two dozen
-    contexts from all over the lines."""
+    """Time a random model on eight lines of `words` words, as many as a game plays together.
+
+    Compares the player with all contexts at once, the player one call at a time, the same computation by transformers
+    (without and with a cache for the context), and a process that wraps the model plainly (see `plain`). All but the
+    first work one call at a time, on about two dozen contexts from all over the lines. Returns milliseconds of
+    processor time per call, the best of several rounds in which the methods alternate.
+    """
     from benchmarks.lmchallenge.plain import PlainProcess, same_answers
     from lmgym.lmchallenge.play.backend_players import CausalPlayer
     from lmgym.lmchallenge.play.player import Request
@@ -157,29 +160,42 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
         plain = PlainProcess(f"{folder}/m")
     result["device"] = backend.facts.device
     choices = vocabulary()[:candidates]
-    for name, given, options in (
+    for name, candidate_words, options in (
         ("predictions", None, {}),
         ("candidates", choices, {}),
-        ("candidates_spelled_one_way", choices, {"paths": 1}),  # all that the plain process looks at
+        (
+            "candidates_spelled_one_way",
+            choices,
+            {"paths": 1},
+        ),  # the only spelling that the plain process considers
     ):
         player = CausalPlayer(backend, **options)
         same, cached = (
             same_answers(CausalPlayer(backend, **options), plain.model, cached=cached)
             for cached in (False, True)
         )
-        requests = [Request(line[:start], given) for line in lines for start, _ in tokens(line)]
+        requests = [Request(line[:start], candidate_words) for line in lines for start, _ in tokens(line)]
         few = requests[:: max(1, len(requests) // 24)]
         ways: dict[str, tuple[int, Callable[[], object]]] = {
             "batched": (len(requests), lambda player=player, all=requests: player.predict(all)),
-            "one_by_one": (len(few), lambda player=player, few=few: [player.predict([one]) for one in few]),
-            "same_answers": (len(few), lambda same=same, few=few: [same(one) for one in few]),
-            "same_answers_cached": (len(few), lambda cached=cached, few=few: [cached(one) for one in few]),
-            "plain": (len(few), lambda few=few: [plain.predict(one.context, one.candidates) for one in few]),
+            "one_by_one": (
+                len(few),
+                lambda player=player, few=few: [player.predict([request]) for request in few],
+            ),
+            "same_answers": (len(few), lambda same=same, few=few: [same(request) for request in few]),
+            "same_answers_cached": (
+                len(few),
+                lambda cached=cached, few=few: [cached(request) for request in few],
+            ),
+            "plain": (
+                len(few),
+                lambda few=few: [plain.predict(request.context, request.candidates) for request in few],
+            ),
         }
         player.predict(requests[:2])
         same(few[0])
         cached(few[0])
-        plain.predict(few[0].context, given)
+        plain.predict(few[0].context, candidate_words)
         times = dict.fromkeys(ways, math.inf)
         for _ in range(ROUNDS):
             for way, (calls, ask) in ways.items():
@@ -203,7 +219,9 @@ def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
 
 
 def _save(folder: str, shape: str) -> None:
-    """A random GPT-2 with a tokenizer of the corpus; the vocabulary of the full shape is filled up to GPT-2's."""
+    """Save a random GPT-2 with a tokenizer trained on the corpus. For the full shape, its vocabulary is filled up to
+    GPT-2's.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
@@ -221,13 +239,17 @@ def _save(folder: str, shape: str) -> None:
 
 
 def main() -> None:
-    """Print JSON, part by part."""
+    """Print the results of each part as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--reference", help="the reference's lmc")
+    parser.add_argument("--reference", help="path of the reference's lmc")
     parser.add_argument("--lines", type=int, default=1000)
-    parser.add_argument("--copies", type=int, default=50, help="how long the long logs for stats are")
+    parser.add_argument("--copies", type=int, default=50, help="length of the long logs for stats, in copies")
     parser.add_argument(
-        "--words", type=int, nargs="*", default=[8, 24, 96], help="words of a line; none: no models"
+        "--words",
+        type=int,
+        nargs="*",
+        default=[8, 24, 96],
+        help="words per line; without values, no models are timed",
     )
     parser.add_argument("--candidates", type=int, nargs="*", default=[10, 100])
     parser.add_argument("--shape", choices=list(SHAPES), default="small")

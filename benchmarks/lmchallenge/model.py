@@ -1,4 +1,4 @@
-"""A trivial model program: a few predictions, or a score per candidate, without thinking."""
+"""A trivial model program that returns a few fixed predictions, or a score per candidate."""
 
 import sys
 

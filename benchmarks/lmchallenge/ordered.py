@@ -1,7 +1,7 @@
-"""The reference with its words in the order of the vocabulary's file: `REFERENCE_PYTHON ordered.py run … ic …`.
+"""Run the reference with its words in the order of the vocabulary file: `REFERENCE_PYTHON ordered.py run … ic …`.
 
-It keeps them in sets, so that which of equally near candidates are taken, and in which order they stand, hangs on the
-hash seed of the process. With this its logs of ic can be compared byte for byte. Needs nothing of this project.
+The reference keeps words in sets, so the choice and the order of equally near candidates depend on the hash seed of the
+process. With this order, its ic logs can be compared byte for byte. Needs no other code of this project.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class Ordered(dict):  # type: ignore[type-arg]
-    """A set in the order of its words, as far as the reference uses one."""
+    """A set that keeps the order of its words, with the operations that the reference uses."""
 
     def __init__(self, words: Iterable[str] = ()) -> None:
         super().__init__(dict.fromkeys(words))
@@ -20,7 +20,7 @@ class Ordered(dict):  # type: ignore[type-arg]
 
 
 def main() -> None:
-    """As `lmc`."""
+    """Run `lmc`."""
     import lmchallenge  # type: ignore[import-not-found]
     from lmchallenge import run
 

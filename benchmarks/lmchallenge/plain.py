@@ -1,12 +1,12 @@
-"""What somebody writes who wraps a causal model for the API with transformers alone: one call at a time.
+"""A straightforward wrapper of a causal model for the API, with transformers only: one call at a time.
 
-`PlainProcess` answers a simpler question: candidates are appended to the context and run as one padded batch, their
-tokens' log probabilities added up; without candidates, transformers' own beam search goes on. Other ways to spell a
-word do not count, and a candidate may go on as a longer word.
+`PlainProcess` solves a simpler task: candidates are appended to the context and run as one padded batch, and the log
+probabilities of their tokens are summed; without candidates, it uses transformers' beam search. Other spellings of a
+word are ignored, and a candidate may continue as a longer word.
 
-`same_answers` gives the numbers of the causal player itself: the same sums over the same ways, the same search, but
-every sequence is run by transformers in padded batches, call by call: written out, so that no tokens are shared, or
-behind a context that is run once a call and cached.
+`same_answers` gives the numbers of the causal player: the same sums over the same spellings, and the same search, but
+transformers runs every sequence in padded batches, call by call. Sequences are either complete, so that no tokens are
+shared, or follow a context that is run once per call and cached.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     import torch
 
 ROWS = 64
-"""Sequences of a padded batch: more at once only fill the memory."""
+"""Sequences per padded batch. Larger batches only use more memory."""
 
 
 class PlainProcess:
-    """`predict` as the API has it."""
+    """Implements `predict` of the API."""
 
     def __init__(self, folder: str, *, beam: int = 16, tokens: int = 4) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -42,7 +42,7 @@ class PlainProcess:
         self.beam, self.tokens = beam, tokens
 
     def predict(self, context: str, candidates: Sequence[str] | None) -> list[tuple[str, float]]:
-        """One call."""
+        """Reply to one request."""
         import torch
 
         with torch.inference_mode():
@@ -60,16 +60,16 @@ class PlainProcess:
         ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
         mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
         logs = self.model(input_ids=ids, attention_mask=mask).logits[:, :-1].log_softmax(-1)
-        taken = logs.gather(2, ids[:, 1:, None])[..., 0]
+        token_logs = logs.gather(2, ids[:, 1:, None])[..., 0]
         place = torch.arange(1, width)
         counted = (place >= len(before)) & (mask[:, 1:] == 1)
-        return list(zip(candidates, (taken * counted).sum(1).tolist(), strict=True))
+        return list(zip(candidates, (token_logs * counted).sum(1).tolist(), strict=True))
 
     def _search(self, context: str) -> list[tuple[str, float]]:
         import torch
 
         ids = torch.tensor([self._ids(context.rstrip())])
-        found = self.model.generate(
+        generated = self.model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
             num_beams=self.beam,
@@ -80,12 +80,12 @@ class PlainProcess:
             output_scores=True,
             pad_token_id=0,
         )
-        texts = self.tokenizer.batch_decode(found.sequences[:, ids.shape[1] :])
-        return list(zip(texts, found.sequences_scores.tolist(), strict=True))
+        texts = self.tokenizer.batch_decode(generated.sequences[:, ids.shape[1] :])
+        return list(zip(texts, generated.sequences_scores.tolist(), strict=True))
 
 
 def same_answers(player: CausalPlayer, model: Any, *, cached: bool = False) -> Callable[[Request], Reply]:
-    """`predict` of one request with the player's numbers. `player` is used up: it works so from now on."""
+    """Return `predict` for one request with the player's numbers. Modifies `player` permanently."""
     import torch
 
     scorer = player._scorer
@@ -110,7 +110,7 @@ def same_answers(player: CausalPlayer, model: Any, *, cached: bool = False) -> C
 
 
 class _PlainScorer(CandidateScorer):
-    """The same sums, every sequence by itself."""
+    """Computes the same sums, running every sequence separately."""
 
     model: Any
     cached: bool
@@ -118,7 +118,7 @@ class _PlainScorer(CandidateScorer):
     def _added_up(self, runner: Any, sums: Any) -> Any:
         import torch
 
-        (stem,) = sums.stems  # those of one call
+        (stem,) = sums.stems  # the stems of one call
         totals = np.full(sums.count, -np.inf)
         sets = [
             torch.from_numpy(
@@ -128,9 +128,9 @@ class _PlainScorer(CandidateScorer):
             )
             for key in sums.sets
         ]
-        own = [() if at == NONE else ids for at, ids in zip(sums.stem_of, sums.sequences, strict=True)]
-        for some in _some(len(own)):
-            rows, values = [own[at] for at in some], []
+        sequences = [() if at == NONE else ids for at, ids in zip(sums.stem_of, sums.sequences, strict=True)]
+        for some in _some(len(sequences)):
+            rows, values = [sequences[at] for at in some], []
             for at, row, log in zip(some, rows, _logs(self.model, stem, rows, self.cached), strict=True):
                 value = log[range(len(row)), row].sum()
                 if (column := sums.columns[at]) != NONE:
@@ -147,9 +147,10 @@ def _some(count: int) -> Iterator[range]:
 def _logs(
     model: Any, stem: Sequence[int], rows: Sequence[Sequence[int]], cached: bool, *, last: bool = False
 ) -> torch.Tensor:
-    """Log probabilities [rows, width + 1, vocabulary] after the stem, after the first token of each row behind it, and
-    so on, of a padded batch: no more than that is projected. `cached`: the stem is run once, and its keys and values
-    are handed to every row. `last`: only what follows whole rows is wanted."""
+    """Return log probabilities [rows, width + 1, vocabulary] after the stem, after the first token of each row, and so
+    on, for a padded batch. Only these positions are projected. `cached`: run the stem once and share its keys and
+    values. `last`: only return what follows complete rows.
+    """
     import torch
 
     width = max(map(len, rows))
@@ -162,13 +163,13 @@ def _logs(
         mask = torch.cat((torch.ones(len(rows), len(stem), dtype=torch.long), mask), 1)
         logits = model(input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=kept).logits
         return logits.log_softmax(-1)  # type: ignore[no-any-return]
-    found = model(input_ids=before, use_cache=True, logits_to_keep=1)
-    logits = found.logits.expand(len(rows), -1, -1)
+    output = model(input_ids=before, use_cache=True, logits_to_keep=1)
+    logits = output.logits.expand(len(rows), -1, -1)
     if width:
-        # What newer releases of transformers call `cache`.
+        # Called `cache` in newer releases of transformers.
         name = "cache" if "cache" in signature(model.forward).parameters else "past_key_values"
-        found[name].batch_repeat_interleave(len(rows))
+        output[name].batch_repeat_interleave(len(rows))
         mask = torch.cat((torch.ones(len(rows), len(stem), dtype=torch.long), mask), 1)
-        behind = model(input_ids=ids, attention_mask=mask, **{name: found[name]})
+        behind = model(input_ids=ids, attention_mask=mask, **{name: output[name]})
         logits = torch.cat((logits, behind.logits), 1)[:, -kept:]
     return logits.log_softmax(-1)  # type: ignore[no-any-return]

@@ -1,20 +1,21 @@
-"""A site under load: readers, authors and queued runs, on the site as `manage.py serve` runs it.
+"""Load test: readers, authors and queued runs, on a site served by `manage.py serve`.
 
     python -m benchmarks.load [--database sqlite | postgresql] [--parts readers during-runs authors runs]
                               [--suites 1000] [--models 50] [--readers 100] [--seconds 60] [--runs 1000]
 
-Fills a site of its own, in which every model has run on every suite, and does one part after the other:
+Creates a site in which every model has run on every suite, then executes one part after the other:
 
-readers      each asks for one public page after the other, without an account, as soon as the last one is there
-during-runs  they ask for 50 pages a second together, while runs of the demo follow one another
-             both once more without the leaderboard
-authors      two to a draft, 20 in all; each changes a cell a second through the API, as the grid does
-runs         1,000 are queued at once; the memory of every process is looked at every ten runs
+readers      each requests public pages without an account, one after the other without a pause
+during-runs  readers request 50 pages a second in total while runs of the demo are in progress
+             both are repeated without the leaderboard
+authors      20 authors, two per draft; each changes a cell per second through the API, as the grid does
+runs         1,000 are queued at once; the memory of every process is sampled every ten runs
 
-Prints Markdown tables. Clients and site share the cores of the machine: alone, the site would be faster. Exits with 1
-if a request failed, an edit was lost, a run failed, or the database was locked.
+Prints Markdown tables. Clients and site share the cores of the machine, so the site would be faster without the
+clients. Exits with 1 if a request failed, an edit was lost, a run failed, or the database was locked.
 
-PostgreSQL is that of GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432; the database is dropped.
+PostgreSQL is at GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432; the benchmark's database is
+dropped.
 """
 
 from __future__ import annotations
@@ -41,17 +42,20 @@ from tests.services.conftest import execute
 
 PARTS = ["readers", "during-runs", "authors", "runs"]
 WARM = 8
-"""Readers, and for how many seconds, so that every process has compiled the templates before anything is counted."""
+"""Number of readers, and seconds, for warming up: every process has compiled the templates before measurements begin.
+"""
 SAMPLE = 10
-"""Runs between two looks at the memory, and between two times that scores are forgotten."""
+"""Number of runs between two memory samples, and between clearings of the stored scores."""
 GOAL_RUNS = 100
-"""The goal is about the growth over so many runs."""
+"""Number of runs over which the growth of memory is limited."""
 
 
 def main() -> int:
-    given = arguments()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the site ends then, too
-    name = f"load{uuid.uuid4().hex[:12]}" if given.database == "postgresql" else ""
+    options = arguments()
+    signal.signal(
+        signal.SIGTERM, lambda number, frame: sys.exit(128 + number)
+    )  # so that the site is stopped as well
+    name = f"load{uuid.uuid4().hex[:12]}" if options.database == "postgresql" else ""
     if name:
         execute(f"CREATE DATABASE {name}")
     try:
@@ -59,7 +63,7 @@ def main() -> int:
             tempfile.TemporaryDirectory(prefix="load-") as folder,
             closing(LoadedSite(Path(folder), url_of(name) if name else "")) as site,
         ):
-            return Bench(site, given).run()
+            return Bench(site, options).run()
     finally:
         if name:
             execute(f"DROP DATABASE {name} WITH (FORCE)")
@@ -75,10 +79,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=2, help="web processes")
     parser.add_argument("--suites", type=int, default=1000)
     parser.add_argument("--models", type=int, default=50)
-    parser.add_argument("--items", type=int, default=20, help="of each suite")
-    parser.add_argument("--seconds", type=float, default=60, help="of each part but the runs")
+    parser.add_argument("--items", type=int, default=20, help="items per suite")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of each part except runs")
     parser.add_argument("--readers", type=int, default=100, help="connections")
-    parser.add_argument("--rate", type=float, default=50, help="pages a second while runs are going on")
+    parser.add_argument("--rate", type=float, default=50, help="pages per second during runs")
     parser.add_argument("--authors", type=int, default=20)
     parser.add_argument("--pause", type=float, default=1, help="seconds between two edits of an author")
     parser.add_argument("--runs", type=int, default=1000)
@@ -94,42 +98,46 @@ class Bench:
         self.wrong = 0
 
     def run(self) -> int:
-        given, begun = self.given, time.monotonic()
-        made = self.site.ask("prepare", given.suites, given.models, given.items, given.authors)
+        options, begun = self.given, time.monotonic()
+        made = self.site.ask("prepare", options.suites, options.models, options.items, options.authors)
         self.authors_given = made["authors"]
         self.pages = made["pages"]
         say(f"{made['outcomes']:,} outcomes, filled in {time.monotonic() - begun:.0f} s")
-        self.site.start_serving(given.workers, given.processes)
+        self.site.start_serving(options.workers, options.processes)
         self.measure("", readers=WARM, seconds=WARM)
         self.times, self.cores = [], []
-        for part in given.parts:
+        for part in options.parts:
             begun = time.monotonic()
             getattr(self, part.replace("-", "_"))()
             say(f"{part}: {time.monotonic() - begun:.0f} s")
         locked = self.site.logged("database is locked")
         print(
-            f"\n{given.database}, {given.suites:,} suites x {given.models} models, {given.workers} worker(s), "
-            f"{given.processes} web processes, {time.strftime('%Y-%m-%d')}. Clients and site share {os.cpu_count()} "
+            f"\n{options.database}, {options.suites:,} suites x {options.models} models, {options.workers} worker(s), "
+            f"{options.processes} web processes, {time.strftime('%Y-%m-%d')}. Clients and site share {os.cpu_count()} "
             f"cores. In the log: “database is locked” {locked} times, {self.site.logged('Traceback')} tracebacks, "
-            f"{self.site.logged('starting it again')} processes that were replaced."
+            f"{self.site.logged('starting it again')} processes were restarted."
         )
         if self.times:
-            print(table(["what", "asked", "errors", "a second", "p50 ms", "p95 ms", "p99 ms"], self.times))
+            print(
+                table(["load", "requests", "errors", "per second", "p50 ms", "p95 ms", "p99 ms"], self.times)
+            )
             print(table(["busy cores", "clients", "web processes", "workers", "all others"], self.cores))
         print("\n".join(self.more))
         return int(bool(self.wrong or locked))
 
     def mixes(self) -> dict[str, Any]:
-        """Which pages are asked for. The leaderboard is as large as the site, and delays all others."""
-        rest = {page: found for page, found in self.pages.items() if page != "leaderboard"}
-        return {"": self.pages, ", no leaderboard": rest}
+        """Return the pages to request, with and without the leaderboard, which grows with the site and delays the
+        others.
+        """
+        others = {page: addresses for page, addresses in self.pages.items() if page != "leaderboard"}
+        return {"": self.pages, ", no leaderboard": others}
 
     def readers(self) -> None:
         for mix, pages in self.mixes().items():
             what = f"{self.given.readers} readers{mix}"
             answers = self.measure(what, readers=self.given.readers, pages=pages)
-            rows = [timed(page, [one for one in answers if one[0] == page]) for page in pages]
-            self.more.append(table([what, "asked", "errors", "p50 ms", "p95 ms", "p99 ms"], rows))
+            rows = [timed(page, [answer for answer in answers if answer[0] == page]) for page in pages]
+            self.more.append(table([what, "requests", "errors", "p50 ms", "p95 ms", "p99 ms"], rows))
 
     def during_runs(self) -> None:
         first = self.site.ask("queue", 2)[0]
@@ -150,16 +158,16 @@ class Bench:
     def runs(self) -> None:
         queued, begun = self.site.ask("queue", self.given.runs), time.monotonic()
         samples = self.finish(queued[0])
-        say(f"{len(queued):,} runs took {time.monotonic() - begun:.0f} s, {len(samples)} looks at the memory")
+        say(f"{len(queued):,} runs took {time.monotonic() - begun:.0f} s, {len(samples)} memory samples")
         half, last = len(samples) // 2, min(GOAL_RUNS // SAMPLE, len(samples) - 1)
         rows = []
         for name in samples[-1]:
-            found = [sample.get(name, math.nan) for sample in samples]
+            memory = [sample.get(name, math.nan) for sample in samples]
             rows.append(
                 [
                     name,
-                    *(f"{found[k]:.0f}" for k in (0, half, -1)),
-                    *(growth(found[k:]) for k in (half, -last)),
+                    *(f"{memory[k]:.0f}" for k in (0, half, -1)),
+                    *(growth(memory[k:]) for k in (half, -last)),
                 ]
             )
         head = [f"MB after {SAMPLE * number:,} runs" for number in (1, half + 1, len(samples))]
@@ -168,7 +176,7 @@ class Bench:
         )
 
     def finish(self, first: int) -> list[dict[str, float]]:
-        """Wait for all runs from this one on. The memory of each process after every ten of them."""
+        """Wait for all runs from `first` on. Returns the memory of each process after every ten of them."""
         samples: list[dict[str, float]] = []
         while True:
             states = self.site.ask("states", first)
@@ -183,7 +191,7 @@ class Bench:
             time.sleep(0.2)
 
     def measure(self, what: str, meanwhile: Callable[[], None] | None = None, **plan: Any) -> list[Any]:
-        """Let clients do as planned. Adds a row of times and a row of busy cores."""
+        """Let clients execute a plan. Adds a row of times and a row of busy cores."""
         default = {"readers": 0, "authors": [], "rate": 0, "pages": self.pages, "seconds": self.given.seconds}
         text: str | None = json.dumps(default | plan | {"port": self.site.port})
         before, begun, clients = self.site.cpu(), time.monotonic(), self.site.clients()
@@ -192,25 +200,25 @@ class Bench:
                 output, _ = clients.communicate(text, timeout=0.3)
                 break
             except subprocess.TimeoutExpired:
-                text = None  # it has that
+                text = None  # sent already
                 if meanwhile is not None:
                     meanwhile()
-        seconds, after, found = time.monotonic() - begun, self.site.cpu(), json.loads(output)
-        for error in found["errors"]:
+        seconds, after, result = time.monotonic() - begun, self.site.cpu(), json.loads(output)
+        for error in result["errors"]:
             say(error)
-        answers, lost = found["answers"], found["lost"]
+        answers, lost = result["answers"], result["lost"]
         self.wrong += lost + sum(status != 200 for _, _, status in answers)
-        self.times.append(timed(what, answers, f"{len(answers) / found['seconds']:.1f}"))
+        self.times.append(timed(what, answers, f"{len(answers) / result['seconds']:.1f}"))
         if lost:
             say(f"{what}: {lost} edits were lost")
-        busy = {"clients": found["cpu"]} | {name: after[name] - before[name] for name in ("web", "worker")}
+        busy = {"clients": result["cpu"]} | {name: after[name] - before[name] for name in ("web", "worker")}
         others = after["machine"] - before["machine"] - sum(busy.values())
         self.cores.append([what, *(f"{spent / seconds:.2f}" for spent in (*busy.values(), others))])
         return list(answers)
 
 
 def timed(what: str, answers: Sequence[Any], *between: str) -> list[str]:
-    """A row: how many, how many not answered with 200, and percentiles of the others."""
+    """Format a row: number of requests, number of failures (not status 200), and percentiles of the others."""
     good = sorted(seconds for _, seconds, status in answers if status == 200)
     shown = [
         f"{1000 * good[math.ceil(part * len(good)) - 1]:,.0f}" if good else "–" for part in (0.5, 0.95, 0.99)
@@ -218,10 +226,10 @@ def timed(what: str, answers: Sequence[Any], *between: str) -> list[str]:
     return [what, f"{len(answers):,}", str(len(answers) - len(good)), *between, *shown]
 
 
-def growth(found: Sequence[float]) -> str:
-    """From the first to the last, each the mean of up to three."""
-    few = max(1, min(3, len(found) // 2))
-    return f"{100 * (statistics.mean(found[-few:]) / statistics.mean(found[:few]) - 1):+.1f} %"
+def growth(samples: Sequence[float]) -> str:
+    """Format the growth from the first to the last sample, each the mean of up to three."""
+    few = max(1, min(3, len(samples) // 2))
+    return f"{100 * (statistics.mean(samples[-few:]) / statistics.mean(samples[:few]) - 1):+.1f} %"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,7 +1,7 @@
-"""Readers or authors, in a process of their own so that their processor time is seen apart from the site's.
+"""Readers or authors, in a separate process so that their processor time is counted apart from the site's.
 
-Reads from standard input what to do, and prints what became of every request, both as JSON. Each client is a thread
-with a connection that stays open, as a browser's does.
+Reads a plan from standard input and prints the result of every request, both as JSON. Each client is a thread with a
+persistent connection, like a browser.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 
 PATIENCE = 120.0
 Answer = tuple[str, float, int]
-"""Page, seconds, status; status 0 where the connection broke."""
+"""Page, seconds, status. The status is 0 if the connection broke."""
 Place = tuple[int, str, int]
-"""Item, condition, region."""
+"""Position of a cell: item, condition, region."""
 
 
 class Clients:
@@ -45,17 +45,17 @@ class Clients:
             client.start()
         for client in clients:
             client.join()
-        found = {"answers": self.answers, "errors": self.errors[:5], "lost": self.lost}
-        return found | {"seconds": time.monotonic() - self.begun, "cpu": time.process_time()}
+        result = {"answers": self.answers, "errors": self.errors[:5], "lost": self.lost}
+        return result | {"seconds": time.monotonic() - self.begun, "cpu": time.process_time()}
 
     def ask(self, connection: http.client.HTTPConnection, page: str, due: float, *request: Any) -> bytes:
-        """Seconds count from when the request was due: one that had to wait for its turn has waited."""
+        """Send a request. Its time counts from when it was due, so waiting is included."""
         try:
             connection.request(*request)
             response = connection.getresponse()
             status, body = response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
-            connection.close()  # the next request opens it again
+            connection.close()  # the next request reconnects
             status, body = 0, repr(error).encode()
         self.answers.append((page, time.monotonic() - due, status))
         if status != 200:
@@ -73,18 +73,18 @@ class Clients:
             self.ask(connection, page, due, "GET", address, None, {"Accept-Encoding": "gzip"})
 
     def dues(self) -> Iterator[float]:
-        """When a reader asks: as soon as it has an answer, or when it is its turn at the rate of all readers."""
+        """Yield the times at which a reader sends requests: immediately, or in turn at the readers' common rate."""
         time.sleep(max(0.0, self.begun - time.monotonic()))
         rate = self.plan["rate"]
         while True:
             due = self.begun + next(self.turns) / rate if rate else time.monotonic()
-            if max(due, time.monotonic()) >= self.end:  # what is late by then nobody asks for any more
+            if max(due, time.monotonic()) >= self.end:  # later requests are not sent
                 return
             time.sleep(max(0.0, due - time.monotonic()))
             yield due
 
     def write(self, number: int) -> None:
-        """One cell of every other item after the other, as the grid saves it: the text it had, and the new one."""
+        """Edit one cell after the other in every second item, as the grid does: send the old text and the new text."""
         author, pause = self.plan["authors"][number], self.plan["pause"]
         headers = {"Authorization": f"Bearer {author['token']}", "Content-Type": "application/json"}
         connection = self.connection()
@@ -111,7 +111,7 @@ class Clients:
     def cells(
         connection: http.client.HTTPConnection, address: str, headers: dict[str, str]
     ) -> tuple[int, dict[Place, str]]:
-        """The draft's version and the text of each cell."""
+        """Return the draft's version and the text of each cell."""
         connection.request("GET", f"{address}?limit=500", headers=headers)
         response = connection.getresponse()
         rows = json.loads(response.read())["results"]

@@ -1,5 +1,6 @@
-"""What the bench asks the site beside what it does over HTTP, as JSON lines. It runs in the site's environment, as
-tests.process.ask does for tests."""
+"""Commands that the benchmark sends to the site other than by HTTP, as JSON lines. Runs in the site's environment, like
+tests.process.ask.
+"""
 
 from __future__ import annotations
 
@@ -30,24 +31,24 @@ from tests.factories import make_suite
 
 MODELS = ["demo-gpt2", "demo-ngram", "demo-uniform"]
 DIFFERENT = 50
-"""Suites and runs that readers open, so that no page is always the same one."""
+"""Number of different suites and runs that readers open."""
 ITEMS_OF_A_DRAFT = 100
 
 
 def prepare(suites: int, models: int, items: int, n_authors: int) -> dict[str, Any]:
-    """The large site, the demo, whose models the workers run, and the authors. Says what each client needs."""
+    """Create the large site, the authors, and the demo, whose models the workers run. Returns the clients' plan."""
     world = fill(suites, models, items)
     list(load_demo(queue_runs=False))
     for model in RegisteredModel.objects.filter(slug__in=MODELS):
         RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")  # its own vacuum would do so a minute later
+            cursor.execute("ANALYZE")  # autovacuum would do so a minute later
     return {"pages": pages(world, items), "authors": authors(n_authors), "outcomes": world.outcomes}
 
 
 def pages(world: World, items: int) -> dict[str, list[str]]:
-    """Addresses by kind of page."""
+    """Return addresses by kind of page."""
     runs = SuiteRun.objects.filter(owner=world.owner, revision__suite__slug__startswith="suite_")
     step = max(1, runs.count() // DIFFERENT)
     chosen = list(islice(runs.order_by("pk").values_list("key", "revision__suite__slug")[::step], DIFFERENT))
@@ -64,21 +65,21 @@ def pages(world: World, items: int) -> dict[str, list[str]]:
 
 
 def authors(number: int) -> list[dict[str, str]]:
-    """Two to a draft."""
+    """Create authors, two per draft."""
     people = [User.objects.create_user(f"author{k}", password=f"author{k}") for k in range(number)]
-    found = []
+    accounts = []
     for first, second in zip(people[::2], [*people[1::2], None][: -(-number // 2)], strict=True):
         suite = make_suite(
             first, name=f"draft_of_{first}", frozen=False, collaborator=second, items=ITEMS_OF_A_DRAFT
         )
         for person in filter(None, (first, second)):
             _, token = create_token(actor=person, name="load", scopes=["read", "write"])
-            found.append({"token": token, "cells": reverse("api-draft-cells", args=[suite.slug])})
-    return found
+            accounts.append({"token": token, "cells": reverse("api-draft-cells", args=[suite.slug])})
+    return accounts
 
 
 def queue(number: int) -> list[int]:
-    """Runs of all demo suites on the demo's models in turn."""
+    """Queue runs of all demo suites on the demo's models in turn."""
     pairs = [(revision, slug) for revision in demo_revisions() for slug in MODELS]
     models = {model.slug: model for model in RegisteredModel.objects.filter(slug__in=MODELS)}
     chosen = [pairs[k % len(pairs)] for k in range(number)]
@@ -86,13 +87,13 @@ def queue(number: int) -> list[int]:
 
 
 def states(first: int) -> dict[str, int]:
-    """How many of the runs from this one on are in each state."""
+    """Count the runs from `first` on by state."""
     rows = SuiteRun.objects.filter(pk__gte=first, job__isnull=False).order_by()
     return dict(rows.values_list("job__state").annotate(n=Count("pk")))
 
 
 def forget_scores() -> None:
-    """The next run scores its sentences anew."""
+    """Clear the stored scores, so that the next run computes them again."""
     ScoreCache.objects.all().delete()
 
 

@@ -1,4 +1,4 @@
-"""A site as people have it, under `manage.py serve`: what its processes cost, and what its log says."""
+"""A realistic site under `manage.py serve`: resources used by its processes, and contents of its log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_LIMITS = {
     "GYM_MAX_RUNS_PER_USER": "0",
     "GYM_QUOTA_SUITES": "0, 0",
 }
-"""One account owns the whole site."""
+"""Settings without limits, because one account owns the whole site."""
 PIPES: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
 PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -36,8 +36,8 @@ class LoadedSite(Site):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        given = {"--workers": workers, "--processes": processes, "--port": self.port}
-        words = [str(word) for pair in given.items() for word in pair]
+        arguments = {"--workers": workers, "--processes": processes, "--port": self.port}
+        words = [str(word) for pair in arguments.items() for word in pair]
         command = [sys.executable, "manage.py", "serve", *words]
         self.serve = subprocess.Popen(command, env=self.env, cwd=ROOT, stdout=self.log, stderr=self.log)
         deadline = time.monotonic() + 300
@@ -58,19 +58,19 @@ class LoadedSite(Site):
         return subprocess.Popen([sys.executable, "-m", "benchmarks.load.clients"], cwd=ROOT, **PIPES)
 
     def processes(self) -> dict[str, int]:
-        """Process ids by name: serve, web 1, web 2, worker 1."""
-        found = {"serve": self.serve.pid}
+        """Return process ids by name: serve, web 1, web 2, worker 1."""
+        pids_by_name = {"serve": self.serve.pid}
         for word in ("web", "worker"):
             pids = sorted(processes(self.serve.pid, word))
-            found |= {f"{word} {number}": pid for number, pid in enumerate(pids, start=1)}
-        return found
+            pids_by_name |= {f"{word} {number}": pid for number, pid in enumerate(pids, start=1)}
+        return pids_by_name
 
     def memory(self) -> dict[str, float]:
-        """MB of each process that it does not share with files, as the queue page counts them."""
+        """Return the MB of each process that are not shared with files, as on the queue page."""
         return {name: _private_mb(pid) for name, pid in self.processes().items()}
 
     def cpu(self) -> dict[str, float]:
-        """Seconds of processor time so far: of the site's processes, and of all there are on the machine."""
+        """Return the seconds of processor time so far, of the site's processes and of all processes on the machine."""
         ticks = {"web": 0, "worker": 0, "machine": _machine_ticks()}
         for name, pid in self.processes().items():
             if name != "serve":

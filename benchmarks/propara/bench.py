@@ -1,12 +1,12 @@
-"""Time the ProPara evaluator on made-up processes, beside the reference if you have it.
+"""Time the ProPara evaluator on generated processes, and compare it with the reference if available.
 
     .venv/bin/python benchmarks/propara/bench.py
     .venv/bin/python benchmarks/propara/bench.py --reference /path/to/aristo-leaderboard/propara/evaluator/evaluator.py
 
 The reference (allenai/aristo-leaderboard, Apache-2.0) is not part of this repository. Both programs run as whole
-processes, in turn, on the same files; the least wall time and the least CPU time (user + system) of the rounds are
-shown. The aim is not to be slower than the reference on files of 1 MB and more (about 1,100 processes). With
---diagnostics both write a diagnostics file too; all of them must be the same (PYTHONHASHSEED is 0).
+processes, in turn, on the same files. Prints the minimum wall time and the minimum CPU time (user + system) over all
+rounds. The goal is not to be slower than the reference on files of 1 MB and more (about 1,100 processes). With
+--diagnostics both also write a diagnostics file; all of these must be identical (PYTHONHASHSEED is 0).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""Both programs keep their compiled modules, as they do where nothing forbids it."""
+"""Environment in which both programs keep their compiled modules, as usual."""
 ADJECTIVES = [
     "warm",
     "cold",
@@ -73,23 +73,23 @@ NOUNS = [
 
 
 def place(rng: random.Random) -> str:
-    """No two places are variants of one another, so that no division by zero stops the reference."""
+    """Draw a place. No two places are variants of each other, because the reference would then divide by zero."""
     return rng.choice(["", f"{rng.choice(ADJECTIVES)} "]) + rng.choice(NOUNS)
 
 
 def track(rng: random.Random, steps: int) -> list[str]:
-    """Locations before and after each step; as in the published test set most things stay where they are."""
-    now = rng.choice(["-", "-", "?", place(rng)])
-    where = [now]
+    """Draw the locations before and after each step. Most participants stay in place, as in the published test set."""
+    location = rng.choice(["-", "-", "?", place(rng)])
+    where = [location]
     for _ in range(steps):
         if rng.random() < 0.2:
-            now = place(rng) if now == "-" else rng.choice(["-", place(rng), place(rng)])
-        where.append(now)
+            location = place(rng) if location == "-" else rng.choice(["-", place(rng), place(rng)])
+        where.append(location)
     return where
 
 
 def rows(process: int, name: str, where: list[str]) -> list[str]:
-    found = []
+    table_rows = []
     for step in range(1, len(where)):
         before, after = where[step - 1 : step + 1]
         action = (
@@ -101,12 +101,14 @@ def rows(process: int, name: str, where: list[str]) -> list[str]:
             if after == "-"
             else "MOVE"
         )
-        found.append(f"{process}\t{step}\t{name}\t{action}\t{before}\t{after}\n")
-    return found
+        table_rows.append(f"{process}\t{step}\t{name}\t{action}\t{before}\t{after}\n")
+    return table_rows
 
 
 def make(n: int, folder: Path, seed: int = 1) -> tuple[Path, Path]:
-    """About 27 rows a process, as in the published splits; a fifth of the predicted tracks differs from the answers."""
+    """Generate about 27 rows per process, as in the published splits; a fifth of the predicted tracks differ from the
+    answers.
+    """
     rng = random.Random(seed)
     answers, predictions = folder / f"answers-{n}.tsv", folder / f"predictions-{n}.tsv"
     with answers.open("w") as a, predictions.open("w") as p:
@@ -121,7 +123,7 @@ def make(n: int, folder: Path, seed: int = 1) -> tuple[Path, Path]:
 
 
 def measure(command: list[str], cwd: Path) -> tuple[float, float, float, str]:
-    """CPU seconds, wall seconds, peak memory in MB and output of one whole process."""
+    """Run a command; return its CPU seconds, wall seconds, peak memory in MB and output."""
     start = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
         environment = {**COMPILED, "PYTHONHASHSEED": "0"}
@@ -142,7 +144,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the Python that runs the reference")
     parser.add_argument("--sizes", type=int, nargs="+", default=[54, 500, 10_000])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--diagnostics", action="store_true", help="have diagnostics files written, too")
+    parser.add_argument("--diagnostics", action="store_true", help="also write diagnostics files")
     options = parser.parse_args()
     commands = {"lmgym propara": ([sys.executable, "-m", "lmgym", "propara", "evaluate"], ROOT)}
     if options.reference:
@@ -162,7 +164,7 @@ def main() -> None:
 
 
 def compare(n: int, commands: dict[str, tuple[list[str], Path]], files: list[str], rounds: int) -> None:
-    """All programs in turn on the same files; the least wall and CPU seconds of the rounds; they say the same."""
+    """Run all programs in turn on the same files, print the minimum times over all rounds, and require equal output."""
     written: set[int] = set()
     done: dict[str, list[tuple[float, float, float, str]]] = {name: [] for name in commands}
     for _ in range(rounds):
@@ -170,9 +172,11 @@ def compare(n: int, commands: dict[str, tuple[list[str], Path]], files: list[str
             done[name].append(measure([*command, *files], cwd))
             if "-d" in files:
                 written.add(zlib.crc32(Path(files[-1]).read_bytes()))
-    assert len({one[3] for found in done.values() for one in found}) == 1, "the reports differ"
+    assert len({one[3] for measurements in done.values() for one in measurements}) == 1, "the reports differ"
     assert len(written) <= 1, "the diagnostics differ"
-    least = {name: [min(one[k] for one in found) for k in range(3)] for name, found in done.items()}
+    least = {
+        name: [min(one[k] for one in measurements) for k in range(3)] for name, measurements in done.items()
+    }
     for name, (cpu, wall, megabytes) in least.items():
         ratios = ""
         if "reference" in least and name != "reference":

@@ -1,15 +1,16 @@
-"""One run on several workers, and what the database does for them.
+"""Scaling of one run over several workers, and throughput of the database.
 
     python -m benchmarks.scale [--database sqlite | postgresql] [--sentences 20000] [--workers 1 2] [--rounds 1]
 
-A suite of so many sentences is run by a model of GPT-2's smallest shape with random weights, once for each number of
-worker processes, each with one torch thread and the model loaded; the stored scores are forgotten before. Prints the
-seconds from claim to results, the chunks of each worker, and whether every stored bit is the same. Exits with 1 where
-it is not.
+Runs a suite of `--sentences` sentences with a model of GPT-2's smallest shape with random weights, once for each number
+of worker processes, each with one torch thread and the model already loaded. Stored scores are cleared before each run.
+Prints the seconds from claim to results, the chunks of each worker, and whether every stored bit is the same. Exits
+with 1 if not.
 
-Then, in one process: seconds to store scores, to queue a job, and to claim one while many wait.
+Then, in one process, measures the seconds to store scores, to queue a job, and to claim a job while many wait.
 
-PostgreSQL is that of GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432; the database is dropped.
+PostgreSQL is at GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432; the benchmark's database is
+dropped.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ SETTINGS = {
     "GYM_LOG_LEVEL": "WARNING",
 }
 LOOK_SECONDS = 2.0
-"""Between two looks at the run. They share the machine with the workers; the seconds printed are the job's own."""
+"""Interval for polling the run. Polling slows down the workers; the printed seconds are those of the job."""
 WAITING = (100, 20_000)
-"""Jobs that are queued while claims are timed."""
+"""Numbers of queued jobs for which claims are timed."""
 
 
 class ScaleSite(Site):
@@ -72,8 +73,8 @@ def main() -> int:
     parser.add_argument("--sentences", type=int, default=20_000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=1)
-    given = parser.parse_args()
-    name = f"scale{uuid.uuid4().hex[:12]}" if given.database == "postgresql" else ""
+    options = parser.parse_args()
+    name = f"scale{uuid.uuid4().hex[:12]}" if options.database == "postgresql" else ""
     if name:
         execute(f"CREATE DATABASE {name}")
     try:
@@ -81,32 +82,34 @@ def main() -> int:
             tempfile.TemporaryDirectory(prefix="scale-") as folder,
             closing(ScaleSite(Path(folder), url_of(name) if name else "")) as site,
         ):
-            return measure(site, given)
+            return measure(site, options)
     finally:
         if name:
             execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def measure(site: ScaleSite, given: argparse.Namespace) -> int:
-    parameters = site.ask("prepare", given.sentences, str(Path(site.env["GYM_VAR_DIR"]) / "models" / "small"))
-    print(f"{given.database}, {given.sentences:,} sentences, {parameters / 1e6:.1f} million parameters\n")
+def measure(site: ScaleSite, options: argparse.Namespace) -> int:
+    parameters = site.ask(
+        "prepare", options.sentences, str(Path(site.env["GYM_VAR_DIR"]) / "models" / "small")
+    )
+    print(f"{options.database}, {options.sentences:,} sentences, {parameters / 1e6:.1f} million parameters\n")
     print("| workers | seconds | share | chunks of each | bits |\n| -: | -: | -: | :- | :- |")
     first_digest, first_seconds = "", 0.0
     same = True
-    for _ in range(given.rounds):
-        for number in given.workers:
+    for _ in range(options.rounds):
+        for number in options.workers:
             with site.workers(number):
                 run = site.ask("queue")
-                while (now := site.ask("state", run))["state"] in {"queued", "running"}:
+                while (state := site.ask("state", run))["state"] in {"queued", "running"}:
                     time.sleep(LOOK_SECONDS)
             digest = site.ask("digest", run)
-            assert now["state"] == "done", now
-            first_digest, first_seconds = first_digest or digest, first_seconds or now["seconds"]
+            assert state["state"] == "done", state
+            first_digest, first_seconds = first_digest or digest, first_seconds or state["seconds"]
             same &= digest == first_digest
-            share = now["seconds"] / first_seconds
+            share = state["seconds"] / first_seconds
             bits = "the same" if digest == first_digest else "different"
             shares = ", ".join(map(str, site.ask("shares", run)))
-            print(f"| {number} | {now['seconds']:.1f} | {share:.0%} | {shares} | {bits} |", flush=True)
+            print(f"| {number} | {state['seconds']:.1f} | {share:.0%} | {shares} | {bits} |", flush=True)
     stored = 20_000
     print(f"\nscores stored by one process: {stored / site.ask('store', stored):,.0f} sentences a second")
     print(f"a job is queued in {1000 * site.ask('enqueue_seconds', 500):.1f} ms")

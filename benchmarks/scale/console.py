@@ -1,4 +1,4 @@
-"""What the bench asks its site, as JSON lines; see tests.process.ask."""
+"""Commands that the benchmark sends to its site, as JSON lines; see tests.process.ask."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ OWNERS = 10
 
 
 def prepare(sentences: int, folder: str) -> int:
-    """A suite of so many different sentences, and a model of GPT-2's smallest shape with random weights in the folder
-    `folder`. Returns the number of its parameters."""
+    """Create a suite of different sentences, and a model of GPT-2's smallest shape with random weights in `folder`.
+    Returns the model's number of parameters.
+    """
     for name, number in (("warm", CONDITIONS), ("large", sentences)):
         document = read_suite(json.dumps(suite_of(number, name)).encode(), f"{name}.json")
         revision = freeze(
@@ -59,7 +60,7 @@ def prepare(sentences: int, folder: str) -> int:
 
 
 def suite_of(sentences: int, name: str = "large") -> dict[str, Any]:
-    """Conditions of an item differ in their last word."""
+    """Return a suite in which the conditions of an item differ in the last word."""
     draw = np.random.default_rng(0)
     words = pseudo_words(3000, seed=1)
     items = []
@@ -94,20 +95,20 @@ def workers() -> int:
 
 
 def with_model() -> int:
-    """How many workers have loaded the model."""
+    """Count the workers that have loaded the model."""
     held = [row.memory.get("held", []) for row in WorkerHeartbeat.objects.all()]
-    return sum(any(one["name"] == "small" for one in models) for models in held)
+    return sum(any(loaded["name"] == "small" for loaded in models) for models in held)
 
 
 def warm_up(runs: int) -> None:
-    """Let workers load the model: so many short runs."""
+    """Queue short runs so that workers load the model."""
     waiting = [queue("warm") for _ in range(runs)]
     while SuiteRun.objects.filter(pk__in=waiting, completed_at=None).exists():
         time.sleep(0.1)
 
 
 def queue(suite: str = "large") -> int:
-    """The run, of a model whose scores nobody knows."""
+    """Queue a run of a model whose scores are not stored."""
     ScoreCache.objects.all().delete()
     revision = SuiteRevision.objects.get(suite__slug=suite)
     return queue_run(revision, RegisteredModel.objects.get(slug="small"), actor=demo_user()).pk
@@ -120,7 +121,7 @@ def state(run: int) -> dict[str, Any]:
 
 
 def shares(run: int) -> list[int]:
-    """Chunks that each worker scored, most first."""
+    """Count the chunks that each worker scored, largest first."""
     chunks: dict[str, int] = {}
     jobs = dict(Job.objects.values_list("pk", "title"))
     for job, attempt in RunChunk.objects.filter(run=run).values_list("taken_by", "taken_attempt"):
@@ -129,16 +130,16 @@ def shares(run: int) -> list[int]:
 
 
 def digest(run: int) -> str:
-    """sha256 of every stored bit."""
+    """Return the sha256 of every stored bit."""
     rows = SuiteRun.objects.get(pk=run).sentence_scores.order_by("sentence__position")
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for row in rows.values_list("tokens", "regions", "total_bits").iterator():
-        found.update(json.dumps(row, sort_keys=True).encode())
-    return found.hexdigest()
+        sha256.update(json.dumps(row, sort_keys=True).encode())
+    return sha256.hexdigest()
 
 
 def store(sentences: int) -> float:
-    """Seconds in which this process stores the scores of so many sentences, 200 in a transaction."""
+    """Measure the seconds for storing scores of `sentences` sentences in this process, 200 per transaction."""
     tokens = [f"word{number}" for number in range(10)]
     offsets = [(6 * number, 6 * number + 5) for number in range(10)]
     bits = [float(number) + 0.123456789 for number in range(10)]
@@ -151,7 +152,7 @@ def store(sentences: int) -> float:
 
 
 def claim(jobs: int, waiting: int) -> float:
-    """Seconds of a claim and of the end of the attempt, with so many jobs of ten accounts queued."""
+    """Measure the seconds for claiming a job and ending the attempt, with `waiting` jobs of ten accounts queued."""
     from gym.accounts.models import User
 
     owners = [User.objects.get_or_create(username=f"owner{number}")[0] for number in range(OWNERS)]
@@ -171,7 +172,7 @@ def claim(jobs: int, waiting: int) -> float:
 
 
 def enqueue_seconds(jobs: int) -> float:
-    """Seconds to queue one."""
+    """Measure the seconds for queueing one job."""
     begun = time.monotonic()
     for _ in range(jobs):
         services.enqueue("suite_run_help", {"run": 0}, queue="preview")

@@ -1,4 +1,4 @@
-"""How long `import lmgym` and its command take to start, beside the interpreter alone and torch, in fresh processes.
+"""Startup time of `import lmgym` and its command in new processes, compared with the interpreter and torch.
 
 python -m benchmarks.startup [--rounds 15]
 """
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds
     times: dict[str, list[float]] = {name: [] for name in STARTS}
-    for _ in range(rounds + 1):  # the first fills the disk's cache
+    for _ in range(rounds + 1):  # the first round fills the disk cache
         for name, arguments in STARTS.items():
             times[name].append(seconds(arguments))
     print(f"| start | seconds (median of {rounds}) |\n|---|---|")

@@ -1,13 +1,12 @@
-"""How long the leaderboard of 50 models x 100 suites takes on the server, as a page and from the API, and how many
-queries it asks.
+"""Server time and number of queries of the leaderboard of 50 models x 100 suites, as a page and from the API.
 
     python -m benchmarks.web.leaderboard [--models 50] [--suites 100] [--repeats 15] [--record]
 
-Makes a site of its own in a temporary folder with stored aggregates (and no outcomes: the page must not need any),
-asks for page, API and long CSV in this process, and prints the median, the slowest and the number of queries of each.
-Then it takes every tenth run away, lets every twentieth be of another policy, and asks for the page as somebody who is
-signed in and could run what is missing, and with seeds joined.
-Exits with 1 above 300 ms or 10 queries. `--record` keeps what it found in benchmarks/web/results/leaderboard.json.
+Creates a site in a temporary folder with stored aggregates (without outcomes, which the page must not need), requests
+the page, the API and the long CSV in this process, and prints the median, the slowest time and the number of queries of
+each. Then it deletes every tenth run, changes the policy of every twentieth, and requests the page as a signed-in user
+who could run what is missing, and with grouped seeds. Exits with 1 above 300 ms or 10 queries. `--record` saves the
+results in benchmarks/web/results/leaderboard.json.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def main() -> int:
     parser.add_argument("--suites", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--record", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {
             "GYM_VAR_DIR": folder,
@@ -40,8 +39,8 @@ def main() -> int:
         from django.conf import settings
 
         settings.ALLOWED_HOSTS = ["testserver"]
-        fill(given.models, given.suites)
-        return measure(given)
+        fill(options.models, options.suites)
+        return measure(options)
 
 
 def fill(n_models: int, n_suites: int) -> None:
@@ -80,7 +79,7 @@ def fill(n_models: int, n_suites: int) -> None:
 
 
 def thin_out() -> None:
-    """Missing cells, and cells of another policy."""
+    """Remove some cells, and give others a different policy."""
     from django.db.models import F
 
     from gym.runs.models import RunScore, SuiteRun
@@ -97,21 +96,21 @@ def thin_out() -> None:
 
 ADDRESSES = ("/leaderboard/", "/api/v1/leaderboard/", "/api/v1/leaderboard/?format=csv")
 SIGNED_IN = ("/leaderboard/", "/leaderboard/?group=1", "/leaderboard/?source=computed")
-"""Asked for again with missing cells."""
+"""Addresses that are requested again with missing cells."""
 
 
-def measure(given: argparse.Namespace) -> int:
+def measure(options: argparse.Namespace) -> int:
     from django.contrib.auth import get_user_model
     from django.test import Client
 
-    from benchmarks.web.record import asked, save
+    from benchmarks.web.record import measure_address, save
 
     client, rows = Client(), []
 
     def ask(address: str, name: str) -> None:
-        row = asked(client, name, address, given.repeats)
+        row = measure_address(client, name, address, options.repeats)
         print(
-            f"{name:60} median {row['median_ms']:4.0f} ms, slowest {row['slowest_ms']:4.0f} ms of {given.repeats}; "
+            f"{name:60} median {row['median_ms']:4.0f} ms, slowest {row['slowest_ms']:4.0f} ms of {options.repeats}; "
             f"{row['queries']} queries; {row['bytes'] / 1e6:.2f} MB",
             flush=True,
         )
@@ -123,8 +122,8 @@ def measure(given: argparse.Namespace) -> int:
     client.force_login(get_user_model().objects.get(username="owner"))
     for address in SIGNED_IN:
         ask(address, f"{address}, signed in, a tenth missing")
-    if given.record:
-        print(f"kept in {save('leaderboard', {'models': given.models, 'suites': given.suites}, rows)}")
+    if options.record:
+        print(f"saved in {save('leaderboard', {'models': options.models, 'suites': options.suites}, rows)}")
     return int(any(row["median_ms"] > 300 or row["queries"] > 10 for row in rows))
 
 

@@ -1,13 +1,13 @@
-"""How many queries every list and detail page asks, and how long the server takes, on a large site.
+"""Number of queries and server time of every list and detail page on a large site.
 
     python -m benchmarks.web.pages [--suites 1000] [--models 50] [--items 20] [--repeats 5] [--most-queries 10]
                                   [--record]
 
-Fills a PostgreSQL database of its own (on GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432) by
-bulk inserts: every model has run on every suite, which with the defaults is a million stored outcomes. Asks each page
-as its author in this process, prints queries (all of them, session and account included) and the median time of the
-server, drops the database, and exits with 1 when a page asked more queries than allowed. `--record`
-keeps what it found in benchmarks/web/results/pages.json.
+Fills its own PostgreSQL database (at GYM_TEST_POSTGRES_URL, by default postgresql://postgres@127.0.0.1:5432) by bulk
+inserts: every model has run on every suite, which with the defaults is a million stored outcomes. Requests each page as
+its author in this process, prints the number of queries (including session and account) and the median server time, and
+drops the database. Exits with 1 if a page makes more queries than allowed. `--record` saves the results in
+benchmarks/web/results/pages.json.
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--most-queries", type=int, default=10)
     parser.add_argument("--record", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     import psycopg
 
     name = f"gym_bench_{os.getpid()}"
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the database goes then too
+    signal.signal(
+        signal.SIGTERM, lambda number, frame: sys.exit(128 + number)
+    )  # so that the database is dropped as well
     with psycopg.connect(SERVER, autocommit=True) as server, tempfile.TemporaryDirectory() as folder:
         server.execute(f"CREATE DATABASE {name}")
         try:
             url = urlsplit(SERVER)._replace(path=f"/{name}").geturl()
-            return _on(url, folder, given)
+            return _on(url, folder, options)
         finally:
             from django.db import connections
 
@@ -54,7 +56,7 @@ def main() -> int:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _on(url: str, folder: str, given: argparse.Namespace) -> int:
+def _on(url: str, folder: str, options: argparse.Namespace) -> int:
     os.environ |= {
         "GYM_VAR_DIR": folder,
         "DJANGO_SETTINGS_MODULE": "gym.settings",
@@ -77,7 +79,7 @@ def _on(url: str, folder: str, given: argparse.Namespace) -> int:
     settings.ALLOWED_HOSTS = ["testserver"]
     call_command("migrate", verbosity=0)
     begun = time.perf_counter()
-    world = fill(given.suites, given.models, given.items)
+    world = fill(options.suites, options.models, options.items)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     print(
@@ -85,28 +87,28 @@ def _on(url: str, folder: str, given: argparse.Namespace) -> int:
         f"filled in {time.perf_counter() - begun:.0f} s",
         flush=True,
     )
-    return measure(world, given)
+    return measure(world, options)
 
 
-def measure(world: World, given: argparse.Namespace) -> int:
+def measure(world: World, options: argparse.Namespace) -> int:
     from django.test import Client
 
-    from benchmarks.web.record import asked, save
+    from benchmarks.web.record import measure_address, save
 
     client = Client()
     client.force_login(world.owner)
-    rows, most = [], given.most_queries
+    rows, most = [], options.most_queries
     print(f"{'page':26} {'queries':>9} {'median ms':>10} {'kB':>7}")
     for name, address in world.addresses().items():
-        row = asked(client, name, address, given.repeats)
+        row = measure_address(client, name, address, options.repeats)
         print(
             f"{name:26} {row['queries']:>9} {row['median_ms']:10.0f} {row['bytes'] / 1000:7.0f}",
             flush=True,
         )
         rows.append(row)
-    if given.record:
+    if options.record:
         load = {"suites": world.suites, "models": world.models, "outcomes": world.outcomes}
-        print(f"kept in {save('pages', load, rows)}")
+        print(f"saved in {save('pages', load, rows)}")
     over = [row["name"] for row in rows if row["queries"] > most]
     print(f"more than {most} queries: {', '.join(over) or 'none'}")
     return int(bool(over))

@@ -1,7 +1,7 @@
-"""What the benchmarks of pages found: asked, kept as one JSON file per benchmark, and put into the docs.
+"""Measure pages, save the results as one JSON file per benchmark, and put them into the docs.
 
-python -m benchmarks.web.record             # the Markdown tables of the kept records
-python -m benchmarks.web.record --write     # put them between the marks in docs/performance.md
+python -m benchmarks.web.record             # print the saved results as Markdown tables
+python -m benchmarks.web.record --write     # write them between the marks in docs/performance.md
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {"pages": "performance.md", "leaderboard": "performance.md"}
 
 Row = dict[str, Any]
-"""name, address, queries (all of them, session and account included), median_ms, slowest_ms, repeats, bytes."""
+"""name, address, queries (including session and account), median_ms, slowest_ms, repeats, bytes."""
 
 
-def asked(client: Any, name: str, address: str, repeats: int) -> Row:
-    """Asks an address once to compile templates and warm caches, and `repeats` times with clock and query log."""
+def measure_address(client: Any, name: str, address: str, repeats: int) -> Row:
+    """Request an address once to compile templates and warm caches, then `repeats` times while measuring time and
+    queries.
+    """
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -55,7 +57,7 @@ def _body(answer: Any) -> bytes:
 
 
 def facts() -> dict[str, str]:
-    """Date, machine and versions of this process and its database."""
+    """Return date, machine and versions of this process and its database."""
     import django
     from django.db import connection
 
@@ -73,7 +75,7 @@ def facts() -> dict[str, str]:
 
 
 def save(part: str, load: dict[str, int], rows: list[Row], folder: Path = RESULTS) -> Path:
-    """Keeps what was found as `folder/part.json`, in place of an older record."""
+    """Save results as `folder/part.json`, replacing an older record."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{part}.json"
     path.write_text(json.dumps({"facts": facts(), "load": load, "rows": rows}, indent=1) + "\n")
@@ -81,9 +83,9 @@ def save(part: str, load: dict[str, int], rows: list[Row], folder: Path = RESULT
 
 
 def table(record: dict[str, Any]) -> str:
-    """A record as Markdown: what was measured where, and a row per address."""
+    """Format a record as Markdown: what was measured and where, and a row per address."""
     about = dict(record["facts"])
-    load = ", ".join(f"{number:,} {what}" for what, number in record["load"].items())
+    load = ", ".join(f"{number:,} {noun}" for noun, number in record["load"].items())
     head = (
         f"{load}; {about.pop('date')}, {about.pop('machine')}, Python {about['Python']}, Django {about['Django']}, "
         f"{about['database']}. Session and account are among the queries."
@@ -97,11 +99,11 @@ def table(record: dict[str, Any]) -> str:
 
 
 def put(text: str, part: str, new: str) -> str:
-    """The text with what stands between `<!-- part -->` and `<!-- /part -->` replaced. LookupError without them."""
+    """Replace the text between `<!-- part -->` and `<!-- /part -->`. Raises LookupError if the marks are missing."""
     marks = re.compile(f"(<!-- {part} -->\n).*?(<!-- /{part} -->)", re.DOTALL)
     if not marks.search(text):
-        raise LookupError(f"There are no marks <!-- {part} --> and <!-- /{part} --> to write between.")
-    return marks.sub(lambda found: f"{found[1]}\n{new}\n\n{found[2]}", text)
+        raise LookupError(f"There are no marks <!-- {part} --> and <!-- /{part} -->.")
+    return marks.sub(lambda match: f"{match[1]}\n{new}\n\n{match[2]}", text)
 
 
 def main() -> int:

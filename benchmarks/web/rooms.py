@@ -1,5 +1,6 @@
-"""A little of everything that is no suite, model or run: collections, uploads, ProPara, games, agents. Also which
-addresses of the site are not measured, and why."""
+"""Sample objects other than suites, models and runs: collections, uploads, ProPara, games, agents. Also the addresses
+that are not measured, with reasons.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 Address = tuple[str, list[Any], dict[str, Any]]
-"""Name of a route, its arguments, and what follows the question mark."""
+"""Name of a route, its arguments, and its query parameters."""
 
-_FORM = "a form to fill in: asked once per change, and lists nothing that grows"
-_FILE = "a download or drawing: as large as what it holds"
-_LIVE = "the live part of a page that is measured whole"
-_FLOW = "signing in, and what has no rows at all"
-_STAFF = "for staff alone: tests/staff counts its queries"
+_FORM = "a form: requested once per change, without lists that grow"
+_FILE = "a download or drawing: its size depends on its contents"
+_LIVE = "the live part of a page that is measured as a whole"
+_FLOW = "signing in, and pages without rows"
+_STAFF = "for staff only: tests/staff counts its queries"
 
 NOT_MEASURED = {
     name: reason
@@ -57,20 +58,22 @@ NOT_MEASURED = {
 }  # fmt: skip
 
 
-def address_of(name: str, given: list[Any], query: dict[str, Any]) -> str:
-    return reverse(name, args=given) + (f"?{urlencode(query, doseq=True)}" if query else "")
+def address_of(name: str, arguments: list[Any], query: dict[str, Any]) -> str:
+    return reverse(name, args=arguments) + (f"?{urlencode(query, doseq=True)}" if query else "")
 
 
 def furnish(owner: Any, first: Any, models: list[Any]) -> dict[str, Address]:
-    """Makes two or three of each for the owner, beside the frozen revision `first`. Addresses by label."""
-    found = _suites(owner, first, models) | _propara(owner) | _games(owner) | _agents(owner)
-    return {label: (label.split(" ")[0], given, query) for label, (given, query) in found.items()}
+    """Create two or three objects of each kind for the owner, and use the frozen revision `first`. Returns addresses by
+    label.
+    """
+    addresses = _suites(owner, first, models) | _propara(owner) | _games(owner) | _agents(owner)
+    return {label: (label.split(" ")[0], arguments, query) for label, (arguments, query) in addresses.items()}
 
 
-Found = dict[str, tuple[list[Any], dict[str, Any]]]
+Addresses = dict[str, tuple[list[Any], dict[str, Any]]]
 
 
-def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
+def _suites(owner: Any, first: Any, models: list[Any]) -> Addresses:
     from gym.collections.services import create_collection, publish_collection
     from gym.jobs.testing import run_pending
     from gym.runs.work.score_requests import queue_scores
@@ -132,7 +135,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Found:
     }
 
 
-def _propara(owner: Any) -> Found:
+def _propara(owner: Any) -> Addresses:
     from gym.propara.services import add_published
     from tests.propara.worlds import LIGHT, hand_in, make_version
 
@@ -164,7 +167,7 @@ def _propara(owner: Any) -> Found:
     }
 
 
-def _games(owner: Any) -> Found:
+def _games(owner: Any) -> Addresses:
     from tests.lmchallenge.worlds import make_corpus, play
 
     corpus = make_corpus(owner, slug="cats")
@@ -192,7 +195,7 @@ def _games(owner: Any) -> Found:
     }
 
 
-def _agents(owner: Any) -> Found:
+def _agents(owner: Any) -> Addresses:
     from tests.agents.site import FLAKY, GOOD, make_run, make_server, make_suite
 
     server = make_server(owner, "agent")

@@ -1,4 +1,4 @@
-"""A site with many suites, models, runs and outcomes, made by bulk inserts. Also used small, by a test."""
+"""A site with many suites, models, runs and outcomes, created by bulk inserts. A test uses a small one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS = 2_000
 
 @dataclass(frozen=True)
 class World:
-    """What pages can be asked about: `addresses()` has every list and every detail page."""
+    """Objects that pages refer to. `addresses()` has every list and detail page."""
 
     owner: Any
     suites: int
@@ -24,10 +24,12 @@ class World:
     slug: str
     model: str
     run: str
-    others: dict[str, Address] = field(default_factory=dict)  # what benchmarks.web.rooms made
+    others: dict[str, Address] = field(default_factory=dict)  # created by benchmarks.web.rooms
 
     def addresses(self) -> dict[str, str]:
-        """Address by label, of every list and detail page and of the API's. A label begins with the route's name."""
+        """Return the address of every list and detail page and of the API's, by label. A label begins with the route's
+        name.
+        """
         revision, run = [self.slug, 1], [self.run]
         named: dict[str, list[Any]] = {
             "home": [],
@@ -64,13 +66,14 @@ class World:
             "api-leaderboard": [],
             "api-me": [],
         }
-        routes = {name: (name, given, {}) for name, given in named.items()} | self.others
+        routes = {name: (name, arguments, {}) for name, arguments in named.items()} | self.others
         return {label: address_of(*route) for label, route in routes.items()}
 
 
 def fill(n_suites: int, n_models: int, items: int) -> World:
-    """n_suites x n_models runs with `items` outcomes each. One suite is computed in full, with all its tokens; the
-    others are copies of its rows. Every model has run on every suite."""
+    """Create n_suites x n_models runs with `items` outcomes each. One suite is computed in full, with all its tokens;
+    the others are copies of its rows. Every model has run on every suite.
+    """
     from gym.accounts.models import User
     from gym.jobs.testing import run_pending
     from gym.runs.models import PredictionResult, RunScore, SuiteRun
@@ -122,7 +125,7 @@ def _values(row: Any, *without: str) -> dict[str, Any]:
 
 
 def copies_of_suite(first: Any, number: int) -> list[Any]:
-    """Further suites with the same sentences."""
+    """Create further suites with the same sentences."""
     from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
     tags = Tag.objects.bulk_create(Tag(name=f"circuit-{k}") for k in range(6))

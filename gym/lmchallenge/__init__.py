@@ -1,1 +1,1 @@
-"""Typing games of `lmgym.lmchallenge` on the site: jobs, pages, API."""
+"""The typing games of `lmgym.lmchallenge` on the site: jobs, pages and API."""

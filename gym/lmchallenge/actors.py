@@ -1,4 +1,4 @@
-"""Background jobs: play a game line by line, count a log."""
+"""Background jobs that play a game line by line or count a log."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from lmgym.models.backends import BackendError, NotOnThisMachine
 from models_registry import permissions as model_permissions
 
 COMMIT_SECONDS = 2.0
-"""Seconds between commits; a killed worker loses at most that much play."""
+"""Seconds between commits. A killed worker loses at most that much play."""
 MAX_LOG_PACKED = 500_000_000
 MAX_TRANSCRIPT = 300_000
-"""Bytes of the end of a transcript that are kept."""
+"""Bytes kept from the end of a transcript."""
 
 
 @handler(PLAY)
 def play_game(context: JobContext) -> None:
-    """Resume a game after its last stored line, store lines as they are played, count at the end. What was played
-    before a failure is kept, counted and readable.
+    """Resume a game after its last stored line, storing lines as they are played, and count its log at the end. Lines
+    played before a failure are kept, counted and readable.
     """
     game = _game(context)
     if game.corpus is None:
@@ -64,14 +64,14 @@ def play_game(context: JobContext) -> None:
             player.player.kill()
     game.report = _report(game, player)
     if failure is not None:
-        _keep_what_there_is(context, game, str(failure))
+        _save_partial(context, game, str(failure))
         raise PermanentFailure(str(failure)) from failure
     _finish(context, game)
 
 
 @handler(COUNT)
 def count_log(context: JobContext) -> None:
-    """Count an uploaded log, or a game again."""
+    """Count an uploaded log, or count a game again."""
     _finish(context, _game(context))
 
 
@@ -96,7 +96,7 @@ def _player(game: Game) -> Player:
     if game.kind == Game.Kind.PROCESS:
         command = players.configured(settings.GYM_LMC_PLAYERS).get(game.player)
         if command is None:
-            raise PermanentFailure(f"The settings no longer have a model program {game.player!r}.")
+            raise PermanentFailure(f"The model program {game.player!r} is no longer in the settings.")
         return ProcessPlayer(command, transcript=_Transcript() if game.options.get("transcript") else None)
     if game.model is None or not game.model.is_ready:
         raise PermanentFailure("The model was deleted or is not ready.")
@@ -106,7 +106,7 @@ def _player(game: Game) -> Player:
 
 
 class _Transcript(io.BytesIO):
-    """The end of a transcript, in bounded memory."""
+    """The end of a transcript, kept in bounded memory."""
 
     def write(self, data: Any) -> int:
         if self.tell() > 2 * MAX_TRANSCRIPT:
@@ -124,7 +124,7 @@ class _Transcript(io.BytesIO):
 
 
 class _Counted:
-    """Lines with a count of those taken. While it stays the same, played lines belong to one block."""
+    """Lines with a count of those consumed. Lines played while the count stays the same belong to one block."""
 
     def __init__(self, lines: Iterable[Line], context: JobContext) -> None:
         self._lines = lines
@@ -139,24 +139,24 @@ class _Counted:
 
 
 def _play_on(context: JobContext, game: Game, player: Player) -> None:
-    """Play and store lines, committing at the ends of blocks that were played together, so that a later attempt makes
-    the same blocks and gets the same numbers.
+    """Play and store lines, committing only at the ends of blocks of lines played together, so that a later attempt
+    forms the same blocks and gets the same numbers.
     """
     assert game.corpus is not None
     options = playing.options_of({**game.options, "game": game.game})
     lines = _Counted(storage.lines_of(game.corpus), context)
     waiting: list[str] = []
-    size, taken, since, done = 0, 0, monotonic(), _done(game)
+    size, lines_taken, since, done = 0, 0, monotonic(), _done(game)
     played = _played(options, lines, storage.words_of(game), player, done)
     try:
         for number, rows in played:
             due = size >= storage.CHUNK_BYTES or monotonic() - since >= COMMIT_SECONDS
-            if waiting and due and lines.taken != taken:
+            if waiting and due and lines.taken != lines_taken:
                 _commit(context, game, waiting, done)
                 waiting, size, since = [], 0, monotonic()
                 if not options.train:  # a later attempt would have to replay the training
                     context.yield_turn()
-            taken = lines.taken
+            lines_taken = lines.taken
             for row in rows:
                 waiting.append(log_rows.line_of(row))
                 size += len(waiting[-1])
@@ -175,19 +175,19 @@ def _played(
     player: Player,
     skip: int,
 ) -> Iterator[tuple[int, list[log_rows.Row]]]:
-    """Yield (number of the line, its rows of the log; version 5 has one per token) for each line of the corpus."""
+    """Yield (line number, log rows of the line) for each line of the corpus. Version 5 has one row per token."""
     if isinstance(options, version5.Options):
         for message in version5.play(lines, options.build(words), player, train=options.train, skip=skip):
             yield message.number, message.rows
         return
-    for one in play(
+    for line in play(
         lines, options.build(words), player, train=options.train, readings=options.readings, skip=skip
     ):
-        yield one.number, [one.row]
+        yield line.number, [line.row]
 
 
 def _done(game: Game) -> int:
-    """Count the corpus lines whose rows are stored. A log of version 5 has no row for a line without tokens."""
+    """Count the corpus lines whose rows are stored. (A version 5 log has no row for a line without tokens.)"""
     return int(game.report.get("played", 0)) if game.version == 5 else game.lines
 
 
@@ -199,13 +199,13 @@ def _commit(context: JobContext, game: Game, waiting: list[str], done: int) -> N
             Game.objects.filter(pk=game.pk).update(report=game.report)
     if game.packed_size > MAX_LOG_PACKED:
         raise PermanentFailure(
-            f"The log has grown past {MAX_LOG_PACKED / 1e6:,.0f} MB compressed. Played lines are kept. "
-            "Play fewer lines, or with fewer candidates."
+            f"The compressed log is larger than {MAX_LOG_PACKED / 1e6:,.0f} MB. Played lines are kept. "
+            "Play fewer lines, or use fewer candidates."
         )
 
 
 def _report(game: Game, player: Timed) -> dict[str, Any]:
-    """Return the game's report. Latencies are those of the last attempt."""
+    """Return the game's report. Latencies are from the last attempt only."""
     protocol_warnings = getattr(player.player, "protocol_warnings", None)
     transcript = getattr(player.player, "transcript", None)
     return {
@@ -218,7 +218,7 @@ def _report(game: Game, player: Timed) -> dict[str, Any]:
     }
 
 
-def _keep_what_there_is(context: JobContext, game: Game, problem: str) -> None:
+def _save_partial(context: JobContext, game: Game, problem: str) -> None:
     indexes = counting.count(game, context.check) if game.lines else {}
     with context.transaction():
         game.problem = problem

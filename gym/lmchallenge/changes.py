@@ -1,4 +1,4 @@
-"""Compare two logs on one text: changes from the baseline, as pages of coloured lines."""
+"""Compare two logs of one text: changes from the baseline, as pages of coloured lines."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ChangedPiece:
     """A piece of text with one change.
 
     is_strong  see `WORDS`
-    words      the full description, for a tooltip
-    before     version 5: the space before a token that touches no other
+    words      full description, for a tooltip
+    before     version 5: space before a token that does not touch the previous one
     """
 
     text: str
@@ -59,15 +59,15 @@ class ChangedPage:
 
 
 def legend_of(game: Game) -> list[tuple[str, bool, str]]:
-    """Return (change, is strong, label) for each change of the game."""
+    """Return (change, is_strong, label) for each change of the game."""
     return [(name, strong, words) for (name, strong), words in WORDS[game.game].items()]
 
 
 def read_changes(baseline: Game, game: Game, keep: str, number: int) -> ChangedPage:
-    """Read a page of changes. Raises LogError for games or texts that differ, Http404 for a missing page."""
+    """Read a page of changes. Raises LogError if the games or texts differ, and Http404 for a missing page."""
     if baseline.game != game.game:
         raise LogError(
-            f"{baseline.title} is a game of {baseline.game}, {game.title} of {game.game}.",
+            f"{baseline.title} is a {baseline.game} game, {game.title} a {game.game} game.",
             "Compare games of the same kind.",
         )
     if baseline.lines != game.lines:
@@ -77,37 +77,39 @@ def read_changes(baseline: Game, game: Game, keep: str, number: int) -> ChangedP
         )
     number, pages, first, last = page_of(game, number)
     if game.version == 5:
-        found = _messages(baseline, game, first, last)
+        lines = _messages(baseline, game, first, last)
     else:
-        found = _lines(baseline, game, counting.keep_of(keep, baseline, game), first, last)
-    return ChangedPage(list(found), number, pages)
+        lines = _lines(baseline, game, counting.keep_of(keep, baseline, game), first, last)
+    return ChangedPage(list(lines), number, pages)
 
 
 def _lines(baseline: Game, game: Game, keep: str, first: int, last: int) -> Iterator[ChangedLine]:
-    mixes = [counting.mix_of(one, keep) for one in (baseline, game)]
+    mixes = [counting.mix_of(side, keep) for side in (baseline, game)]
     pairs = zip(storage.decoded(baseline, first, last), storage.decoded(game, first, last), strict=True)
     for (_, before), (number, now) in pairs:
         if before.game == "tc" and not _is_one_text(before, now):
             raise LogError(
                 f"Line {number}: the logs have different texts.", "Compare runs on the same corpus."
             )
-        found = pretty.changes([before, now], keep, mixes, f"Line {number}", MOST_STARS)
+        line_changes = pretty.changes([before, now], keep, mixes, f"Line {number}", MOST_STARS)
         if game.game != "tc" and len(before.entries) != len(now.entries):
             raise LogError(
                 f"Line {number}: the logs have different texts.", "Compare runs on the same corpus."
             )
         user = None if now.user is UNSET else now.user
-        yield ChangedLine(number, user, list(_pieces(found, game.game)), "" if game.game == "tc" else " ")
+        yield ChangedLine(
+            number, user, list(_pieces(line_changes, game.game)), "" if game.game == "tc" else " "
+        )
 
 
-def _is_one_text(before: LogLine, now: LogLine) -> bool:
-    return before.text == now.text or any(isinstance(part, int) for part in (*before.text, *now.text))
+def _is_one_text(before: LogLine, after: LogLine) -> bool:
+    return before.text == after.text or any(isinstance(part, int) for part in (*before.text, *after.text))
 
 
-def _pieces(found: list[tuple[str, Change, list[Span]]], game: str) -> Iterator[ChangedPiece]:
-    """Turn changes into pieces, joining consecutive characters of tc with one change."""
-    for _, group in groupby(enumerate(found), lambda one: one[1][1] if game == "tc" else one[0]):
-        run = [one for _, one in group]
+def _pieces(line_changes: list[tuple[str, Change, list[Span]]], game: str) -> Iterator[ChangedPiece]:
+    """Turn changes into pieces, merging consecutive characters of tc with the same change."""
+    for _, group in groupby(enumerate(line_changes), lambda item: item[1][1] if game == "tc" else item[0]):
+        run = [item for _, item in group]
         text = encodable("".join(text for text, _, _ in run))
         _, change, spans = run[0]
         ranks = [str(span.rank) if span.rank else "none" for span in spans]
@@ -124,7 +126,7 @@ def _messages(baseline: Game, game: Game, first: int, last: int) -> Iterator[Cha
     tokens = list(storage.decoded_tokens(game, first, last))
     checked = version5.texts_checked(list(storage.decoded_tokens(baseline, first, last)), tokens)
     pairs = zip(checked, tokens, strict=True)
-    for _, group in groupby(pairs, lambda one: (one[1][1].user, one[1][1].message)):
+    for _, group in groupby(pairs, lambda pair: (pair[1][1].user, pair[1][1].message)):
         members = list(group)
         gaps = version5.gaps(now for _, (_, now) in members)
         pieces: list[ChangedPiece] = []
@@ -140,5 +142,7 @@ def _messages(baseline: Game, game: Game, first: int, last: int) -> Iterator[Cha
 def _scores(before: Token, now: Token) -> str:
     if now.logp is UNSET:
         return ""
-    detail = ["none" if one is None or one is UNSET else f"{-one:.3g}" for one in (before.logp, now.logp)]
+    detail = [
+        "none" if score is None or score is UNSET else f"{-score:.3g}" for score in (before.logp, now.logp)
+    ]
     return f", {' → '.join(detail)} nats"

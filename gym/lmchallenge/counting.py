@@ -1,7 +1,8 @@
 """Count games.
 
-The job that ends a game counts its log once: every filter, whole and by user, the search of the mixture, the metrics
-beyond the reference, and the search index. Everything else, and the comparison of games, is counted on request.
+The job that ends a game counts its log once: with every filter, as a whole and by user, plus the search for the best
+mixture, the metrics that the reference lacks, and the search index. Everything else, such as comparisons, is counted on
+request.
 """
 
 from __future__ import annotations
@@ -39,18 +40,19 @@ from lmgym.lmchallenge.tokens import FILTERS
 from lmgym.stats import corrected
 
 MAX_PARTS = 1_000
-"""Most users of a log that are counted separately."""
+"""Maximum number of users of a log that are counted separately."""
 MAX_MATRIX = 20_000_000
-"""Most scores of wr: the search of its mixture needs a table of all tokens, as wide as the longest list of
-candidates."""
+"""Maximum number of wr scores. The search for a mixture needs a table of all tokens, as wide as the longest list of
+candidates.
+"""
 MAX_SIZE_NOW = 30_000_000
-"""Largest log, in bytes, that is counted during a request."""
+"""Size in bytes of the largest log that is counted during a request."""
 
 
 def count(game: Game, check: Any) -> dict[str, Index]:
-    """Fill `statistics` and `fingerprint` of the game and return its search index by filter; nothing is saved.
+    """Set `statistics` and `fingerprint` of the game without saving it, and return its search index by filter.
 
-    `check()` is called before each filter. A log of version 4 is decoded once.
+    `check()` is called before each filter. A version 4 log is decoded only once.
     """
     check()
     if game.version == 5:
@@ -60,25 +62,25 @@ def count(game: Game, check: Any) -> dict[str, Index]:
     lines = words.record_stream(text.hash_stream(decoded(game)))
     table = read_table(lines, filters=list(FILTERS), mixes=mixes)
     learnt = _learnt(game)
-    found: dict[str, Any] = {}
+    statistics: dict[str, Any] = {}
     indexes = {}
     for name in FILTERS:
         check()
-        found[name] = counted(table.by(name), learnt=learnt)
-        mix = mixes.index(Mix(**found[name]["mix"])) if mixes else 0
+        statistics[name] = counted(table.by(name), learnt=learnt)
+        mix = mixes.index(Mix(**statistics[name]["mix"])) if mixes else 0
         indexes[name] = index_of(table.by(name), words, mix)
     game.fingerprint = text.hexdigest
     if game.game == "tc":
-        # Known for games played here; for uploaded logs, a rank of 0 shows it.
-        own_base = int(game.options.get("readings") == "corrected")
-        base = table.rank_base if game.kind == Game.Kind.UPLOADED else own_base
+        # Known for games played here. For uploaded logs, a rank of 0 indicates it.
+        played_base = int(game.options.get("readings") == "corrected")
+        base = table.rank_base if game.kind == Game.Kind.UPLOADED else played_base
         game.report = {**game.report, "rank_base": base}
-    game.statistics = found
+    game.statistics = statistics
     return indexes
 
 
 def _count_version_5(game: Game, check: Any) -> dict[str, Index]:
-    """Count a log of version 5: its selected tokens, under "all"."""
+    """Count the selected tokens of a version 5 log, under "all"."""
     counts = version5.Counts()
 
     def mixture() -> Mixture | None:
@@ -89,7 +91,7 @@ def _count_version_5(game: Game, check: Any) -> dict[str, Index]:
     _small_enough_to_mix(counts)
     game.fingerprint = f"{counts.fingerprint:08x}"
     sums = counts.sums()
-    found = {
+    statistics = {
         "all": [counts.rates()],
         "user": _by_user_5(table),
         "mix": sums["reranking"]["args"],
@@ -97,8 +99,8 @@ def _count_version_5(game: Game, check: Any) -> dict[str, Index]:
         "notices": [],
         "counts": {**sums, "characters_scored": counts.characters_scored, "lines": len(table.lines)},
     }
-    game.statistics = {"all": finite(found)}
-    # Outcomes of wr depend on the mixture, which is known only now.
+    game.statistics = {"all": finite(statistics)}
+    # Outcomes of wr depend on the mixture, which has only just been determined.
     return {"all": index_of_messages(decoded_tokens(game), game.game, mixture_of(game))}
 
 
@@ -106,7 +108,7 @@ def _small_enough_to_mix(counts: version5.Counts) -> None:
     if (size := len(counts.lengths) * max(counts.lengths, default=0)) > MAX_MATRIX:
         raise LogError(
             f"The log has {len(counts.lengths):,} tokens with up to {max(counts.lengths):,} candidates, a table of "
-            f"{size:,} scores; at most {MAX_MATRIX:,} are allowed for the search of a mixture.",
+            f"{size:,} scores; the search for a mixture allows at most {MAX_MATRIX:,}.",
             "Split the log, or count it with `lmc stats`.",
         )
 
@@ -114,7 +116,7 @@ def _small_enough_to_mix(counts: version5.Counts) -> None:
 def _counted_5(
     tokens: Iterator[tuple[int, Token]], counts: version5.Counts, check: Any
 ) -> Iterator[tuple[int, Token]]:
-    """Pass the tokens through, counting them."""
+    """Yield the tokens unchanged, counting each."""
     for number, token in tokens:
         if number % 10_000 == 0:
             check()
@@ -135,41 +137,41 @@ def _too_many(parts: Ints) -> str:
 
 
 def rank_base_of(game: Game) -> int | None:
-    """Return the lowest possible rank in the log, 0 or 1; None if a log of tc has no rank."""
+    """Return the lowest possible rank in the log, 0 or 1; None if a tc log has no ranks."""
     return game.report.get("rank_base") if game.game == "tc" else 1
 
 
 def _learnt(game: Game) -> list[int] | None:
-    """Return the characters really learnt before each line; None without training, or if the text is unknown."""
+    """Return the characters actually learnt before each line; None without training or if the text is unknown."""
     if game.kind == Game.Kind.UPLOADED or game.corpus is None or not game.options["train"]:
         return None
     return list(islice(learnt_before(lines_of(game.corpus)), game.lines))
 
 
 def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, Any]:
-    """Count a table: {"all": [one], "user": [parts] or a message, "mix", "search", "more", "notices"}; JSON without
-    NaN.
+    """Count a table: {"all": [statistics], "user": [statistics of each user] or a message, "mix", "search", "more",
+    "notices"}. The result is JSON without NaN.
     """
-    found: dict[str, Any] = {"notices": list(table.notices)}
+    statistics: dict[str, Any] = {"notices": list(table.notices)}
     mix: Mix | None = None
     if table.game == "ic":
         search = stats.search(table)
-        found["search"] = [{**one.as_dict(), "value": value} for one, value in search]
+        statistics["search"] = [{**mixture.as_dict(), "value": value} for mixture, value in search]
         mix = stats.best(search)[0]
-        found["mix"] = mix.as_dict()
+        statistics["mix"] = mix.as_dict()
         kept, right = table.kept, table.before
-        found["counts"] = {"right": int((kept & right).sum()), "wrong": int((kept & ~right).sum())}
+        statistics["counts"] = {"right": int((kept & right).sum()), "wrong": int((kept & ~right).sum())}
     if table.game == "tc":
-        found["intervals"] = _intervals(table)
-    found["all"] = stats.statistics(table, "all", mix)
-    found["user"] = _by_user(table, mix)
-    found["more"] = extra_metrics(table, mix, learnt=learnt)
-    shown: dict[str, Any] = finite(found)
+        statistics["intervals"] = _intervals(table)
+    statistics["all"] = stats.statistics(table, "all", mix)
+    statistics["user"] = _by_user(table, mix)
+    statistics["more"] = extra_metrics(table, mix, learnt=learnt)
+    shown: dict[str, Any] = finite(statistics)
     return shown
 
 
 def _intervals(table: Table) -> dict[str, dict[str, float | None]]:
-    """95% intervals of the rates of tc, from resampling lines, whose characters depend on each other."""
+    """Return 95% intervals of the tc rates, from resampling lines, whose characters depend on each other."""
     accepted, allowed = table.rank > 0, table.allowed
     chars = allowed.astype(float)
     tops = {"pcpc": np.where(accepted, allowed, 0), "kpc": np.where(accepted, allowed > 0, allowed)}
@@ -192,32 +194,32 @@ def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
 
 
 def keep_of(keep: str, *games: Game) -> str:
-    """Return the filter that applies: "all" if a log has no words, since hidden tokens always count, and for version 5,
-    where `lmc grep` selects tokens.
+    """Return the filter that applies: "all" if a log has no words, since hidden tokens are always counted, and for
+    version 5, where `lmc grep` selects tokens.
     """
     return keep if all(game.has_filters for game in games) else "all"
 
 
 def statistics_of(game: Game, keep: str) -> dict[str, Any]:
-    """Return the statistics for this filter; {} before they are counted."""
-    found: dict[str, Any] = game.statistics.get(keep, {})
-    return found
+    """Return the statistics for this filter, or {} if the game has not been counted."""
+    statistics: dict[str, Any] = game.statistics.get(keep, {})
+    return statistics
 
 
 def mix_of(game: Game, keep: str) -> Mix | None:
-    """Return the best mixture of ic for this filter."""
-    found = statistics_of(game, keep).get("mix")
-    return Mix(found["alpha"], found["oov_penalty"]) if found else None
+    """Return the best ic mixture for this filter."""
+    chosen = statistics_of(game, keep).get("mix")
+    return Mix(chosen["alpha"], chosen["oov_penalty"]) if chosen else None
 
 
 def parts_of(game: Game) -> int:
-    """Count the lines of a log, or the messages of one of version 5."""
+    """Return the number of lines of a log (version 5: of messages)."""
     counts = statistics_of(game, "all").get("counts", {})
     return int(counts.get("lines", counts["messages"])) if game.version == 5 else game.lines
 
 
 def by_line(game: Game, keep: str, first: int, last: int) -> list[dict[str, Any]]:
-    """Count some lines separately; for version 5 some messages, numbered from 1."""
+    """Count lines `first` to `last` separately (version 5: messages, numbered from 1)."""
     if game.version == 5:
         small_enough(game)
         table = table_of_version_5(game)
@@ -231,10 +233,10 @@ def by_line(game: Game, keep: str, first: int, last: int) -> list[dict[str, Any]
 
 
 def savings(game: Game, keep: str, **rules: Any) -> dict[str, Any]:
-    """Count keystroke savings with other parameters."""
+    """Compute keystroke savings with other parameters."""
     small_enough(game)
-    found: dict[str, Any] = finite(asdict(keystroke_savings(table_of(game, keep=keep), **rules)))
-    return found
+    result: dict[str, Any] = finite(asdict(keystroke_savings(table_of(game, keep=keep), **rules)))
+    return result
 
 
 def small_enough(*games: Game) -> None:
@@ -249,16 +251,16 @@ def small_enough(*games: Game) -> None:
 
 
 def best_of(search: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The first mixture with the highest value: of equals, the lowest penalty, then the lowest alpha."""
-    return max(search, key=lambda one: -math.inf if one["value"] is None else one["value"])
+    """Return the first mixture with the highest value; ties go to the lowest penalty, then the lowest alpha."""
+    return max(search, key=lambda row: -math.inf if row["value"] is None else row["value"])
 
 
 def finite(value: Any) -> Any:
-    """Replace NaN and infinities with None, since JSON has neither."""
+    """Replace NaN and infinities with None, since JSON does not have them."""
     if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(one) for one in value]
+        return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -278,10 +280,10 @@ class Compared:
 
 
 def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = "") -> list[Compared]:
-    """Compare every game with the first, by a metric (default: the main one) and a filter (see `keep_of`).
+    """Compare every game with the first, using a metric (default: the main metric) and a filter (see `keep_of`).
 
-    p values are corrected together. Raises LogError if texts or games differ, OptionError for a metric that they do
-    not share.
+    p values are corrected together. Raises LogError if texts or games differ, OptionError for a metric that they do not
+    share.
     """
     if not 2 <= len(games) <= MOST_COMPARED or len({game.pk for game in games}) < len(games):
         raise LogError(f"Compare two to {MOST_COMPARED} different games.", "Select them in the list.")
@@ -289,7 +291,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
     for other in games[1:]:
         if not games_correspond(first.game, other.game):
             raise LogError(
-                f"{first.title} is a game of {first.game}, {other.title} of {other.game}.",
+                f"{first.title} is a {first.game} game, {other.title} a {other.game} game.",
                 "Compare games of the same kind.",
             )
     metric = metric_of([game.game for game in games], metric)
@@ -311,7 +313,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
 
 
 def _tables(games: Sequence[Game], keep: str) -> tuple[list[Table], list[Mix | None]]:
-    """Read games on one text as tables. Raises LogError if the texts differ."""
+    """Read games on the same text as tables. Raises LogError if the texts differ."""
     first = games[0]
     if len({game.version for game in games}) > 1:
         return _tables_of_both_versions(games)
@@ -335,8 +337,8 @@ def _tables(games: Sequence[Game], keep: str) -> tuple[list[Table], list[Mix | N
 
 
 def _tables_of_both_versions(games: Sequence[Game]) -> tuple[list[Table], list[Mix | None]]:
-    """Read games of both versions as tables. Logs of version 5 have no lines without tokens and name users differently,
-    so only the words are compared.
+    """Read games of both versions as tables. Version 5 logs have no lines without tokens and name users differently, so
+    only the words are compared.
     """
     tables: list[Table] = []
     mixes: list[Mix | None] = []
@@ -361,13 +363,13 @@ def _tables_of_both_versions(games: Sequence[Game]) -> tuple[list[Table], list[M
 
 
 def mixture_of(game: Game) -> Mixture | None:
-    """Return the mixture of wr that was found when the log was counted."""
+    """Return the wr mixture that was found when the log was counted."""
     chosen = statistics_of(game, "all").get("mix")
     return Mixture.of(chosen["alpha"], chosen["beta"]) if chosen and "beta" in chosen else None
 
 
 def table_of_version_5(game: Game) -> Table:
-    """Read the log as a table."""
+    """Read a version 5 log as a table."""
     return read_table_5(decoded_tokens(game), game.game, mixture_of(game))
 
 

@@ -1,4 +1,4 @@
-"""Downloads of a game; logs are streamed."""
+"""Downloads of a game. Logs are streamed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from lmgym.lmchallenge.logs.version5 import stats as version5
 from lmgym.text.columns import table
 
 DERIVED = ("text.html", "statistics.json", "statistics.csv", "users.csv")
-"""Downloads made from statistics."""
+"""Downloads generated from statistics."""
 ONLY_OF_4 = ("targets", "lengths")
 ONE_FORM = "A log of LM Challenge 5 is available in one format, with its words: “Log” (predictions.log)."
 
 
 def response_of(
-    game: Game, form: str, keep: str, query: reading.Asked | None = None
+    game: Game, form: str, keep: str, query: reading.TextSearch | None = None
 ) -> HttpResponseBase | None:
-    """Return the download, or None if it does not exist, or not yet. `asked`: lines in text.html; default: all."""
+    """Return the download, or None if it does not exist (yet). `query`: lines in text.html; default: all."""
     stem = f"{game.corpus.slug if game.corpus else 'log'}-{game.game}-{game.key}"
     if form.endswith((".log", ".log.gz")):
         return _log(game, form, stem)
@@ -37,7 +37,9 @@ def response_of(
         return None
     keep = keep_of(keep, game)
     if form == "text.html":
-        return stream(reading.html_of(game, query or reading.Asked(keep)), f"{stem}-text.html", "text/html")
+        return stream(
+            reading.html_of(game, query or reading.TextSearch(keep)), f"{stem}-text.html", "text/html"
+        )
     if form == "statistics.json":
         return json_download(f"{stem}-statistics.json", record(game, keep))
     if form == "statistics.csv":
@@ -69,14 +71,14 @@ def _log(game: Game, form: str, stem: str) -> HttpResponseBase | None:
 
 
 def stored_form(game: Game) -> str:
-    """Return the privacy format in which the log is stored."""
+    """Return the privacy format of the stored log."""
     if game.has_predictions:
         return "predictions"
     return "targets" if game.has_targets else "lengths"
 
 
 def offered(game: Game) -> dict[str, bool]:
-    """Return the privacy formats that can be downloaded. Version 5 has one format: the log as it was uploaded."""
+    """Return which privacy formats can be downloaded. Version 5 has only one: the log as uploaded."""
     of_4 = game.version == 4
     return {"targets": game.has_targets and of_4, "lengths": of_4, "predictions": game.has_predictions}
 
@@ -104,7 +106,7 @@ def record(game: Game, keep: str) -> dict[str, Any]:
 
 
 def comparison(rows: Sequence[Compared]) -> HttpResponse:
-    """Games against the baseline, with the columns of `lmc compare -o csv`."""
+    """Return the comparisons as CSV, with the columns of `lmc compare -o csv`."""
     header, cells = table([GameComparison], [(row.comparison,) for row in rows])
     return csv_download("lm-challenge-comparison.csv", header, cells)
 
@@ -114,14 +116,18 @@ COLUMNS = (
     *(f"hit{most}" for most in HITS), *(f"idx{index}_hit3" for index in range(LAST_INDEX + 1)),
     "accuracy", "corrected_errors", "miscorrected", "improvement",
 )  # fmt: skip
-"""Order of the columns, as in `stats`: PostgreSQL does not keep the order of JSON keys."""
+"""Order of the columns, as in `stats`, because PostgreSQL does not preserve the order of JSON keys."""
 
 
 def _table(filename: str, rows: list[dict[str, Any]]) -> HttpResponse:
     rows = [version5.flat(row) for row in rows]
-    found = dict.fromkeys(name for row in rows for name in row)
-    names = [name for name in COLUMNS if name in found]
-    names = names + sorted(found.keys() - set(COLUMNS)) if "lines" in found else version5.columns(rows)
+    names_in_rows = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in COLUMNS if name in names_in_rows]
+    names = (
+        names + sorted(names_in_rows.keys() - set(COLUMNS))
+        if "lines" in names_in_rows
+        else version5.columns(rows)
+    )
     return csv_download(filename, names, [[_cell(row.get(name)) for name in names] for row in rows])
 
 

@@ -1,6 +1,6 @@
-"""Charts of one game, or of several on one text: hit@k over k, and the distribution of ranks.
+"""Charts of one game, or of several games on one text: hit@k over k, and the distribution of ranks.
 
-They draw counts that were stored with the games; nothing is read from a log.
+They use counts that are stored with the games, so no log is read.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from lmgym.charts.xy import Point, xy_chart
 from lmgym.stats.intervals import wilson
 
 PLOT_WIDTH = 280.0
-"""Two charts fit next to each other; one fits a phone."""
+"""Fits two charts next to each other, or one on a phone."""
 MOST_RANK = 20
-"""Highest rank that is drawn."""
+"""Highest rank in the charts."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class _Share:
 
 
 def of_games(games: Sequence[Game], keep: str) -> list[tuple[str, Figure]]:
-    """(heading, chart) for each chart that all of these games have counts for."""
+    """Return (heading, chart) for each chart for which all games have counts."""
     charts = (build(games, keep) for build in BUILDERS.values())
     return [(_heading(figure.title), figure) for figure in charts if figure is not None]
 
 
 def _heading(title: str) -> str:
-    """The title without the names of the games."""
+    """Return the title without the names of the games, as a heading."""
     words = title.rpartition(": ")[2]
     return words if words.startswith("hit@") else words[:1].upper() + words[1:]
 
@@ -63,15 +63,15 @@ def _figure(
     label: str,
     **chart: Any,
 ) -> Figure:
-    """One line per game. `names`: columns of x and of the share; `label`: format of a point's label."""
+    """Draw one line per game. `names`: columns of x and of the share; `label`: format of a point's label."""
     series = [
-        (game.title, [Point(one.x, one.value, label.format(one.x), *one.interval) for one in row])
+        (game.title, [Point(share.x, share.value, label.format(share.x), *share.interval) for share in row])
         for game, row in zip(games, shares, strict=True)
     ]
     rows = [
-        (game.title, one.x, one.value, *one.interval, one.n)
+        (game.title, share.x, share.value, *share.interval, share.n)
         for game, row in zip(games, shares, strict=True)
-        for one in row
+        for share in row
     ]
     title = f"{games[0].title if len(games) == 1 else f'{len(games)} games'}: {title}"
     draw = partial(
@@ -92,14 +92,14 @@ def _figure(
 
 
 def _ranks(games: Sequence[Game], keep: str) -> list[dict[str, Any]] | None:
-    """The stored distribution of ranks of each game; None if one of them has none, or no token."""
+    """Return the stored distribution of ranks of each game; None if a game lacks it or has no tokens."""
     keep = counting.keep_of(keep, *games)
     stored = [counting.statistics_of(game, keep).get("more", {}).get("ranks") for game in games]
     return stored if games and all(ranks and ranks["n"] for ranks in stored) else None
 
 
 def hits(games: Sequence[Game], keep: str) -> Figure | None:
-    """hit@k over k."""
+    """Draw hit@k over k."""
     stored = _ranks(games, keep)
     if stored is None:
         return None
@@ -114,7 +114,7 @@ def hits(games: Sequence[Game], keep: str) -> Figure | None:
 
 
 def ranks(games: Sequence[Game], keep: str) -> Figure | None:
-    """The share of tokens at each rank."""
+    """Draw the share of tokens at each rank."""
     stored = _ranks(games, keep)
     if stored is None:
         return None

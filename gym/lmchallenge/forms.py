@@ -20,7 +20,7 @@ from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
 from lmgym.lmchallenge.play import typing_errors
 from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
 
-FORMATS = [("auto", "by its first line"), ("text", "plain text"), ("json", "JSON lines")]
+FORMATS = [("auto", "detected from the first line"), ("text", "plain text"), ("json", "JSON lines")]
 MAX_WORDS_BYTES = 5_000_000
 
 
@@ -28,18 +28,18 @@ GROUPS = {
     "process": ("Programs", "{}"),
     "adaptive": ("Built in", "{} (needs training)"),
 }
-"""Groups of players by kind, and the label of a player in it; all other kinds are models of this site."""
+"""Group of players by kind, and the label of a player in it. All other kinds are models of this site."""
 KINDS = {"causal": "causal models", "ngram": "n-gram models", "adaptive": "adaptive n-gram"}
 
 
 def _options() -> dict[str, tuple[str, Option]]:
-    """Return (players that accept it, option) by name."""
-    found: dict[str, tuple[str, Option]] = {}
+    """Return (kinds of players that accept it, option) by name."""
+    options: dict[str, tuple[str, Option]] = {}
     for kind, known in PLAYER_OPTIONS.items():
         for name, option in known.items():
-            takers = f"{found[name][0]}, {KINDS[kind]}" if name in found else KINDS[kind].capitalize()
-            found[name] = (takers, option)
-    return found
+            takers = f"{options[name][0]}, {KINDS[kind]}" if name in options else KINDS[kind].capitalize()
+            options[name] = (takers, option)
+    return options
 
 
 OPTIONS = _options()
@@ -66,7 +66,7 @@ class CorpusFileForm(forms.Form):
         required=False,
         label="File",
         help_text="Plain text, or JSON lines with text, userId and timestamp. UTF-8, at most 20 MB, 200,000 lines "
-        "and 1 MB per line, compressed with gzip or not.",
+        "and 1 MB per line, optionally compressed with gzip.",
         error_messages={"empty": "The file is empty."},
     )
     pasted = forms.CharField(
@@ -79,30 +79,30 @@ class CorpusFileForm(forms.Form):
     form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
 
     def clean(self) -> dict[str, Any]:
-        """Put the bytes into `data`, and their name in messages into `name`."""
+        """Set `data` to the bytes, and `name` to their name for messages."""
         super().clean()
-        given = self.cleaned_data
-        upload, pasted = given.get("file"), given.get("pasted", "")
+        cleaned = self.cleaned_data
+        upload, pasted = cleaned.get("file"), cleaned.get("pasted", "")
         if upload and pasted:
             self.add_error("pasted", "Choose either a file or pasted text, not both.")
         elif upload:
             try:
-                given |= {"data": read_upload(upload, MAX_BYTES), "name": upload.name}
+                cleaned |= {"data": read_upload(upload, MAX_BYTES), "name": upload.name}
             except ValidationError as error:
                 self.add_error("file", error)
         elif pasted:
-            # Browsers send line ends as carriage return and newline.
-            given |= {"data": pasted.replace("\r\n", "\n").encode(), "name": "the pasted text"}
+            # Browsers send line endings as carriage return and newline.
+            cleaned |= {"data": pasted.replace("\r\n", "\n").encode(), "name": "the pasted text"}
         elif not self.errors:
             self.add_error("file", "Choose a file, or paste the text below.")
-        return given
+        return cleaned
 
 
 class GameForm(forms.Form):
-    """Start every chosen game with every chosen player.
+    """Start every selected game with every selected player.
 
-    Options of all games are in the form; those of other games are ignored, and the stylesheet shows only those of
-    the chosen ones.
+    The form has the options of all games. Options of games that are not selected are ignored and hidden by the
+    stylesheet.
     """
 
     game = forms.MultipleChoiceField(
@@ -118,7 +118,7 @@ class GameForm(forms.Form):
         max_length=150,
         required=False,
         label="Title",
-        help_text="Default: player and game, which are also appended if you start several.",
+        help_text="Default: player and game. They are also appended if you start several games.",
     )
     visibility = forms.ChoiceField(
         choices=Visibility.choices, initial=Visibility.PRIVATE, label="Visibility",
@@ -127,7 +127,7 @@ class GameForm(forms.Form):
     train = forms.BooleanField(
         required=False,
         label="Train",
-        help_text="Clear the model for each user, and learn each line after it was played. Applies to programs and the "
+        help_text="Clear the model for each user, and learn each line after it is played. Applies to programs and the "
         "adaptive n-gram; models of this site do not learn.",
     )
     targets = forms.BooleanField(
@@ -140,7 +140,7 @@ class GameForm(forms.Form):
         required=False,
         initial=True,
         label="All predictions in the log",
-        help_text="Needed to see what was predicted at each word.",
+        help_text="Needed to see the predictions for each word.",
     )
     transcript = forms.BooleanField(
         required=False,
@@ -153,7 +153,7 @@ class GameForm(forms.Form):
     next_word_only = forms.BooleanField(
         required=False,
         label="Predict whole words only",
-        help_text="Before each word, not before each letter: faster, but no completions.",
+        help_text="Predict before each word, not before each letter. This is faster but gives no completions.",
     )
     words = OneFileField(
         required=False,
@@ -210,65 +210,67 @@ class GameForm(forms.Form):
 
     @property
     def boxes_of_4(self) -> list[BoundWidget]:
-        """Check boxes of the games of LM Challenge 4."""
+        """Check boxes of LM Challenge 4 games."""
         return [box for box in self["game"] if box.data["value"] in GAME_WORDS]
 
     @property
     def boxes_of_5(self) -> list[BoundWidget]:
-        """Check boxes of the games of LM Challenge 5."""
+        """Check boxes of LM Challenge 5 games."""
         return [box for box in self["game"] if box.data["value"] in GAME_WORDS_5]
 
     @property
     def has_ticked_5(self) -> bool:
-        """Return whether a game of LM Challenge 5 is ticked."""
+        """Return whether a game of LM Challenge 5 is selected."""
         return any(box.data["selected"] for box in self.boxes_of_5)
 
     @property
     def player_fields(self) -> list[forms.BoundField]:
-        """Options of players; a player ignores those of others."""
+        """Options of players. Each player ignores options that it does not accept."""
         return [self[f"player_{name}"] for name in OPTIONS]
 
     def clean(self) -> dict[str, Any]:
         super().clean()
-        given = self.cleaned_data
+        cleaned = self.cleaned_data
         for name, field in self.fields.items():
-            if given.get(name) is None and field.initial is not None and name not in self.errors:
-                given[name] = field.initial
-        given["error_chars"] = given.get("error_chars") or typing_errors.ERROR_CHARS
-        if upload := given.get("words"):
+            if cleaned.get(name) is None and field.initial is not None and name not in self.errors:
+                cleaned[name] = field.initial
+        cleaned["error_chars"] = cleaned.get("error_chars") or typing_errors.ERROR_CHARS
+        if upload := cleaned.get("words"):
             try:
-                given["words_bytes"] = read_upload(upload, MAX_WORDS_BYTES)
+                cleaned["words_bytes"] = read_upload(upload, MAX_WORDS_BYTES)
             except ValidationError as error:
                 self.add_error("words", error)
-        return given
+        return cleaned
 
     def game_requests(self) -> list[GameRequest]:
         """Return one request per game and player. Raises ValidationError."""
-        given = self.cleaned_data
-        several = len(given["player"]) * len(given["game"]) > 1
+        cleaned = self.cleaned_data
+        several = len(cleaned["player"]) * len(cleaned["game"]) > 1
         return [
-            self._game_request(game, player, several) for player in given["player"] for game in given["game"]
+            self._game_request(game, player, several)
+            for player in cleaned["player"]
+            for game in cleaned["game"]
         ]
 
     def _game_request(self, game: str, player: str, several: bool) -> GameRequest:
-        given, about = self.cleaned_data, self.players[player]
-        train = given["train"] and (about["learns"] or len(given["player"]) == 1)
+        cleaned, about = self.cleaned_data, self.players[player]
+        train = cleaned["train"] and (about["learns"] or len(cleaned["player"]) == 1)
         try:
-            options = options_of({**given, "game": game, "train": train})
+            options = options_of({**cleaned, "game": game, "train": train})
         except LmcError as error:
             raise ValidationError(str(error)) from error
         player_options = {
-            name: value for name in about["options"] if (value := given.get(f"player_{name}")) is not None
+            name: value for name in about["options"] if (value := cleaned.get(f"player_{name}")) is not None
         }
-        title = given["title"]
+        title = cleaned["title"]
         return GameRequest(
             player,
             options,
-            given.get("words_bytes", b""),
+            cleaned.get("words_bytes", b""),
             f"{title}, {about['name']}, {game}" if title and several else title,
-            given["visibility"],
+            cleaned["visibility"],
             player_options,
-            given["transcript"] and player.startswith("process:"),
+            cleaned["transcript"] and player.startswith("process:"),
         )
 
 
@@ -286,20 +288,20 @@ class AboutGameForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 ca
 class LogForm(AboutGameForm):
     file = SeveralFilesField(
         label="Logs",
-        help_text="JSON lines of one game of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), compressed with gzip "
-        f"or not, up to {MAX_LOGS} files. Each at most 50 MB; uncompressed 200 MB, 500,000 lines, 20 MB per line.",
+        help_text="JSON lines of one game of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), optionally compressed "
+        f"with gzip. Up to {MAX_LOGS} files, each at most 50 MB; uncompressed 200 MB, 500,000 lines, 20 MB per line.",
         error_messages={"empty": "The file is empty."},
     )
     title = forms.CharField(
         max_length=150,
         required=False,
-        help_text="Default: the name of the file, which is also appended if you upload several.",
+        help_text="Default: the name of the file. It is also appended if you upload several files.",
     )
     corpus = forms.ModelChoiceField(
         queryset=Corpus.objects.none(),
         to_field_name="slug",
         required=False,
-        empty_label="none of this site",
+        empty_label="not on this site",
         help_text="The text it was played on, or one that contains its lines. The log is compared with it.",
     )
 

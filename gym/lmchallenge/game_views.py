@@ -1,4 +1,4 @@
-"""Pages of games: start, progress, statistics, text, mixture, downloads; upload of logs; comparison of games."""
+"""Pages of games: start, progress, statistics, text, mixture, downloads, upload of logs, and comparison."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def start(request: SignedInRequest, slug: str) -> HttpResponse:
         try:
             made = playing.start_games(corpus, form.game_requests(), actor=request.user)
             if len(made) > 1:
-                messages.success(request, f"{len(made)} games are queued.")
+                messages.success(request, f"{len(made)} games were queued.")
             return redirect(made[0] if len(made) == 1 else corpus)
         except ValidationError as error:
             form.add_error(None, error)
@@ -82,7 +82,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
             )
             if len(made) == 1:
                 return redirect(made[0])
-            messages.success(request, f"{len(made)} logs are uploaded and will be counted.")
+            messages.success(request, f"{len(made)} logs were uploaded and will be counted.")
             return redirect(corpus or "lmc-list")
         except LmcError as error:
             context["problems"] = problems_of(error)
@@ -95,27 +95,27 @@ def upload(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Statistics of a game, by the filter and partition in the query.
+    """Statistics of a game, with the filter and partition in the query.
 
-    Context: game, job, state, behind, keep, filters, found (statistics), figures, more, parts, users, learning
-    (Figure or None), charts, comparable, counterpart, may_steer.
+    Context: game, job, state, behind, keep, filters, found (statistics), figures, more, parts, users, learning (Figure
+    or None), charts, comparable, counterpart, may_steer.
     """
     game = selectors.get_game(request.user, key)
     if game.key != key:
         return redirect(game)
     keep = filter_of(request, game)
-    found = counting.statistics_of(game, keep)
+    statistics = counting.statistics_of(game, keep)
     context = {
         **about(request, game),
         "keep": keep,
         "filters": FILTER_WORDS,
-        "found": found,
+        "found": statistics,
         "match": presenters.match_words(game),
-        "figures": presenters.figures(game, found),
-        "more": presenters.more(found),
-        "parts": presenters.parts(game, found, keep, request),
-        "learning": presenters.learning_figure(game, found.get("more", {}).get("learning_curve"), keep),
-        "charts": figures.of_games([game], keep) if found else [],
+        "figures": presenters.figures(game, statistics),
+        "more": presenters.more(statistics),
+        "parts": presenters.parts(game, statistics, keep, request),
+        "learning": presenters.learning_figure(game, statistics.get("more", {}).get("learning_curve"), keep),
+        "charts": figures.of_games([game], keep) if statistics else [],
         "counterpart": presenters.counterpart(game),
         "comparable": selectors.comparable(game, request.user)[:50] if game.is_counted else [],
     }
@@ -124,7 +124,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def game_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """A fragment while the job runs; then the page is reloaded."""
+    """Progress fragment while the job runs. The page is reloaded when it ends."""
     game = selectors.get_game(request.user, key)
     active = game.job is not None and game.job.is_active
     return polled(request, "lmchallenge/_progress.html", about(request, game), final=not active)
@@ -172,7 +172,7 @@ def game_delete(request: SignedInRequest, key: str) -> HttpResponse:
 @require_safe
 def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
     """Download targets.log, lengths.log or predictions.log, each also with .gz; statistics.json, statistics.csv,
-    users.csv; text.html, the lines that `game_text` shows.
+    users.csv; or text.html, with the lines that `game_text` shows.
     """
     game = selectors.get_game(request.user, key)
     if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
@@ -180,7 +180,7 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase
         return redirect(game)
     keep = filter_of(request, game)
     try:
-        response = downloads.response_of(game, form, keep, asked_text(request, game, keep))
+        response = downloads.response_of(game, form, keep, text_search(request, game, keep))
     except (LmcError, ValidationError) as error:
         raise Http404(str(error)) from None
     if response is None:
@@ -190,10 +190,10 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase
 
 @require_safe
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
-    """The coloured text.
+    """Coloured text of a log.
 
-    Context: game, keep, asked, text (reading.Page), orders, outcomes, legend, loss (its label), users (to choose
-    from), mix, typed, wrong.
+    Context: game, keep, asked (reading.TextSearch), text (reading.Page), orders, outcomes, legend, loss (its label),
+    users (to choose from), mix, typed, wrong.
     """
     game = selectors.get_game(request.user, key)
     if not game.is_counted:
@@ -211,7 +211,7 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
         "typed": game.game in ("ic", "wr"),
     }
     try:
-        context["asked"] = asked_text(request, game, keep)
+        context["asked"] = text_search(request, game, keep)
         context["text"] = reading.read_page(game, context["asked"])
     except ValidationError as error:
         context["wrong"] = {"message": " ".join(error.messages)}
@@ -220,17 +220,17 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "lmchallenge/text.html", context, status=400 if "wrong" in context else 200)
 
 
-def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
-    """Return the text search in the query. Raises ValidationError."""
-    given: dict[str, Any] = {
+def text_search(request: HttpRequest, game: Game, keep: str) -> reading.TextSearch:
+    """Parse the text search in the query. Raises ValidationError."""
+    values: dict[str, Any] = {
         name: request.GET.get(name, "").replace("\0", "")[: reading.MOST_WORD]
         for name in ("order", "outcome", "word", "user")
     }
-    given["page"] = presenters.whole(request.GET.get("page"), 1)
+    values["page"] = presenters.whole(request.GET.get("page"), 1)
     if (line := request.GET.get("line", "").strip()) and not presenters.whole(line, 0):
-        raise ValidationError({"line": [f"“{line[:20]}” is not the number of a line."]})
-    given["line"] = presenters.whole(line, 0)
-    return reading.asked_of(game, keep, given)
+        raise ValidationError({"line": [f"“{line[:20]}” is not a line number."]})
+    values["line"] = presenters.whole(line, 0)
+    return reading.parse_search(game, keep, values)
 
 
 # --- pages that decode logs ---
@@ -240,17 +240,17 @@ def asked_text(request: HttpRequest, game: Game, keep: str) -> reading.Asked:
 def compare(request: HttpRequest) -> HttpResponse:
     """Compare games: `?first=…&second=…&second=…`.
 
-    Ticked games (`game`) redirect to such an address; the baseline is `first` if it is ticked, else the first of
-    them. Context: games (the baseline first), first, choices, rows (counting.Compared), metric, metrics, wordless
-    (games), wrong, keep, cluster.
+    Selected games (`game`) redirect to such a URL; the baseline is `first` if selected, else the first selected game.
+    Context: games (the baseline first), first, choices, rows (counting.Compared), metric, metrics, wordless (games),
+    wrong, keep, cluster.
     """
     if ticked := [key for key in request.GET.getlist("game") if key]:
-        given = request.GET.copy()
-        del given["game"]
-        first = str(given["first"]) if given.get("first") in ticked else ticked[0]
-        given["first"] = first
-        given.setlist("second", [key for key in ticked if key != first])
-        return redirect(f"{request.path}?{given.urlencode()}")
+        query = request.GET.copy()
+        del query["game"]
+        first = str(query["first"]) if query.get("first") in ticked else ticked[0]
+        query["first"] = first
+        query.setlist("second", [key for key in ticked if key != first])
+        return redirect(f"{request.path}?{query.urlencode()}")
     comparison = _compared(request)
     games = comparison.games
     choices = selectors.listed_games(request.user).filter(counted_at__isnull=False)
@@ -280,7 +280,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare_table(request: HttpRequest) -> HttpResponse:
-    """The table of `compare` as CSV."""
+    """Download the table of `compare` as CSV."""
     comparison = _compared(request)
     try:
         return downloads.comparison(comparison.rows())
@@ -290,13 +290,13 @@ def compare_table(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare_text(request: HttpRequest) -> HttpResponse:
-    """How the second game differs from the first, word by word.
+    """Word-by-word changes of the second game from the first.
 
     Context: first, game, keep, text (changes.ChangedPage), legend, has_filters, wrong.
     """
     comparison = _compared(request)
     if len(comparison.games) != 2:
-        raise Http404("Name two games.")
+        raise Http404("Select two games.")
     first, game = comparison.games
     context: dict[str, Any] = {
         "first": first,
@@ -316,7 +316,7 @@ def compare_text(request: HttpRequest) -> HttpResponse:
 
 @dataclass(frozen=True)
 class _Comparing:
-    """The comparison in a query."""
+    """A comparison as requested in the query."""
 
     games: list[Game]
     keep: str
@@ -325,7 +325,7 @@ class _Comparing:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Metrics that all games have, and the requested one."""
+        """Metrics that all games have, and the requested metric."""
         known = metrics_of([game.game for game in self.games]) if self.games else ()
         return known if not self.metric or self.metric in known else (*known, self.metric)
 
@@ -345,8 +345,10 @@ def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
 
 @require_safe
 def mixture(request: HttpRequest, key: str) -> HttpResponse:
-    """Accuracy of each mixture that was tried when the log was counted. Context: rows [(penalty, cells)], alphas, best,
-    held (cross-validated), figure; for wr mix and figures."""
+    """Accuracy of each mixture that was tried when the log was counted.
+
+    Context: rows [(penalty, cells)], alphas, best, held (cross-validated), figure; for wr mix and figures.
+    """
     game = selectors.get_counted_game(request.user, key)
     if game.game == "wr":
         counted = counting.statistics_of(game, "all")
@@ -368,7 +370,7 @@ def mixture(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def mixture_chart(request: HttpRequest) -> Figure:
-    """The heat map of `mixture`, for the game in the query."""
+    """Heat map of `mixture`, for the game in the query."""
     game = selectors.get_counted_game(request.user, request.GET.get("game", "").replace("\0", ""))
     if game.game != "ic":
         raise Http404("Only input correction has a mixture.")
@@ -376,15 +378,15 @@ def mixture_chart(request: HttpRequest) -> Figure:
 
 
 def chart_of(kind: str) -> Callable[[HttpRequest], Figure]:
-    """Return a view function of a chart of `figures.BUILDERS`, for the games in the query (`game`, `second`)."""
+    """Return a view of a chart in `figures.BUILDERS`, for the games in the query (`game`, `second`)."""
 
     def chart(request: HttpRequest) -> Figure:
         comparison = _compared(request, "game")
         if not 1 <= len(comparison.games) <= counting.MOST_COMPARED:
-            raise Http404("Name one game or more.")
+            raise Http404("Select at least one game.")
         figure = figures.BUILDERS[kind](comparison.games, comparison.keep)
         if figure is None:
-            raise Http404("Not all of these games have the numbers of this chart.")
+            raise Http404("Not all of these games have data for this chart.")
         return figure
 
     return chart
@@ -401,12 +403,12 @@ def learning_chart(request: HttpRequest) -> Figure:
 
 
 def heat_map(search: list[dict[str, Any]]) -> dict[str, Any]:
-    """A table of mixtures: a row per penalty, a cell per alpha."""
+    """Return a table of mixtures: a row per penalty, a cell per alpha."""
     best = counting.best_of(search)
     rows: dict[float, list[dict[str, Any]]] = {}
-    for one in search:
-        cell = {**one, "is_best": one is best}
-        rows.setdefault(one["oov_penalty"], []).append(cell)
+    for mixture_row in search:
+        cell = {**mixture_row, "is_best": mixture_row is best}
+        rows.setdefault(mixture_row["oov_penalty"], []).append(cell)
     first = next(iter(rows.values()))
     return {"rows": list(rows.items()), "alphas": [cell["alpha"] for cell in first], "best": best}
 
@@ -425,7 +427,7 @@ def about(request: HttpRequest, game: Game) -> dict[str, Any]:
 
 
 def filter_of(request: HttpRequest, *games: Game) -> str:
-    """Return the filter in the query, as far as the games' tokens can be filtered."""
+    """Return the filter in the query, or the one that applies to the games (see `counting.keep_of`)."""
     name = request.GET.get("filter", FILTER)
     if name not in FILTER_WORDS:
         raise Http404("There is no such filter.")

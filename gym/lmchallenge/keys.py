@@ -1,4 +1,4 @@
-"""Give games new keys when their corpus gets a secret address: the old keys would reveal it."""
+"""Give games new keys when their corpus gets a secret address, which the old keys would reveal."""
 
 from __future__ import annotations
 

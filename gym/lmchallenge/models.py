@@ -19,7 +19,7 @@ from lmgym.lmchallenge.play.games import GAME_WORDS
 RESERVED = ("new",)
 PLAY = "lmc_play"
 COUNT = "lmc_count"
-"""Kinds of a game's job; the second only counts an existing log."""
+"""Kinds of jobs of games. COUNT only counts an existing log."""
 HEADLINES = {
     "wp": ("", "hit3"),
     "tc": ("", "pcpc"),
@@ -29,12 +29,12 @@ HEADLINES = {
     "ce": ("entropy", "mean"),
     "wr": ("reranking", "accuracy"),
 }
-"""Block of the statistics ("" in version 4, which has none) and name of the main metric, by game."""
+"""Block of the statistics ("" in version 4, which has no blocks) and name of the main metric, by game."""
 FORMS = (("text", "plain text"), ("json", "JSON lines"))
 
 
 class Corpus(addresses.Addressed):
-    """A text to play on. It never changes: a corrected text is another corpus."""
+    """A text to play on. It never changes: a corrected text becomes a new corpus."""
 
     slug = models.SlugField(
         max_length=80,
@@ -81,7 +81,7 @@ class CorpusCollaborator(Collaborator):
 
 
 class Game(models.Model):
-    """A game: a corpus, a player and options, or a log that was played elsewhere."""
+    """A game played on this site (corpus, player and options), or an uploaded log of a game."""
 
     class Kind(models.TextChoices):
         MODEL = "model", "model of this site"
@@ -145,7 +145,7 @@ class Game(models.Model):
 
     @property
     def played_by(self) -> str:
-        """The player as the API takes it: model:SLUG, process:NAME or adaptive; empty for an uploaded log."""
+        """The player as the API accepts it: model:SLUG, process:NAME or adaptive; empty for an uploaded log."""
         if self.kind in (self.Kind.MODEL, self.Kind.PROCESS):
             return f"{self.kind}:{self.player}"
         return str(self.kind) if self.kind == self.Kind.ADAPTIVE else ""
@@ -156,7 +156,7 @@ class Game(models.Model):
 
     @property
     def only_counts(self) -> bool:
-        """Return whether its job only counts the log."""
+        """Return whether the job only counts the log."""
         return self.job is not None and self.job.kind == COUNT
 
     @property
@@ -166,7 +166,7 @@ class Game(models.Model):
 
     @property
     def has_filters(self) -> bool:
-        """Return whether its tokens can be counted by a filter."""
+        """Return whether tokens can be filtered when they are counted."""
         return self.has_targets and self.version == 4
 
     @property
@@ -175,21 +175,21 @@ class Game(models.Model):
 
     @property
     def state(self) -> str:
-        """State of the job until the log is counted, then "done"; "lost" if the job no longer exists."""
+        """State of the job, "done" once the log is counted, or "lost" if the job no longer exists."""
         if self.job is not None and self.job.state != "done":
             return str(self.job.state)
         return "done" if self.is_counted else "lost"
 
     @property
     def headline(self) -> tuple[str, float | None] | None:
-        """(name, value) of the main metric, over tokens with a letter or an emoji; over all tokens if the log has no
-        words, or the selected ones of a log of version 5.
+        """(name, value) of the main metric over tokens with a letter or an emoji; over all tokens if the log has no
+        words; for a version 5 log over the selected tokens.
         """
-        found: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_filters else "all", {})
-        if not found.get("all"):
+        statistics: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_filters else "all", {})
+        if not statistics.get("all"):
             return None
         part, name = HEADLINES[self.game]
-        figures = found["all"][0]
+        figures = statistics["all"][0]
         return name, (figures.get(part, {}) if part else figures).get(name)
 
 
@@ -206,7 +206,7 @@ class FormerGameKey(addresses.FormerKey):
 
 
 class LogChunk(models.Model):
-    """Whole lines of a log, compressed separately: all chunks in order are a gzip file."""
+    """Whole lines of a log, compressed separately. All chunks in order form a gzip file."""
 
     game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="chunks")
     first_line = models.PositiveIntegerField(help_text="from 1")

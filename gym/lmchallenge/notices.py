@@ -1,4 +1,4 @@
-"""Notify owners that the games they queued together, or the logs they uploaded together, have ended."""
+"""Notify owners when the games that they queued together, or the logs that they uploaded together, have ended."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def tell_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
 
 def _ended(game: Game) -> Ended:
     corpus = game.corpus
-    what, address = (corpus.title, corpus.get_absolute_url()) if corpus is not None else ("", "")
-    return Ended(game.state, game.title, what, game.get_absolute_url(), what_address=address)
+    corpus_title, address = (corpus.title, corpus.get_absolute_url()) if corpus is not None else ("", "")
+    return Ended(game.state, game.title, corpus_title, game.get_absolute_url(), what_address=address)

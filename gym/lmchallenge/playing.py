@@ -1,4 +1,4 @@
-"""Use cases of games: list players and their options, start and resume a game, upload a log."""
+"""Use cases of games: list players and their options, start and resume games, upload logs."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class Option:
     default: int
 
 
-_PREDICTIONS = Option("most predictions", 1, 100, 20)
+_PREDICTIONS = Option("maximum number of predictions", 1, 100, 20)
 PLAYER_OPTIONS: dict[str, dict[str, Option]] = {
     "causal": {
         "predictions": _PREDICTIONS,
-        "paths": Option("spellings of a candidate added up", 1, 20, 3),
+        "paths": Option("spellings summed per candidate", 1, 20, 3),
         "beam": Option("beam width", 1, 64, 16),
         "steps": Option("search depth in tokens", 1, 8, 3),
-        "together": Option("lines played side by side", 1, 32, 8),
+        "together": Option("lines played together", 1, 32, 8),
     },
     "ngram": {"predictions": _PREDICTIONS},
     ADAPTIVE: {
@@ -67,16 +67,16 @@ PLAYER_OPTIONS: dict[str, dict[str, Option]] = {
     },
     "process": {},
 }
-"""Options by kind of player; "causal" and "ngram" are models of the site."""
+"""Options by kind of player. "causal" and "ngram" are models of the site."""
 
 
 def playable(models: Any) -> Any:
-    """Keep the models that can play."""
+    """Filter models to those that can play."""
     return models.filter(backend__in=PLAYABLE)
 
 
 def _check_player_options(kind: str, values: dict[str, Any]) -> None:
-    """Raise ValidationError for options that a player of this kind does not accept."""
+    """Raise ValidationError for options that players of this kind do not accept."""
     known = PLAYER_OPTIONS[kind]
     wrong = []
     for name, value in values.items():
@@ -92,13 +92,13 @@ def _check_player_options(kind: str, values: dict[str, Any]) -> None:
 
 
 def players_for(user: AnyUser) -> list[dict[str, Any]]:
-    """List everything that can play for this user: {"player", "name", "kind", "learns", "options", "words"}."""
-    found = [
+    """List the players available to this user: {"player", "name", "kind", "learns", "options", "words"}."""
+    rows = [
         _described(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
         for row in playable(runnable_by(user)).order_by("slug")
     ]
-    found += [_described(f"process:{name}", name, "process", learns=True) for name in programs()]
-    return [*found, _described(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
+    rows += [_described(f"process:{name}", name, "process", learns=True) for name in programs()]
+    return [*rows, _described(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
 
 
 def _described(player: str, name: str, kind: str, *, learns: bool, words: str = "") -> dict[str, Any]:
@@ -115,18 +115,18 @@ def _described(player: str, name: str, kind: str, *, learns: bool, words: str = 
 
 WITH_VOCABULARY = ("ic", "wr")
 MAX_GAMES = 20
-"""Most games in one request."""
+"""Maximum number of games per request."""
 MAX_WORDS = 200_000
 MAX_LOG = 200_000_000
-"""Largest uploaded log in bytes, uncompressed."""
+"""Size in bytes of the largest uploaded log, uncompressed."""
 MAX_LOGS = 20
-"""Most logs in one upload."""
+"""Maximum number of logs per upload."""
 ABOUT = ("title", "visibility", "description")
 
 
 @dataclass(frozen=True)
 class GameRequest:
-    """A game to start. `player` is "adaptive", "model:SLUG" or "process:NAME"; `transcript`: keep the end of the
+    """A game to start. `player` is "adaptive", "model:SLUG" or "process:NAME". `transcript`: keep the end of the
     traffic with a program.
     """
 
@@ -145,7 +145,7 @@ def programs() -> list[str]:
 
 
 def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Game:
-    """Queue a game; game and job are written atomically. Its lines count for the daily cap.
+    """Queue a game, saving game and job atomically. Its lines count towards the daily limit.
 
     Raises ValidationError, OverQuota, TooManySentences, TooManyJobs.
     """
@@ -157,12 +157,12 @@ def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Gam
     _check_player_options(model.backend if model is not None else kind, game_request.player_options)
     if kind == Game.Kind.ADAPTIVE and not options.train:
         raise ValidationError(
-            {"train": ["The adaptive n-gram knows only what it is taught: turn on training."]}
+            {"train": ["The adaptive n-gram cannot predict without training. Turn training on."]}
         )
     if kind == Game.Kind.MODEL and options.train:
-        raise ValidationError({"train": ["Models of this site do not learn: turn off training."]})
+        raise ValidationError({"train": ["Models of this site do not learn. Turn training off."]})
     if game_request.transcript and kind != Game.Kind.PROCESS:
-        raise ValidationError({"transcript": ["Only programs have transcripts."]})
+        raise ValidationError({"transcript": ["Transcripts are only available for programs."]})
     words = _vocabulary(corpus, game_request.words) if options.game in WITH_VOCABULARY else []
     with GAMES.growing(actor, new=True):
         daily_sentences.charge(actor, corpus.lines)
@@ -204,9 +204,9 @@ def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Gam
 
 
 def start_games(corpus: Corpus, game_requests: Sequence[GameRequest], *, actor: User) -> list[Game]:
-    """Queue several games, or none. Raises as `start_game`, with game and player in the message."""
+    """Queue several games, or none if one fails. Raises as `start_game`, with game and player in the message."""
     if not 1 <= len(game_requests) <= MAX_GAMES:
-        raise ValidationError(f"{len(game_requests)} games: start from 1 to {MAX_GAMES} at once.")
+        raise ValidationError(f"You selected {len(game_requests)} games. Start 1 to {MAX_GAMES} at once.")
     made = []
     with transaction.atomic():
         for game_request in game_requests:
@@ -224,7 +224,7 @@ def start_games(corpus: Corpus, game_requests: Sequence[GameRequest], *, actor: 
 
 
 def options_of(values: Mapping[str, Any]) -> GameOptions | version5.Options:
-    """Pick the values that are options of `given["game"]`, a game of either version. Raises OptionError."""
+    """Pick the values that are options of `values["game"]`, a game of either version. Raises OptionError."""
     return (version5.Options if values["game"] in GAME_WORDS_5 else GameOptions).of(values)
 
 
@@ -254,7 +254,7 @@ def _player(spec: str, actor: User) -> tuple[str, str, RegisteredModel | None]:
         return Game.Kind.PROCESS, name, None
     model = RegisteredModel.objects.filter(slug=name).first() if kind == "model" else None
     if model is None or not model_permissions.can_run(actor, model):
-        raise ValidationError({"player": [f"You cannot use a player {spec!r}."]})
+        raise ValidationError({"player": [f"There is no player {spec!r} that you can use."]})
     if model.backend not in PLAYABLE:
         raise ValidationError({"player": [f"{model.name} cannot play; only causal and n-gram models can."]})
     if not model.is_ready:
@@ -263,7 +263,7 @@ def _player(spec: str, actor: User) -> tuple[str, str, RegisteredModel | None]:
 
 
 def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
-    """Return the words of the file, or else those of the corpus, most frequent first."""
+    """Return the words in the file or, if there is no file, those of the corpus, most frequent first."""
     try:
         check(data, Limits(lines=MAX_WORDS))
         words = (
@@ -292,9 +292,9 @@ def upload_log(
     visibility: str = Visibility.PRIVATE,
     description: str = "",
 ) -> Game:
-    """Store a log from a stream, compressed or not, and queue its counting.
+    """Store a log from a stream, which may be compressed, and queue a job to count it.
 
-    Raises LogError naming the line, e.g. the first that does not match the corpus.
+    Raises LogError naming the line, e.g. the first line that does not match the corpus.
     """
     if not actor.is_authenticated or (corpus is not None and not permissions.can_play(actor, corpus)):
         raise PermissionDenied("you may not upload a log here")
@@ -319,8 +319,8 @@ def upload_log(
         if not game.lines:
             raise LogError(f"{filename}: the log is empty.", "There is nothing to count.")
         if corpus is not None and contents.text is not None:
-            found = contents.text.match(partial(lines_of, corpus), partial(contents.logged, game), filename)
-            game.report = {"corpus_match": found.as_dict()}
+            match = contents.text.match(partial(lines_of, corpus), partial(contents.logged, game), filename)
+            game.report = {"corpus_match": match.as_dict()}
         game.game = contents.played
         game.has_targets = contents.words or not contents.entries
         game.has_predictions = contents.predictions
@@ -333,9 +333,11 @@ def upload_log(
 def upload_logs(
     files: Sequence[tuple[str, Any]], *, actor: User, title: str = "", **about: Any
 ) -> list[Game]:
-    """Store several logs, (name, stream) each, or none. Raises as `upload_log`."""
+    """Store several logs, each (name, stream), or none if one fails. Raises as `upload_log`."""
     if len(files) > MAX_LOGS:
-        raise ValidationError({"file": [f"{len(files)} files: upload at most {MAX_LOGS} at once."]})
+        raise ValidationError(
+            {"file": [f"You selected {len(files)} files. Upload at most {MAX_LOGS} at once."]}
+        )
     several = len(files) > 1
     with transaction.atomic():
         return [
@@ -373,7 +375,7 @@ def cancel_game(game: Game, *, actor: User) -> None:
 
 
 def retry_game(game: Game, *, actor: User) -> None:
-    """Resume after the last stored line."""
+    """Resume a game after its last stored line."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
         raise ValidationError("The job of this game no longer exists. Start a new game.")
@@ -382,7 +384,7 @@ def retry_game(game: Game, *, actor: User) -> None:
 
 
 def count_again(game: Game, *, actor: User) -> None:
-    """Count the log of a finished game again. The old statistics are shown until then."""
+    """Count the log of a finished game again. The old statistics are shown until the job ends."""
     permissions.require(permissions.can_steer(actor, game))
     if not game.is_counted or game.state != "done":
         raise WrongState("Only a finished game can be counted again.")

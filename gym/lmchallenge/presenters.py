@@ -1,4 +1,4 @@
-"""Games for pages: options, metrics with n and interval, parts, charts."""
+"""Presentation of games: options, metrics with n and interval, parts, charts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lmgym.text.number_format import grouped, score
 
 LINES_PER_PAGE = 25
 TOKENS_PER_PAGE = 500
-"""Rows per page of a log of version 5, which has one token per row."""
+"""Rows per page for a version 5 log, which has one token per row."""
 LABELS = {
     "hit": "predicted",
     "hit1": "rank 1 (hit@1)",
@@ -59,26 +59,24 @@ COUNTERPARTS = {
     "hit": "wp: predicted (hit)",
     **{f"hit{most}": f"wp: hit@{most}" for most in HITS},
     "mrr": "wp: mean reciprocal rank",
-    "entropy.bits": "bits per character (beyond the reference)",
+    "entropy.bits": "bits per character (not in the reference)",
     "accuracy": "ic: accuracy at the best of 55 mixtures",
     "base_accuracy": "ic: words typed right",
 }
-"""Metric of version 5 -> its counterpart in version 4."""
+"""Metric of version 5 -> label of its counterpart in version 4."""
 ORDER = {
     "wp": ("hit1", "hit3", "hit10", "hit20", "hit", "miss", "mrr"),
     "tc": ("pcpc", "kpc"),
     "ic": ("accuracy", "corrected_errors", "miscorrected", "improvement"),
 }
 OF = {"corrected_errors": "wrong", "improvement": "wrong", "miscorrected": "right"}
-"""Rates of ic over the words that were typed wrong, or right."""
+"""Denominator of ic rates: words that were typed wrong, or right."""
 PARTITIONS = {"": "whole log", "user": "by user", "line": "by line"}
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of a game: the value with its number of observations and 95% interval; for version 5 with its
-    counterpart in version 4.
-    """
+    """A metric of a game: value, number of observations, 95% interval and, for version 5, counterpart in version 4."""
 
     name: str
     label: str
@@ -90,7 +88,7 @@ class Metric:
 
     @property
     def explained(self) -> str:
-        """Heading of "How scores are computed" that explains it."""
+        """Heading in "How scores are computed" that explains the metric."""
         return explained(self.name)
 
 
@@ -108,14 +106,14 @@ EXPLAINED = {
     ),
     **dict.fromkeys(("words", "tokens", "skip", "skipped"), "lm-counts"),
 }
-"""Metric -> heading of "How scores are computed"; all others are hits."""
+"""Metric -> heading in "How scores are computed". All other metrics are hits."""
 
 
 PLAIN = ("lines", "chars", "messages", "characters")
 
 
 def explained(name: str) -> str:
-    """Return the heading of "How scores are computed" that explains a metric; "" for a plain count."""
+    """Return the heading in "How scores are computed" that explains a metric; "" for a plain count."""
     return "" if name in PLAIN else EXPLAINED.get(name, "hit")
 
 
@@ -124,7 +122,7 @@ MAIN_EXPLAINED = {game: explained(metrics[0]) for game, metrics in METRICS.items
 
 
 def metric_words(name: str) -> str:
-    """Return the label of a metric, also of one such as `hit5`."""
+    """Return the label of a metric, including any `hitN`."""
     if name in LABELS:
         return LABELS[name]
     most = name.removeprefix("hit")
@@ -164,39 +162,40 @@ def counterpart(game: Game) -> str:
 
 
 def match_words(game: Game) -> str:
-    """Describe how an uploaded log matches its corpus; "" for other games."""
+    """Describe how an uploaded log matches its corpus; return "" for other games."""
     if not game.is_uploaded or game.corpus is None:
         return ""
-    found = game.report.get("corpus_match")
-    return Match(**found).words if found else "This log was not compared with the corpus."
+    match = game.report.get("corpus_match")
+    return Match(**match).words if match else "This log was not compared with the corpus."
 
 
-def figures(game: Game, found: dict[str, Any]) -> list[Metric]:
-    """Return the reference's rates; those of tokens have n and a Wilson interval."""
-    if not found:
+def figures(game: Game, statistics: dict[str, Any]) -> list[Metric]:
+    """Return the reference's rates. Rates over tokens have n and a Wilson interval."""
+    if not statistics:
         return []
     if game.version == 5:
-        return list(_figures_5(game.game, found["counts"]))
-    whole = found["all"][0]
-    return [_figure(name, whole, game.game, found) for name in ORDER[game.game]]
+        return list(_figures_5(game.game, statistics["counts"]))
+    totals = statistics["all"][0]
+    return [_figure(name, totals, game.game, statistics) for name in ORDER[game.game]]
 
 
 def _figures_5(game: str, counts: dict[str, Any]) -> Iterator[Metric]:
-    """Compute rates of version 5 from its counts and sums, including rates with denominator 0, which the reference
-    leaves out."""
+    """Compute rates of version 5 from counts and sums. Rates with denominator 0, which the reference omits, are
+    included.
+    """
     tokens, entropy = counts["tokens"], counts["entropy"]
     if game == "wc":
-        found = counts["prediction"]
+        sums = counts["prediction"]
         for name in ("hit1", "hit3", "hit10", "hit20", "hit"):
-            yield _rate_5(name, found[name], tokens)
-        yield _rate_5("mrr", found["srr"], tokens, is_share=False)
+            yield _rate_5(name, sums[name], tokens)
+        yield _rate_5("mrr", sums["srr"], tokens, is_share=False)
         done = counts["completion"]
         yield _rate_5("completion.characters", done["characters"], counts["characters"], is_share=False)
         yield _rate_5("completion.tokens", done["tokens"], tokens)
     elif game == "wr":
-        found = counts["reranking"]
-        yield _rate_5("accuracy", found["correct"], tokens)
-        yield _rate_5("base_accuracy", found.get("base_correct", 0), tokens)
+        sums = counts["reranking"]
+        yield _rate_5("accuracy", sums["correct"], tokens)
+        yield _rate_5("base_accuracy", sums.get("base_correct", 0), tokens)
     else:
         total = entropy["sum"]
         bits = None if total is None else total / math.log(2)
@@ -206,34 +205,33 @@ def _figures_5(game: str, counts: dict[str, Any]) -> Iterator[Metric]:
 
 
 def _rate_5(name: str, above: float | None, below: int, *, is_share: bool = True) -> Metric:
-    """Return a rate, with a Wilson interval if it is a share of tokens. `above` is None for a sum that is not
-    finite."""
+    """Return a rate, with a Wilson interval if it is a share of tokens. `above` is None if a sum is not finite."""
     value = above / below if below and above is not None else None
     rate = wilson(int(above), below) if is_share and value is not None and above is not None else None
     low, high = (rate.low, rate.high) if rate else (None, None)
     return Metric(name, LABELS[name], value, below, low, high, COUNTERPARTS.get(name, ""))
 
 
-def _figure(name: str, whole: dict[str, Any], game: str, found: dict[str, Any]) -> Metric:
-    value = whole.get(name)
+def _figure(name: str, totals: dict[str, Any], game: str, statistics: dict[str, Any]) -> Metric:
+    value = totals.get(name)
     if game == "tc":
-        return Metric(name, LABELS[name], value, whole["chars"], **found["intervals"][name])
-    n = found["counts"][OF[name]] if name in OF else _tokens(whole, game)
+        return Metric(name, LABELS[name], value, totals["chars"], **statistics["intervals"][name])
+    n = statistics["counts"][OF[name]] if name in OF else _tokens(totals, game)
     if name in ("mrr", "improvement") or value is None or not n:
         return Metric(name, LABELS[name], value, n)
     rate = wilson(round(value * n), n)
     return Metric(name, LABELS[name], value, n, *((rate.low, rate.high) if rate else ()))
 
 
-def _tokens(whole: dict[str, Any], game: str) -> int:
-    """Count the counted tokens: `words` of ic includes the skipped ones."""
-    return round(whole["words"] * (1 - (whole["skip"] or 0))) if game == "ic" else int(whole["words"])
+def _tokens(totals: dict[str, Any], game: str) -> int:
+    """Return the number of counted tokens. (`words` of ic includes the skipped ones.)"""
+    return round(totals["words"] * (1 - (totals["skip"] or 0))) if game == "ic" else int(totals["words"])
 
 
-def more(found: dict[str, Any]) -> list[Metric]:
-    """Return the metrics beyond the reference."""
+def more(statistics: dict[str, Any]) -> list[Metric]:
+    """Return the metrics that the reference lacks."""
     rows = []
-    extra = found.get("more", {})
+    extra = statistics.get("more", {})
     if bits := extra.get("bits_per_character"):
         label = f"bits per character ({bits['oov_policy']})"
         rows.append(Metric("bpc", label, bits["value"], bits["characters"], bits["low"], bits["high"]))
@@ -251,7 +249,7 @@ def more(found: dict[str, Any]) -> list[Metric]:
     return rows
 
 
-def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) -> dict[str, Any]:
+def parts(game: Game, statistics: dict[str, Any], keep: str, request: HttpRequest) -> dict[str, Any]:
     """Return the table of parts: {"kind", "header" [(name, heading that explains it)], "rows", "message", "number",
     "pages"}.
     """
@@ -259,13 +257,13 @@ def parts(game: Game, found: dict[str, Any], keep: str, request: HttpRequest) ->
     if kind not in PARTITIONS:
         raise Http404("There is no such partition.")
     result: dict[str, Any] = {"kind": kind, "kinds": PARTITIONS, "rows": [], "header": [], "message": ""}
-    if not kind or not found:
+    if not kind or not statistics:
         return result
     names = ["lines", "words", "chars", *ORDER.get(game.game, ()), "skip"]
     if game.version == 5:
         names = ["messages", "tokens", "characters", "skipped", *METRICS[game.game]]
     if kind == "user":
-        rows = found["user"]
+        rows = statistics["user"]
         if isinstance(rows, str):
             return {**result, "message": rows}
     else:
@@ -288,20 +286,20 @@ def _cell(value: float | None) -> str:
 
 
 def users_of(game: Game, keep: str) -> list[str]:
-    """Return the users by whom a text can be searched, if they were counted separately."""
-    found = counting.statistics_of(game, keep).get("user", [])
-    if isinstance(found, str):
+    """Return the users by which the text can be filtered, if they were counted separately."""
+    users = counting.statistics_of(game, keep).get("user", [])
+    if isinstance(users, str):
         return []
-    return list(dict.fromkeys(user_words(row["user"]) for row in found))
+    return list(dict.fromkeys(user_words(row["user"]) for row in users))
 
 
 def whole(text: str | None, default: int) -> int:
-    """Parse a whole number of at most 8 digits from the query; `default` if it is not one."""
+    """Parse a whole number of at most 8 digits from the query; return `default` if it is not one."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else default
 
 
 def page_of(game: Game, number: int) -> tuple[int, int, int, int]:
-    """Return (page, pages, first line, last line)."""
+    """Return (page, number of pages, first line, last line)."""
     return _page_of(game.lines, page_size(game), number)
 
 
@@ -324,12 +322,12 @@ CURVE_LABELS = {"learnt": "characters learnt before the line", "trainingChars": 
 
 
 def mixture_figure(game: Game, keep: str) -> Figure:
-    """Heat map of input correction accuracy by mixture."""
+    """Draw a heat map of input correction accuracy by mixture."""
     search = counting.statistics_of(game, keep)["search"]
-    alphas = list(dict.fromkeys(one["alpha"] for one in search))
+    alphas = list(dict.fromkeys(row["alpha"] for row in search))
     by_penalty: dict[float, list[float | None]] = {}
-    for one in search:
-        by_penalty.setdefault(one["oov_penalty"], []).append(one["value"])
+    for row in search:
+        by_penalty.setdefault(row["oov_penalty"], []).append(row["value"])
     title = f"{game.title}: accuracy by mixture"
     draw = partial(
         heat_chart,
@@ -343,17 +341,17 @@ def mixture_figure(game: Game, keep: str) -> Figure:
         unit="",
         missing="no value",
     )
-    rows = [(one["oov_penalty"], one["alpha"], one["value"]) for one in search]
+    rows = [(row["oov_penalty"], row["alpha"], row["value"]) for row in search]
     query: dict[str, str | list[str]] = {"game": game.key, "filter": keep}
     return Figure("lmc-search", title, draw, ("oov_penalty", "alpha", "accuracy"), rows, query)
 
 
 def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figure | None:
-    """Draw the learning curve; None for a game without training."""
-    points = [one for one in (curve or {}).get("points", []) if one["value"] is not None]
+    """Draw the learning curve; return None for a game without training."""
+    points = [point for point in (curve or {}).get("points", []) if point["value"] is not None]
     if curve is None or not points:
         return None
-    marks = [_point(one) for one in points]
+    marks = [_point(point) for point in points]
     has_intervals = any(mark.low is not None for mark in marks)
     title = f"{game.title}: learning curve"
     draw = partial(
@@ -367,13 +365,13 @@ def learning_figure(game: Game, curve: dict[str, Any] | None, keep: str) -> Figu
     )
     names = [column.name for column in fields(CurvePoint)]
     header = tuple(curve["metric"] if name == "value" else name for name in names)
-    rows = [tuple(one[name] for name in names) for one in points]
+    rows = [tuple(point[name] for name in names) for point in points]
     return Figure(
         "lmc-learning", title, draw, header, rows, {"game": game.key, "filter": keep}, has_narrow=True
     )
 
 
-def _point(one: dict[str, Any]) -> Point:
-    start, end = one["from_characters"], one["to_characters"]
-    label = f"{grouped(start)} to {grouped(end)} characters, n = {grouped(one['n'])}"
-    return Point((start + end) / 2, one["value"], label, one["low"], one["high"])
+def _point(point: dict[str, Any]) -> Point:
+    start, end = point["from_characters"], point["to_characters"]
+    label = f"{grouped(start)} to {grouped(end)} characters, n = {grouped(point['n'])}"
+    return Point((start + end) / 2, point["value"], label, point["low"], point["high"])

@@ -1,5 +1,5 @@
-"""Register corpora and games for quotas. A game is measured when it is started or uploaded; lines that it plays count
-for the next one.
+"""Register corpora and games for quotas. A game is measured when it is started or uploaded, so lines played later only
+count towards the quota check of the next game.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Read a log on the site: all lines or matches, in the order of the log or worst first, as pages or as one HTML
-file."""
+"""Read a log on the site: all lines or matches, in log order or worst first, as pages or as one HTML file."""
 
 from __future__ import annotations
 
@@ -24,13 +23,13 @@ from lmgym.lmchallenge.logs.version5 import log as version5_log
 
 ORDERS = {"log": "in the order of the log", "worst": "worst first"}
 MOST_FOUND = 2_000
-"""Most lines in an export of matches; rows for version 5. A whole log is exported whole."""
+"""Maximum number of lines (version 5: rows) in an export of matches. Exports of a whole log are not limited."""
 MOST_WORD = 200
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A search of a text. `outcome`: one of the game's, or "errors"; `line`: to be shown word by word."""
+class TextSearch:
+    """A search in a text. `outcome`: an outcome of the game, or "errors"; `line`: line to show word by word."""
 
     keep: str
     order: str = "log"
@@ -42,7 +41,7 @@ class Asked:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether this is the whole log, without a search."""
+        """Return whether this shows the whole log, without a search."""
         return self.order == "log" and not (self.outcome or self.word or self.user)
 
 
@@ -50,9 +49,9 @@ class Asked:
 class Page:
     """A page of lines.
 
-    detail   the line shown word by word
-    found    number of matching lines (messages) of `whole`; None without a search
-    losses   by line number, for a search or a sorted log
+    detail   line shown word by word
+    found    number of matching lines (messages) out of `whole`; None without a search
+    losses   loss by line number, for a search or a sorted log
     """
 
     lines: list[ColouredLine]
@@ -71,8 +70,8 @@ def outcome_words(game: Game) -> dict[str, str]:
     return {"": "any outcome", ERROR: "errors only"} | {name: words[name] for name in outcomes_of(game.game)}
 
 
-def asked_of(game: Game, keep: str, values: Mapping[str, Any]) -> Asked:
-    """Parse a search. Raises ValidationError naming the wrong field."""
+def parse_search(game: Game, keep: str, values: Mapping[str, Any]) -> TextSearch:
+    """Parse a search. Raises ValidationError naming the invalid field."""
     wrong = {}
     for name, known in (("order", ORDERS), ("outcome", outcome_words(game))):
         if values.get(name) and values[name] not in known:
@@ -84,15 +83,15 @@ def asked_of(game: Game, keep: str, values: Mapping[str, Any]) -> Asked:
     if wrong:
         raise ValidationError(wrong)
     names = ("order", "outcome", "word", "user", "page", "line")
-    return Asked(keep, **{name: values[name] for name in names if values.get(name)})
+    return TextSearch(keep, **{name: values[name] for name in names if values.get(name)})
 
 
-def read_page(game: Game, query: Asked) -> Page:
+def read_page(game: Game, query: TextSearch) -> Page:
     """Read a page. Raises Http404 for a missing page, ValidationError for a missing line, LmcError for a log without an
     index.
     """
     if query.line > game.lines:
-        raise ValidationError({"line": [f"The log has {game.lines:,} lines."]})
+        raise ValidationError({"line": [f"The log has only {game.lines:,} lines."]})
     if query.is_plain:
         number = (query.line - 1) // page_size(game) + 1 if query.line else query.page
         number, pages, first, last = page_of(game, number)
@@ -128,14 +127,14 @@ def read_page(game: Game, query: Asked) -> Page:
     )
 
 
-def _places(index: Index, query: Asked) -> Ints:
+def _places(index: Index, query: TextSearch) -> Ints:
     return index.found(
         outcome=query.outcome, word=query.word, user=query.user, worst_first=query.order == "worst"
     )
 
 
 def _rows(index: Index, places: Ints) -> Ints:
-    """Return the rows of these lines, line by line."""
+    """Return the rows of these lines, in order."""
     sizes = index.rows[places]
     starts = np.repeat(index.numbers[places] - (np.cumsum(sizes) - sizes), sizes)
     rows: Ints = np.arange(len(starts), dtype=np.int64) + starts
@@ -146,8 +145,10 @@ def _coloured(game: Game, keep: str, rows: Ints) -> Iterator[ColouredLine]:
     raw = storage.rows_at(game, rows.tolist())
     if game.version == 5:
         mixture = counting.mixture_of(game)
-        tokens = [one for number, row in raw for one in version5_log.read([row], game.title, first=number)]
-        # Messages that are adjacent here but not in the log may have one user and number.
+        tokens = [
+            token for number, row in raw for token in version5_log.read([row], game.title, first=number)
+        ]
+        # Messages that are adjacent here but not in the log may have the same user and number.
         for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) != 1) + 1):
             yield from coloured.messages_of((tokens[at] for at in run.tolist()), mixture)
         return
@@ -162,7 +163,7 @@ def _mix_of(game: Game, keep: str) -> Mix | None:
 
 
 def index_for(game: Game, keep: str) -> Index:
-    """Return the index of a log. Raises LmcError for a log that was counted before logs were indexed."""
+    """Return the index of a log. Raises LmcError if the log was counted before the site indexed logs."""
     if (row := TextIndex.objects.filter(game=game).first()) is None:
         raise LmcError(
             f"{game.title} was counted by an earlier version of this site, so its text cannot be searched.",
@@ -172,14 +173,14 @@ def index_for(game: Game, keep: str) -> Index:
 
 
 def is_indexed(game: Game) -> bool:
-    """Return whether its text can be searched."""
+    """Return whether the game's text can be searched."""
     return TextIndex.objects.filter(game=game).exists()
 
 
 # --- export ---
 
 
-def html_of(game: Game, query: Asked) -> Iterator[str]:
+def html_of(game: Game, query: TextSearch) -> Iterator[str]:
     """Export the coloured text as one file: the whole log, or the first MOST_FOUND matches. Raises LmcError before
     anything is written.
     """

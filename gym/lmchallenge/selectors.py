@@ -1,4 +1,4 @@
-"""Queries of corpora and games. All start from `visible_to` or `games_for`."""
+"""Queries for corpora and games. All start from `visible_to` or `games_for`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAVY_GAME = ("words", "report")
 
 
 def visible_to(user: AnyUser) -> QuerySet[Corpus]:
-    """Corpora that this user may open."""
+    """Return the corpora that this user may open."""
     rows = Corpus.objects.select_related("owner")
     if not user.is_authenticated:
         return rows.exclude(visibility=Visibility.PRIVATE)
@@ -29,7 +29,7 @@ def visible_to(user: AnyUser) -> QuerySet[Corpus]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[Corpus]:
-    """Corpora in lists: visible ones, without other people's unlisted ones."""
+    """Return the corpora to list: visible ones, except other people's unlisted ones."""
     rows = visible_to(user).defer(*HEAVY)
     if user.is_authenticated:
         return rows.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, Corpus))
@@ -37,14 +37,14 @@ def listed_for(user: AnyUser) -> QuerySet[Corpus]:
 
 
 def with_counts(rows: QuerySet[Corpus], user: AnyUser) -> QuerySet[Corpus]:
-    """Annotate `n_games`: the games that this user sees in lists."""
+    """Annotate `n_games`, the number of games listed for this user."""
     shown = Q(games__in=listed_games(user).values("pk"))
     return rows.annotate(n_games=Count("games", filter=shown))
 
 
 def games_for(user: AnyUser) -> QuerySet[Game]:
-    """Games that this user may open: their own, and visible ones on a text they may read, since a log contains the
-    text. Games that are not counted yet are visible to their owner only.
+    """Return the games that this user may open: their own, and visible games on a text that they may read, since a log
+    contains the text. Games that have not been counted are visible to their owner only.
     """
     rows = Game.objects.select_related("corpus__owner", "owner", "model", "job").defer(
         "words", "corpus__packed", "corpus__shown", "corpus__warnings"
@@ -59,13 +59,13 @@ def games_for(user: AnyUser) -> QuerySet[Game]:
 
 
 def known_to(user: AnyUser) -> QuerySet[Corpus]:
-    """Corpora whose address may be shown to this user."""
+    """Return the corpora whose address may be shown to this user."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
 def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
-    """The visible game with this key. A former key works only for its owner, staff and collaborators of its corpus, and
-    only while they may know the corpus's address.
+    """Return the visible game with this key. A former key works only for the game's owner, staff and collaborators on
+    the corpus, and only while the corpus's address may be shown to them.
     """
     before = Q(pk__in=FormerGameKey.objects.filter(key=key).values("game"))
     before &= Q(corpus=None) | Q(corpus__in=known_to(user).values("pk"))
@@ -77,8 +77,8 @@ def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
 
 
 def listed_games(user: AnyUser) -> QuerySet[Game]:
-    """Games in lists: without other people's unlisted ones, and those on other people's unlisted corpora; the user's
-    own games on these only while the corpus keeps the address they used.
+    """Return the games to list: those the user may open, except other people's unlisted games and their games on
+    unlisted corpora of others. The user's own games on such corpora are listed until the address of the corpus changes.
     """
     rows = games_for(user)
     if user.is_authenticated:
@@ -94,9 +94,9 @@ def _on_unlisted(user: User) -> Q:
 
 
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
-    """Other counted games on the same text that this user may see.
+    """Return other counted games on the same text that this user may see.
 
-    Logs with and without words have different fingerprints, and so have the two versions; for these, the same corpus
+    Logs with and without words have different fingerprints, and so do the two versions; for these, the same corpus
     suggests the same text.
     """
     same = Q(game=game.game, fingerprint=game.fingerprint)

@@ -27,18 +27,18 @@ from lmgym.lmchallenge import corpus_tools
 from lmgym.lmchallenge.errors import CorpusError
 
 MAX_BYTES = 20_000_000
-"""Largest corpus in bytes, as uploaded and uncompressed."""
+"""Maximum size of a corpus in bytes, both as uploaded and uncompressed."""
 MAX_LINES = 200_000
 LINE_BYTES = 1_000_000
 SECONDS = 60
 SHOWN_CHARACTERS = 400
-"""Characters shown of a line in the preview."""
+"""Maximum number of characters of a line in the preview."""
 ABOUT = ("title", "visibility", "language", "licence", "description")
 
 
 @dataclass(frozen=True)
 class ReadCorpus:
-    """A corpus that was read and checked, not yet saved."""
+    """A corpus that has been read and checked but not saved."""
 
     data: bytes
     form: str
@@ -46,13 +46,13 @@ class ReadCorpus:
 
     @property
     def json_as_text(self) -> int:
-        """Number of lines that look like JSON with a text, if these are most of a corpus read as plain text; else 0."""
-        n = sum(one["count"] for one in self.found["warnings"] if one["code"] == "json-as-text")
+        """Number of lines that look like JSON with a text, if they are most of a corpus read as plain text; else 0."""
+        n = sum(warning["count"] for warning in self.found["warnings"] if warning["code"] == "json-as-text")
         return n if 2 * n > self.found["lines"] else 0
 
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
-    """Decompress and check every line. Raises CorpusError naming the line."""
+    """Decompress a corpus and check every line. Raises CorpusError naming the line."""
     limits = Limits(bytes=MAX_BYTES, lines=MAX_LINES, line_bytes=LINE_BYTES, seconds=SECONDS)
     with named(source, CorpusError):
         raw = opened(io.BytesIO(data), limits).read()
@@ -60,13 +60,13 @@ def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> 
         raise CorpusError(f"{source}: the file is empty.", "Enter text with at least one line.")
     form = corpora.sniff(raw) if form == "auto" else form
     lines = bounded_lines(io.BytesIO(raw), source, limits, CorpusError)
-    found = corpus_tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)
-    found["shown"] = [_showable(line) for line in found["shown"]]
-    return ReadCorpus(raw, form, found)
+    preview = corpus_tools.preview(corpora.read(lines, form, source), form, characters=SHOWN_CHARACTERS)
+    preview["shown"] = [_showable(line) for line in preview["shown"]]
+    return ReadCorpus(raw, form, preview)
 
 
 def _showable(line: dict[str, Any]) -> dict[str, Any]:
-    """Replace lone surrogates, which neither a page nor a database accepts, and cut long texts."""
+    """Cut long texts, and replace lone surrogates, which neither pages nor databases accept."""
     user, time = line["user"], str(line["timestamp"] or "")
     shown = {"text": line["text"], "user": user if user is None else str(user), "timestamp": time}
     return line | {key: text and _encodable(text[:SHOWN_CHARACTERS]) for key, text in shown.items()}
@@ -89,14 +89,14 @@ def create_corpus(
     licence: str = "",
     description: str = "",
 ) -> Corpus:
-    """Save a corpus, from bytes or read before. Raises CorpusError for the first unreadable line, and OverQuota."""
+    """Save a corpus from bytes or a ReadCorpus. Raises CorpusError for the first unreadable line, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to add a corpus")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = data if isinstance(data, ReadCorpus) else read_corpus(data, form, filename)
     with CORPORA.growing(actor, new=True):
-        found = read.found
+        preview = read.found
         made = Corpus(
             title=title,
             owner=actor,
@@ -108,7 +108,10 @@ def create_corpus(
             packed=pack(read.data),
             sha256=hashlib.sha256(read.data).hexdigest(),
             size=len(read.data),
-            **{name: found[name] for name in ("lines", "characters", "tokens", "users", "warnings", "shown")},
+            **{
+                name: preview[name]
+                for name in ("lines", "characters", "tokens", "users", "warnings", "shown")
+            },
         )
 
         made.full_clean(exclude=["slug", "warnings", "shown", "packed"])
@@ -122,7 +125,7 @@ def _slug_of(name: str) -> str:
 
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
-    """Change title, language, licence, description, and for its owner visibility; never the text."""
+    """Change title, language, licence, description and, for the owner, visibility. The text never changes."""
     permissions.require(permissions.can_edit(actor, corpus))
     if fields.get("visibility", corpus.visibility) != corpus.visibility:
         permissions.require(permissions.can_manage(actor, corpus))
@@ -156,11 +159,13 @@ def _by_others(corpus: Corpus) -> int:
     return corpus.games.exclude(owner=corpus.owner_id).count()
 
 
-# --- deletion of accounts ---
+# --- account deletion ---
 
 
 def kept_corpora(user: User) -> Any:
-    """Corpora that others depend on: public ones, and those with collaborators or other people's games."""
+    """Return the corpora that other people depend on: public ones, and those with collaborators or other people's
+    games.
+    """
     others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
     relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, Corpus)
     return Corpus.objects.filter(owner=user).filter(relied_on)
@@ -171,7 +176,7 @@ def doomed_corpora(user: User) -> Any:
 
 
 def doomed_games(user: User) -> Any:
-    """Games that only their owner could see, and those on corpora to be deleted."""
+    """Return the games that only their owner could see, and those on corpora to be deleted."""
     hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
     return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
 

@@ -1,4 +1,4 @@
-"""Store logs as rows: whole lines, compressed chunk by chunk, read back as a stream."""
+"""Store logs in the database as compressed chunks of whole lines, and read them back as a stream."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from lmgym.lmchallenge.logs.version5.log import Message, Token
 from lmgym.lmchallenge.logs.version5.stats import fingerprint_of
 
 CHUNK_BYTES = 1_000_000
-"""Uncompressed size of a chunk; it ends after the line that reaches it."""
+"""Uncompressed size of a chunk. It ends after the line that reaches this size."""
 LINE_BYTES = 20_000_000
-"""Longest line of an uploaded log: a line is decoded whole, which takes ten times its size."""
+"""Longest line of an uploaded log. Decoding a line takes ten times its size in memory."""
 LINE_VALUES = 1_000_000
 MAX_LINES = 500_000
 SECONDS = 300
-"""Seconds allowed for parsing an uploaded log during a request."""
+"""Time limit for parsing an uploaded log during a request."""
 
 
 def pack(data: bytes) -> bytes:
@@ -45,23 +45,23 @@ def pack(data: bytes) -> bytes:
 
 
 def unpacked_lines(packed: bytes) -> Iterator[bytes]:
-    """Yield lines with their newlines, never decompressing everything at once."""
+    """Yield lines with their newlines, without decompressing everything at once."""
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
         yield from stream
 
 
 def lines_of(corpus: Corpus) -> Iterator[Line]:
-    """Read the corpus as games do."""
+    """Read the lines of the corpus as games do."""
     return corpora.read(unpacked_lines(bytes(corpus.packed)), corpus.form, corpus.slug)
 
 
 def words_of(game: Game) -> list[str] | None:
-    """Return the vocabulary of ic."""
+    """Return the game's vocabulary (ic, wr)."""
     return corpora.vocabulary(unpacked_lines(bytes(game.words))) if game.words else None
 
 
 def append(game: Game, rows: list[str]) -> None:
-    """Append whole lines. Call inside a transaction that only the owner of the job commits."""
+    """Append whole lines. Call in a transaction that only the owner of the job commits."""
     if not rows:
         return
     data = "".join(rows).encode("ascii")
@@ -76,14 +76,14 @@ def append(game: Game, rows: list[str]) -> None:
 
 
 def packed_log(game: Game) -> Iterator[bytes]:
-    """Yield the log as a gzip file, in pieces."""
+    """Yield the log as a gzip file, chunk by chunk."""
     chunks = LogChunk.objects.filter(game=game).order_by("first_line")
     for packed in chunks.values_list("packed", flat=True).iterator(chunk_size=4):
         yield bytes(packed)
 
 
 def log_lines(game: Game, first: int = 1, last: int | None = None) -> Iterator[bytes]:
-    """Yield lines `first` to `last` of the log; chunks outside are not read."""
+    """Yield lines `first` to `last` of the log. Other chunks are not read."""
     chunks = LogChunk.objects.filter(game=game, first_line__gt=first - _longest(game, first))
     if last is not None:
         chunks = chunks.filter(first_line__lte=last)
@@ -94,45 +94,45 @@ def log_lines(game: Game, first: int = 1, last: int | None = None) -> Iterator[b
 
 
 def rows_at(game: Game, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, row) of these lines, in this order, reading only the chunks that contain them."""
+    """Yield (number, row) for these line numbers, in this order, reading only the chunks that contain them."""
     chunks = LogChunk.objects.filter(game=game).order_by("first_line")
     starts = dict(chunks.values_list("first_line", "pk"))
     firsts = list(starts)
     by_chunk: dict[int, list[int]] = {}
     for number in sorted(numbers):
         by_chunk.setdefault(firsts[bisect_right(firsts, number) - 1], []).append(number)
-    found: dict[int, bytes] = {}
+    rows: dict[int, bytes] = {}
     pks = [starts[first] for first in by_chunk]
     for first, packed in chunks.filter(pk__in=pks).values_list("first_line", "packed").iterator(chunk_size=2):
         sought = iter(by_chunk[first])
         number = next(sought)
         for at, raw in enumerate(unpacked_lines(bytes(packed)), first):
             if at == number:
-                found[at] = raw
+                rows[at] = raw
                 if (number := next(sought, 0)) == 0:
                     break
-    return ((number, found[number]) for number in numbers)
+    return ((number, rows[number]) for number in numbers)
 
 
 def _longest(game: Game, first: int) -> int:
-    """Return how far before `first` its chunk begins, plus one."""
+    """Return the number of lines from the start of the chunk that contains `first` up to and including `first`."""
     before = LogChunk.objects.filter(game=game, first_line__lte=first).order_by("-first_line")
     start = before.values_list("first_line", flat=True).first()
     return first - start + 1 if start else first
 
 
 def decoded(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, LogLine]]:
-    """Yield (number, line) of the lines `first` to `last`."""
+    """Yield (number, line) for lines `first` to `last`."""
     return decoder.read_lines(log_lines(game, first, last), game.title, first=first)
 
 
 def decoded_tokens(game: Game, first: int = 1, last: int | None = None) -> Iterator[tuple[int, Token]]:
-    """Yield (number, token) of the lines `first` to `last` of a log of version 5."""
+    """Yield (number, token) for lines `first` to `last` of a version 5 log."""
     return version5_log.read(log_lines(game, first, last), game.title, first=first)
 
 
 def decoded_line(game: Game, at: int) -> LogLine:
-    """Return one line, counted from 0."""
+    """Return line `at`, counted from 0."""
     ((_, line),) = decoded(game, at + 1, at + 1)
     return line
 
@@ -145,8 +145,8 @@ def table_of(
 
 
 def reduced(row: Row, form: str) -> Row:
-    """Convert a row to one of the three privacy formats: "targets" (without predictions), "lengths" (without any word
-    of the text), "predictions" (as it is stored). Missing information cannot be restored.
+    """Convert a row to one of the three privacy formats: "targets" (without predictions), "lengths" (without any words
+    of the text), "predictions" (as stored). Missing information cannot be restored.
     """
     if form == "predictions":
         return row
@@ -156,17 +156,17 @@ def reduced(row: Row, form: str) -> Row:
 
 
 def _reduced(entry: Row, game: str, lengths: bool) -> Row:
-    found = {name: value for name, value in entry.items() if name != "predictions"}
+    result = {name: value for name, value in entry.items() if name != "predictions"}
     if not lengths:
-        return found
+        return result
     if game == "ic":
-        found["verbatimMatch"] = log_rows.right_before(entry)
-        found["candidates"] = [pair[-2:] for pair in found["candidates"]]
-        found.pop("verbatim", None)
-    target = found.pop("target", None)
+        result["verbatimMatch"] = log_rows.right_before(entry)
+        result["candidates"] = [pair[-2:] for pair in result["candidates"]]
+        result.pop("verbatim", None)
+    target = result.pop("target", None)
     if target is not None:
-        found["targetChars"] = len(target)
-    return found
+        result["targetChars"] = len(target)
+    return result
 
 
 def _has_words(entry: Row, game: str) -> bool:
@@ -183,7 +183,7 @@ def log_in(game: Game, form: str) -> Iterator[bytes]:
 
 
 def gzipped(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Compress in pieces."""
+    """Compress the lines as a stream."""
     packer = zlib.compressobj(wbits=31)
     for line in lines:
         if piece := packer.compress(line):
@@ -196,11 +196,11 @@ class LogContents:
     """Facts about an uploaded log, collected row by row.
 
     game         game of the log
-    words        it contains words
-    predictions  it contains predictions
-    entries      it has any entry
+    words        True if the log contains words
+    predictions  True if it contains predictions
+    entries      True if it contains any entry
     text         its text, if it is to be matched with a corpus
-    characters   version 5: every token is one character
+    characters   version 5: True if every token is one character
     rows         version 5: number of rows
     starts       version 5: row at which each message starts
     """
@@ -219,11 +219,11 @@ class LogContents:
 
     @property
     def played(self) -> str:
-        """The game. Logs of ce are those of we with characters for tokens."""
+        """The game that was played. A ce log is a we log whose tokens are characters."""
         return "ce" if self.game == "we" and self.characters else self.game
 
     def add(self, number: int, row: Row, line: LogLine) -> None:
-        """Add a row, raw and decoded, with its number in the file."""
+        """Add a row, both raw and decoded, with its number in the file."""
         if self.text is not None:
             self.text.add(number, line)
         self.game = line.game
@@ -233,8 +233,7 @@ class LogContents:
         self.predictions = self.predictions or any("predictions" in entry for entry in entries)
 
     def add_token(self, number: int, row: Row, source: str) -> None:
-        """Add a row of a log of version 5, with its number in the file. Raises LogError for one that cannot be
-        counted."""
+        """Add a row of a version 5 log, with its number in the file. Raises LogError if it cannot be counted."""
         where = f"{source}, line {number}"
         token = version5_log.token_of(row, where)
         if not token.game or token.completions is None or token.results is None:
@@ -266,7 +265,7 @@ class LogContents:
         self._targets = []
 
     def end(self) -> None:
-        """Finish after the last row."""
+        """Finish after the last row has been added."""
         self._end_message()
         self.starts.append(self.rows)
 
@@ -281,15 +280,15 @@ class LogContents:
 def parse_upload(stream: Any, source: str, limit: int, contents: LogContents) -> Iterator[list[str]]:
     """Check an uploaded log and yield its lines in chunks.
 
-    Blank lines are dropped, rows are reformatted, and each is added to `contents`. Raises LogError, also if more
-    than `limit` bytes are decompressed; that is checked before the first line is decoded, so the stream must be
+    Blank lines are dropped, rows are reformatted, and each row is added to `contents`. Raises LogError, also if more
+    than `limit` bytes are decompressed. The size is checked before the first line is decoded, so the stream must be
     seekable.
     """
     limits = bounded.Limits(limit, MAX_LINES, LINE_BYTES, values=LINE_VALUES, seconds=SECONDS)
     with named(source, LogError):
         bounded.measure(stream, limits)
-    kept: list[str] = []
-    size = whole = 0
+    chunk: list[str] = []
+    size = total = 0
     is_of_5, lines = version5_log.recognised(bounded_lines(stream, source, limits, LogError), source)
     read_rows = version5_log.read_rows if is_of_5 else decoder.read_rows
     for number, row in read_rows(lines, source):
@@ -298,21 +297,21 @@ def parse_upload(stream: Any, source: str, limit: int, contents: LogContents) ->
         else:
             contents.add(number, row, _countable(number, row, source))
         spelled = log_rows.line_of(row)
-        kept.append(spelled)
+        chunk.append(spelled)
         size += len(spelled)
-        whole += len(spelled)
-        if whole > limit:
+        total += len(spelled)
+        if total > limit:
             raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split the log.")
         if size >= CHUNK_BYTES:
-            yield kept
-            kept, size = [], 0
+            yield chunk
+            chunk, size = [], 0
     contents.end()
-    if kept:
-        yield kept
+    if chunk:
+        yield chunk
 
 
 def _countable(number: int, row: Row, source: str) -> LogLine:
-    """Decode a row. Raises LogError for what `read_rows` does not check."""
+    """Decode a row. Raises LogError for errors that `read_rows` does not check."""
     line = decoder.line_of_row(row, number)
     if line.game == "ic":
         candidates, scores = (
@@ -323,14 +322,14 @@ def _countable(number: int, row: Row, source: str) -> LogLine:
 
 
 def bounded_lines(stream: Any, source: str, limits: bounded.Limits, kind: type[LmcError]) -> Iterator[bytes]:
-    """Yield lines of a file that may be compressed, up to the limits."""
+    """Yield the lines of a file that may be compressed, up to the limits."""
     with named(source, kind):
         yield from bounded.lines(stream, limits)
 
 
 @contextmanager
 def named(source: str, kind: type[LmcError]) -> Iterator[None]:
-    """Turn exceeded limits into errors of this kind that name the file."""
+    """Convert exceeded limits to errors of this kind that name the file."""
     try:
         yield
     except bounded.Refused as error:

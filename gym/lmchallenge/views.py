@@ -46,8 +46,9 @@ def overview(request: HttpRequest) -> HttpResponse:
 def corpus_new(request: SignedInRequest) -> HttpResponse:
     """Upload a corpus.
 
-    Context: about, files (forms), problems, and after “Check only” checked (see corpus_tools.preview). json_as_text
-    (a number of lines): most lines are JSON but are read as plain text; nothing is saved before the user answers.
+    Context: about, files (forms), problems, and after “Check only” checked (see corpus_tools.preview). json_as_text:
+    number of lines that look like JSON, if most lines do but are read as plain text; nothing is saved until the user
+    decides.
     """
     about = AboutCorpusForm(request.POST or None)
     files = CorpusFileForm(request.POST or None, request.FILES or None)
@@ -55,11 +56,11 @@ def corpus_new(request: SignedInRequest) -> HttpResponse:
     only_check = "check" in request.POST
     status = form_status(request)
     if request.method == "POST" and files.is_valid() and (only_check or about.is_valid()):
-        given = files.cleaned_data
+        files_data = files.cleaned_data
         read_as = request.POST.get("read_as")
-        form = read_as if read_as in ("text", "json") else given["form"]
+        form = read_as if read_as in ("text", "json") else files_data["form"]
         try:
-            read = services.read_corpus(given["data"], form, given["name"])
+            read = services.read_corpus(files_data["data"], form, files_data["name"])
             if read.json_as_text and read_as != "text":
                 context["json_as_text"] = read.json_as_text
                 status = 200
@@ -84,7 +85,7 @@ def corpus_new(request: SignedInRequest) -> HttpResponse:
 def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """A corpus with its games.
 
-    Context: corpus, lines (the first, split into tokens), page (of games), explained (heading of their metrics, by
+    Context: corpus, lines (the first ones, split into tokens), page (of games), explained (heading of their metrics, by
     game), may_edit, may_manage, may_see_people, may_play.
     """
     corpus = selectors.get_corpus(request.user, slug)
@@ -129,7 +130,7 @@ def corpus_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(corpus)
-    messages.success(request, f"{corpus.title} was deleted with your games on it.")
+    messages.success(request, f"{corpus.title} and your games on it were deleted.")
     return redirect("lmc-list")
 
 
@@ -145,18 +146,18 @@ def corpus_download(request: HttpRequest, slug: str, form: str) -> HttpResponseB
 
 
 def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
-    """Stream a download. Raises Http404, and LmcError for a text that this format cannot represent."""
+    """Stream a download. Raises Http404, and LmcError for a text that the format cannot represent."""
     lines: Any
     same = {"text": "corpus.txt", "json": "corpus.jsonl"}[corpus.form] == form
     if same:
         lines = storage.unpacked_lines(bytes(corpus.packed))
     elif form == "corpus.txt":
         for _ in corpus_tools.to_text(storage.lines_of(corpus)):
-            pass  # find errors before the response starts
+            pass  # detect errors before the response starts
         lines = (line.encode() for line in corpus_tools.to_text(storage.lines_of(corpus)))
     elif form == "corpus.jsonl":
-        made = corpus_tools.to_json(storage.lines_of(corpus), timestamps=True)
-        lines = (line.encode("utf-8", "replace") for line in made)
+        converted = corpus_tools.to_json(storage.lines_of(corpus), timestamps=True)
+        lines = (line.encode("utf-8", "replace") for line in converted)
     else:
         raise Http404("There is no such download.")
     return stream(lines, f"{corpus.slug}-{form}", TYPES[form.rpartition(".")[2]])
@@ -166,7 +167,7 @@ def corpus_file(corpus: Corpus, form: str) -> StreamingHttpResponse:
 
 
 def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Split lines at their tokens: {"number", "user", "timestamp", "pieces": [(text, is a token)]}."""
+    """Split lines at their tokens: {"number", "user", "timestamp", "pieces": [(text, is_token)]}."""
     result = []
     for line in lines:
         text, at, pieces = line["text"], 0, []
@@ -180,7 +181,7 @@ def shown_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def problems_of(error: LmcError) -> list[dict[str, str]]:
-    """Return the error for includes/problems.html."""
+    """Return the error in the form of includes/problems.html."""
     return [{"message": error.message, "hint": error.hint, "where": ""}]
 
 

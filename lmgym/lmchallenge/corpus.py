@@ -1,7 +1,7 @@
 """Read corpora line by line: plain text, or JSON lines with userId, timestamp, text and any other keys.
 
 Only a newline ends a line (U+2028 and a lone carriage return do not). Carriage returns at the end of a line are
-dropped. A byte order mark is part of the first line, as in the reference. Streams are never read whole.
+dropped. A byte order mark is part of the first line, as in the reference. Corpora are never loaded as a whole.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ MISSING = object()
 class Line:
     """One line of a corpus.
 
-    number    counts from 1
-    row       keys that the log copies: all but `text`
-    returned  carriage returns were dropped from its end
+    number    line number, from 1
+    row       keys that are copied to the log: all but `text`
+    returned  True if carriage returns were dropped from its end
     """
 
     number: int
@@ -34,31 +34,29 @@ class Line:
 
     @property
     def user(self) -> Any:
-        """userId; None if missing."""
+        """userId, or None if missing."""
         return self.row.get("userId")
 
     @property
     def time(self) -> Any:
-        """timestamp; MISSING is equal to nothing, while null is equal to null."""
+        """timestamp, or MISSING, which equals nothing (null equals null)."""
         return self.row.get("timestamp", MISSING)
 
 
 def same_time(first: Line, second: Line) -> bool:
-    """Return whether both lines are in one batch, which is evaluated first and trained on afterwards."""
+    """Return whether both lines belong to one batch. A batch is evaluated as a whole before it is trained on."""
     if first.time is MISSING or second.time is MISSING:
         return False
     return first.time is second.time or bool(first.time == second.time)
 
 
 def same_user(first: Line, second: Line) -> bool:
-    """Return whether both lines belong to one group. NaN, which is not equal to itself, is one user, as in the
-    reference.
-    """
+    """Return whether both lines belong to one group. NaN counts as equal to itself, as in the reference."""
     return first.user is second.user or bool(first.user == second.user)
 
 
 def read(stream: Iterable[bytes], form: str = "text", source: str = "the corpus") -> Iterator[Line]:
-    """Yield the lines in order. Raises CorpusError at the first line that cannot be read, naming it."""
+    """Yield the lines in order. Raises CorpusError naming the first line that cannot be read."""
     if form not in FORMATS:
         raise CorpusError(f"Unknown corpus format {form!r}.", f"Choose one of {', '.join(FORMATS)}.")
     for number, raw in enumerate(stream, 1):
@@ -79,7 +77,7 @@ def read_line(raw: bytes, number: int, form: str, source: str = "the corpus") ->
 def _decode(raw: bytes, where: str) -> str:
     if raw.startswith(ZIP):
         raise CorpusError(
-            f"{where}: this is a zip archive.", "Extract the text, and use it compressed with gzip or not."
+            f"{where}: this is a zip archive.", "Extract the text file. It may be compressed with gzip."
         )
     try:
         return raw.decode("utf-8")
@@ -91,7 +89,7 @@ def _decode(raw: bytes, where: str) -> str:
 
 
 def _json_line(text: str, where: str) -> tuple[str, dict[str, Any]]:
-    """Return the text, and everything else."""
+    """Return the text and the remaining keys."""
     try:
         row = json.loads(text)
     except ValueError as error:
@@ -132,7 +130,7 @@ def sniff(head: bytes) -> str:
 
 
 def vocabulary(stream: Iterable[bytes], source: str = "the vocabulary") -> list[str]:
-    """Read a vocabulary: one word per line, in order, each once; only the end of a line is stripped.
+    """Read a vocabulary, one word per line, in order and without duplicates. Only line endings are stripped.
 
     Unlike in a corpus, a lone carriage return ends a line, as in the reference.
     """

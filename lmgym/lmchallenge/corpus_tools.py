@@ -1,6 +1,6 @@
-"""Check a corpus, and convert it between plain text and JSON lines, as streams.
+"""Check a corpus and convert it between plain text and JSON lines, as streams.
 
-A warning is never an error; it names something that changes how a game plays or what it shows.
+Warnings do not prevent playing. They name features of a corpus that affect how a game plays or is displayed.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ MESSAGES = {
     "batch": "Several lines share a timestamp: all are played before any is learnt. From here on, the reference's "
     "trainingChars counts the batch's last line once for each of them.",
     "extra-key": "A key besides userId, timestamp and text. It is copied into the log, even without targets.",
-    "reserved-key": "A key that logs use. The game's result replaces it, or it is mistaken for the game's.",
+    "reserved-key": "A key reserved for logs. The game overwrites it, or readers mistake it for a result.",
     "empty": "An empty text. It is played (and learnt) but has no tokens.",
 }
 MAX_FINDINGS = 200
-"""Most kinds that are counted separately; further keys are counted together."""
+"""Maximum number of warnings counted separately; further keys are counted together."""
 _SEPARATORS = frozenset("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e")
 
 
 @dataclass
 class Finding:
-    """One kind of oddity: its first line, and its count. `detail` names keys or values."""
+    """One kind of warning: its first line and its count. `detail` names keys or values."""
 
     code: str
     line: int
@@ -60,7 +60,7 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """Message for the reader."""
+        """Text of the warning."""
         return MESSAGES[self.code] + (f" ({self.detail})" if self.detail else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,9 +69,10 @@ class Finding:
 
 
 class CorpusInspector:
-    """Inspect lines as they pass. `warnings` has one entry per kind (per key for keys), in order of appearance.
+    """Inspect lines as they are streamed. `warnings` has one entry per kind (for keys, per key), in order of
+    appearance.
 
-    Memory grows with the number of users, not with the corpus.
+    Memory grows with the number of users, not with the size of the corpus.
     """
 
     def __init__(self, form: str) -> None:
@@ -84,7 +85,7 @@ class CorpusInspector:
 
     @property
     def warnings(self) -> list[Finding]:
-        """Warnings so far."""
+        """Warnings for the lines inspected so far."""
         return list(self._found.values())
 
     @property
@@ -93,7 +94,7 @@ class CorpusInspector:
         return len(self._counted)
 
     def inspect(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """Pass the lines through, inspecting them."""
+        """Yield the lines unchanged, inspecting each."""
         for line in lines:
             self.inspect_line(line)
             yield line
@@ -164,7 +165,7 @@ class CorpusInspector:
 
 
 def user_of(line: Line) -> Any:
-    """Return the line's user, by the key of either version."""
+    """Return the user under the key of either version."""
     return line.row.get("userId", line.row.get("user"))
 
 
@@ -207,8 +208,8 @@ def to_json(lines: Iterable[Line], *, user: str | None = None, timestamps: bool 
 def to_text(lines: Iterable[Line]) -> Iterator[str]:
     """Convert to plain text. Users, timestamps and other keys are lost.
 
-    Raises CorpusError for a newline inside a text, a carriage return at its end, or a lone surrogate, which plain
-    text cannot represent.
+    Raises CorpusError for a newline inside a text, a carriage return at its end, or a lone surrogate, which plain text
+    cannot represent.
     """
     for line in lines:
         if "\n" in line.text:
@@ -227,7 +228,7 @@ def to_text(lines: Iterable[Line]) -> Iterator[str]:
 
 
 def vocabulary(lines: Iterable[Line]) -> list[str]:
-    """Return every token once, most frequent first; equally frequent ones in order of appearance."""
+    """Return the distinct tokens, most frequent first; ties are in order of appearance."""
     counts = Counter(token for line in lines for _, token in tokens(line.text))
     return [word for word, _ in counts.most_common()]
 
@@ -251,11 +252,11 @@ def preview(
         if len(shown) >= most:
             count += sum(1 for _ in tokens(line.text))
         else:
-            found: list[list[int]] = []
+            token_spans: list[list[int]] = []
             for start, token in tokens(line.text):
                 count += 1
                 if characters is None or start + len(token) <= characters:
-                    found.append([start, start + len(token)])
+                    token_spans.append([start, start + len(token)])
             time = None if line.time is corpus.MISSING else line.time
             shown.append(
                 {
@@ -263,7 +264,7 @@ def preview(
                     "text": line.text,
                     "user": user_of(line),
                     "timestamp": time,
-                    "tokens": found,
+                    "tokens": token_spans,
                 }
             )
     return {

@@ -1,4 +1,4 @@
-"""Errors with a message that names the place and a hint what to do."""
+"""Errors with a message (what is wrong and where) and a hint (what to do)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def error_message(error: OSError | ValueError) -> str:
-    """Describe an error in a sentence that names the file, without Python's numbers."""
+    """Describe an error in a sentence that names the file, without the error number."""
     if not isinstance(error, OSError) or not error.strerror:
         return f"{error}."
     if not error.filename:
@@ -25,7 +25,7 @@ class LmcError(Exception):
 
 
 class CorpusError(LmcError):
-    """A corpus, or a vocabulary, cannot be read."""
+    """A corpus or a vocabulary cannot be read."""
 
 
 class LogError(LmcError):
@@ -41,9 +41,9 @@ class OptionError(LmcError):
 
 
 class PlayerError(LmcError):
-    """A model did not start, broke the protocol, did not answer in time or ended too early.
+    """A model did not start, broke the protocol, did not reply in time or exited too early.
 
-    `doubtful`: replies since the last checkpoint may belong to other questions.
+    `doubtful`: replies since the last checkpoint may belong to other requests.
     """
 
     def __init__(self, message: str, hint: str = "", *, doubtful: bool = False) -> None:

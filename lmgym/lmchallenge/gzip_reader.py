@@ -12,17 +12,18 @@ from lmgym.lmchallenge.errors import PackingError
 
 MAGIC = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
-"""Magic number of zip archives, which are refused."""
+"""Magic number of zip archives, which are rejected."""
 
 
 def opened(path: str | PathLike[str]) -> IO[bytes]:
-    """Open a file for reading bytes, decompressing gzip (detected by its first bytes, not its name)."""
+    """Open a file for reading bytes, decompressing gzip (detected from the content, not the name)."""
     return unpacked(open(path, "rb"), str(path))
 
 
 def unpacked(stream: IO[bytes], source: str) -> IO[bytes]:
-    """Decompress a stream if its first two bytes are those of gzip. Needs no seeking. `source`: its name in
-    messages."""
+    """Decompress a stream if it starts with the magic number of gzip. The stream need not be seekable. `source`: name
+    used in messages.
+    """
     raw: Any = stream
     buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
     if buffered.peek(2)[:2] != MAGIC:

@@ -1,15 +1,14 @@
-"""Tokens of a line, and the filters of tokens for statistics.
+"""Tokens of a line, and token filters for statistics.
 
-A token is one emoji of the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#", or
-a run of other punctuation and symbols; the leftmost alternative wins. Everything else (whitespace, combining marks,
+A token is an emoji of the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#", or a
+run of other punctuation and symbols; the leftmost alternative wins. Everything else (whitespace, combining marks,
 controls) belongs to no token. The regular expression is that of LM Challenge 4.
 
-The emoji are single characters with the Unicode property Emoji in Emoji 4.0 (2016), and sequences of characters with
-spaces in between. Later additions, ASCII characters and regional indicators are not among the single ones; U+1F3D8,
-missing in the list that the reference was written against, is missing here as well. That list (emoji 0.4.5) spells
-every emoji of several characters with spaces: a thumb with a skin tone, a flag or a family is one emoji only in texts
-that spell it so. The lists never change: with others, texts would split into other tokens and runs could no longer be
-compared.
+The emoji are the single characters with the Unicode property Emoji in Emoji 4.0 (2016), and sequences of characters
+with spaces in between. The single characters exclude later additions, ASCII characters, regional indicators, and
+U+1F3D8, which the list used by the reference (emoji 0.4.5) lacks. That list spells every emoji of several characters
+with spaces: a thumb with a skin tone, a flag or a family is one emoji only in texts that spell it so. The lists never
+change, since other lists would split texts into other tokens, and runs could no longer be compared.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 23CF 23E9-23F3 23F8
 
 
 def _points() -> frozenset[str]:
-    found: list[str] = []
+    points: list[str] = []
     for part in _RANGES.split():
         first, _, last = part.partition("-")
-        found.extend(map(chr, range(int(first, 16), int(last or first, 16) + 1)))
-    return frozenset(found)
+        points.extend(map(chr, range(int(first, 16), int(last or first, 16) + 1)))
+    return frozenset(points)
 
 
 EMOJI = _points()
@@ -68,7 +67,7 @@ def sequence() -> re.Pattern[str]:
 
 @cache
 def _spaced() -> re.Pattern[str]:
-    """Compile a pattern for the characters around the spaces in emoji: a quick test that a text has none."""
+    """Compile a pattern for the characters around the spaces in emoji, to exclude most texts quickly."""
     before = {before for text in sequences() for before in text[:-2:2]}
     after = {after for text in sequences() for after in text[2::2]}
     first, second = ("".join(map(re.escape, sorted(chars))) for chars in (before, after))
@@ -76,7 +75,7 @@ def _spaced() -> re.Pattern[str]:
 
 
 def may_hold_sequences(text: str) -> bool:
-    """Return False for almost every text without a sequence."""
+    """Return False for almost all texts without a sequence."""
     return not text.isascii() and " " in text and _spaced().search(text) is not None
 
 
@@ -102,7 +101,7 @@ _LETTER, _NO_LETTER, _BLANK = (regex.compile(text) for text in (r"\p{L}", r"\P{L
 
 @cache
 def _spaced_token() -> regex.Pattern[str]:
-    """Compile the token pattern with emoji that are spelled with spaces, which few lines have."""
+    """Compile the token pattern that includes emoji spelled with spaces, which few lines contain."""
     return regex.compile(f"{sequence().pattern}|{TOKEN.pattern}")
 
 
@@ -122,7 +121,7 @@ def _alpha(text: str) -> bool:
 
 
 def beginning_with(words: Sequence[AnyStr], prefix: AnyStr) -> range:
-    """Return the range of words with this prefix in a sorted list."""
+    """Return the range of the words with this prefix in a sorted list."""
     low = bisect_left(words, prefix)
     return range(low, bisect_right(words, prefix, low, key=lambda word: word[: len(prefix)]))
 
@@ -136,7 +135,7 @@ FILTERS: dict[str, Callable[[str], bool]] = {
     "alphaemoji": lambda text: _alpha(text) or has_emoji(text),
     "emoji": has_emoji,
 }
-"""Name -> predicate on tokens. "Marker" is any token that begins with "@"."""
+"""Name -> predicate on tokens. A "marker" is a token that begins with "@"."""
 
 FILTER_WORDS = {
     "all": "every token",
@@ -151,5 +150,5 @@ FILTER_WORDS = {
 
 @cache
 def keeper(name: str) -> Callable[[str], bool]:
-    """Return the filter `name` with a cache (texts repeat their words). Raises KeyError."""
+    """Return the filter `name` with a cache, since texts repeat words. Raises KeyError."""
     return lru_cache(maxsize=200_000)(FILTERS[name])

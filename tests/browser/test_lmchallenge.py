@@ -12,7 +12,7 @@ def play(page, player: str) -> None:
     page.get_by_role("link", name="Play", exact=True).first.click()
     page.locator(f"input[name=player][value='{player}']").check()
     page.get_by_role("button", name="Play", exact=True).click()
-    page.get_by_role("heading", name="Beyond the reference").wait_for(timeout=60_000)
+    page.get_by_role("heading", name="Additional metrics").wait_for(timeout=60_000)
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def corpus(signed_in, tmp_path):
     page.goto("/games/corpora/new/")
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_role("button", name="Check only").click()
-    page.get_by_text("Nothing is saved.").wait_for()
+    page.get_by_text("Nothing has been saved.").wait_for()
     assert page.locator(".lm-token").count() == 13
     page.get_by_label("Title").fill("Small talk")
     page.get_by_role("button", name="Save corpus").click()

@@ -133,7 +133,7 @@ def test_lines_without_a_user_are_one_part(wp: Path):
     ("log", "words"),
     [
         (b"", "log is empty"),
-        (b'{"a": 1}\n', "not a log of a game"),
+        (b'{"a": 1}\n', "not a game log"),
         (b'{"wordPredictions": [{"rank": 1}]}\n', "both target and targetChars are missing"),
         (b'{"wordPredictions": [{"target": "a", "rank": "x"}]}\n', "not a count"),
         (b'{"wordPredictions": []}\n{"textCompletions": []}\n', "line 2: a tc line"),
@@ -358,7 +358,7 @@ def test_a_log_without_words_is_compared_by_all_tokens(tmp_path: Path, wp: Path)
     hidden.write_bytes(call("run", "-W", PROGRAM, "wp", stdin=CORPUS)[1])
     code, out, err = call("compare", str(wp), str(hidden))
     assert code == 0, err
-    assert "hidden.log: no words, so all tokens count" in err
+    assert "hidden.log: no words, so all tokens are counted" in err
     assert (json.loads(out)["filter"], json.loads(out)["comparisons"][0]["difference"]) == ("all", 0.0)
     other = tmp_path / "other.log"
     other.write_bytes(call("run", PROGRAM, "wp", stdin="another text\n")[1])
@@ -441,17 +441,23 @@ def test_a_terminal_gets_the_words_of_the_colours_of_a_difference(tmp_path: Path
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (["stats", "-n", "-3"], "-n/--lines: -3 is too small: at least 1"),
+        (["stats", "-n", "-3"], "-n/--lines: -3 is too small: the minimum is 1"),
         (["stats", "-n", "x"], "-n/--lines: 'x' is not a whole number"),
-        (["ic-opt", "-n", "0", "x"], "-n/--lines: 0 is too small: at least 1"),
+        (["ic-opt", "-n", "0", "x"], "-n/--lines: 0 is too small: the minimum is 1"),
         (["stats", "--selection-cost", "nan"], "--selection-cost: nan is not a finite number"),
         (["stats", "--selection-cost=-5"], "--selection-cost: -5 is out of range: between 0 and 100"),
         (["pretty", "-i", "0"], "0 is out of range: above 0"),
-        (["run", "--skip", "-3", "adaptive", "wp"], "--skip: -3 is too small: at least 0"),
+        (["run", "--skip", "-3", "adaptive", "wp"], "--skip: -3 is too small: the minimum is 0"),
         (["run", "--reply-timeout", "inf", "adaptive", "wp"], "--reply-timeout: inf is not a finite number"),
-        (["run", "adaptive", "tc", "-n", "-1"], "-n/--select-from: -1 is too small: at least 0"),
-        (["run", "adaptive", "ic", "-n", "0", "words"], "-n/--num-candidates: 0 is too small: at least 1"),
-        (["run", "adaptive", "wr", "-n", "0", "words"], "-n/--num-candidates: 0 is too small: at least 1"),
+        (["run", "adaptive", "tc", "-n", "-1"], "-n/--select-from: -1 is too small: the minimum is 0"),
+        (
+            ["run", "adaptive", "ic", "-n", "0", "words"],
+            "-n/--num-candidates: 0 is too small: the minimum is 1",
+        ),
+        (
+            ["run", "adaptive", "wr", "-n", "0", "words"],
+            "-n/--num-candidates: 0 is too small: the minimum is 1",
+        ),
     ],
 )
 def test_a_number_out_of_range_is_refused_with_its_bounds(argv, says, capsys):

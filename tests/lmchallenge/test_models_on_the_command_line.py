@@ -58,4 +58,4 @@ def test_a_model_that_is_not_there_is_named():
 
 def test_what_needs_no_site_is_not_offered_twice(capsys):
     assert lmc(b"", "stats")[:2] == (2, "")
-    assert "stats does not need a site; use lmgym lmc stats" in capsys.readouterr().err
+    assert "stats does not need a site. Use lmgym lmc stats." in capsys.readouterr().err

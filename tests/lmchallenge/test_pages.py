@@ -394,7 +394,7 @@ def test_a_player_is_told_what_the_form_says_and_others_are_passed_over(client, 
     corpus = make_corpus(people.alice)
     given = {"game": "wp", "player": "adaptive", "train": "on", "targets": "on"}
     given["visibility"] = "private"
-    assert "Spellings of a candidate added up" in page(client, "lmc-start", corpus.slug)
+    assert "Spellings summed per candidate" in page(client, "lmc-start", corpus.slug)
     answer = send(client, "lmc-start", corpus.slug, **given, player_order="2", player_beam="4")
     assert answer.status_code == 302
     assert Game.objects.get().options["player"] == {"order": 2}

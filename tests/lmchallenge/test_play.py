@@ -307,7 +307,7 @@ def test_the_learning_curve_goes_by_what_was_learnt_and_names_what_the_log_says(
     assert (curve["by"], curve["most"]) == ("learnt", {"trainingChars": 45, "learnt": 35})
     assert [point["to_characters"] for point in curve["points"]][-1] == 35
     page = text_of(client.get(game.get_absolute_url()))
-    assert "really learnt before a line, up to 35" in page
+    assert "actually learnt before a line, up to 35" in page
     assert "up to 45" in page
 
 
@@ -344,7 +344,7 @@ def test_what_a_program_says_is_kept_on_demand(people, client, program):
     silent = play(corpus, people.alice, player="process:tiny")
     assert client.get(f"/games/{silent.key}/download/transcript.txt/").status_code == 404
     recorded = playing.GameRequest("adaptive", GameOptions("wp", train=True), transcript=True)
-    with pytest.raises(ValidationError, match="Only programs"):
+    with pytest.raises(ValidationError, match="only available for programs"):
         playing.start_game(corpus, recorded, actor=people.alice)
 
 

@@ -114,6 +114,6 @@ def test_no_more_games_than_the_limit_are_started_at_once(people, monkeypatch):
     monkeypatch.setattr(playing, "MAX_GAMES", 1)
     corpus = make_corpus(people.alice)
     game_request = playing.GameRequest("adaptive", version5.Options("we", train=True))
-    with pytest.raises(ValidationError, match="start from 1 to 1"):
+    with pytest.raises(ValidationError, match="Start 1 to 1"):
         playing.start_games(corpus, [game_request, game_request], actor=people.alice)
     assert not Game.objects.exists()

@@ -98,7 +98,7 @@ def test_a_line_that_is_not_there_is_told_how_many_there_are(client, game):
         assert (answer.status_code, "The log has 3 lines." in text, "Go to line" in text) == (400, True, True)
     for line in ("abc", "-1", "0"):
         answer = client.get(page, {"line": line})
-        assert f"“{line}” is not the number of a line." in text_of(answer)
+        assert f"“{line}” is not a line number." in text_of(answer)
         assert answer.status_code == 400
     assert client.get(page, {"line": ""}).status_code == 200
 

@@ -172,7 +172,7 @@ def test_validation_says_once_what_is_wrong_alike_in_many_lines(tmp_path: Path):
     code, _, err = call("validate", str(log))
     first, second = err.splitlines()
     assert (code, "line 2, logp: 'x'" in first, "line 5, logp: 'y'" in second) == (1, True, True)
-    assert "This is 3 times in the log, up to line 4." in first
+    assert "It occurs 3 times, last in line 4." in first
     log.write_text(row(logp="x") + "{")
     code, _, err = call("validate", str(log))
     assert (code, "line 1, logp" in err, "line 2: this is not JSON" in err) == (2, True, True)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.web.record import DOCS, PAGES, asked, put, save, table
+from benchmarks.web.record import DOCS, PAGES, measure_address, put, save, table
 
 
 @pytest.fixture
 def row(client, people):
     client.force_login(people.alice)
-    return asked(client, "profile", "/accounts/profile/", repeats=2)
+    return measure_address(client, "profile", "/accounts/profile/", repeats=2)
 
 
 def test_a_record_says_machine_date_versions_and_what_every_address_took(row, tmp_path: Path):
@@ -28,15 +28,15 @@ def test_a_record_says_machine_date_versions_and_what_every_address_took(row, tm
 def test_the_two_queries_that_find_out_who_asks_are_counted_too(client, row):
     client.logout()
     assert row["queries"] > 2
-    assert asked(client, "about", "/about/", repeats=1)["queries"] == 0
+    assert measure_address(client, "about", "/about/", repeats=1)["queries"] == 0
     client.force_login(get_user_model().objects.get(username="alice"))
-    assert asked(client, "about", "/about/", repeats=1)["queries"] == 2
+    assert measure_address(client, "about", "/about/", repeats=1)["queries"] == 2
 
 
 def test_an_address_that_does_not_answer_is_no_figure(client, db):
     assert get_user_model().objects.count() == 0
     with pytest.raises(AssertionError, match="404"):
-        asked(client, "gone", "/runs/gone/", repeats=1)
+        measure_address(client, "gone", "/runs/gone/", repeats=1)
 
 
 def test_the_table_shows_the_count(row, tmp_path: Path):

@@ -29,7 +29,7 @@ FORM = "multipart/form-data"
 
 @problem_for(LmcError)
 def _refused(error: LmcError) -> ApiProblem:
-    """Turn the error into a problem; its message names file and line."""
+    """Convert the error, whose message names file and line, to an API problem."""
     return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
 
 
@@ -68,7 +68,7 @@ class ChangedCorpus(CorpusAbout, FormerNoteBody):
 
 class CorpusToCheck(Body):
     file = serializers.FileField(
-        required=False, help_text="plain text or JSON lines, compressed with gzip or not"
+        required=False, help_text="plain text or JSON lines, optionally compressed with gzip"
     )
     text = serializers.CharField(
         required=False, trim_whitespace=False, help_text="the corpus as text, instead of `file`"
@@ -87,7 +87,7 @@ class NewCorpus(CorpusToCheck, CorpusAbout):
 
 
 def read_body(body: dict[str, Any]) -> services.ReadCorpus:
-    """Read the corpus of a body and remove its fields from it."""
+    """Read the corpus in a request body, and remove its fields from the body."""
     form, upload = body.pop("format"), body.pop("file", None)
     if upload is None:
         return services.read_corpus(body.pop("text").encode("utf-8", "replace"), form, "the text")
@@ -116,8 +116,8 @@ class CorpusList(ListView):
 
     @operation("Upload a corpus", body={FORM: NewCorpus}, response=CorpusDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Stores the text unchanged. An unreadable line is a 400 that names the first one; oddities are in
-        `warnings`."""
+        """Stores the text unchanged. An unreadable line is a 400 that names the first one. `warnings` lists features
+        that affect games."""
         body: dict[str, Any] = self.body()
         made = services.create_corpus(read_body(body), actor=request.user, **body)
         return self.respond(made, "api-lmc-corpus", made.slug)
@@ -136,7 +136,7 @@ class CorpusDetail(CorpusView):
 
     @operation("Delete a corpus", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes the corpus and your games on it. Refused while other people's games use it."""
+        """Deletes the corpus and your games on it. Not possible while other people's games use it."""
         return self.remove(partial(services.delete_corpus, note=self.query["note"]))
 
 

@@ -46,9 +46,11 @@ class GameSerializer(serializers.ModelSerializer[Game]):
     )
     options = serializers.DictField()
     progress = serializers.SerializerMethodField(
-        help_text="lines played and total, the job's error, and why it waits (`behind`, empty in lists)"
+        help_text="lines played and total, the job's error, and what it waits for (`behind`, empty in lists)"
     )
-    version = serializers.IntegerField(help_text="of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)")
+    version = serializers.IntegerField(
+        help_text="version of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)"
+    )
     figure = serializers.SerializerMethodField(
         help_text="main metric: hit3, pcpc or accuracy over tokens with a letter or an emoji (filter alphaemoji), or "
         "over all tokens (filter all) if the log has no words; in version 5, hit3 (wc), mean in nats (we, ce) or "
@@ -76,8 +78,8 @@ class GameSerializer(serializers.ModelSerializer[Game]):
         return {"name": headline[0], "value": headline[1], "filter": keep} if headline else None
 
 
-NOT_ASKED: dict[str, Any] = {"allow_null": True, "default": None}
-"""Options that other games and uploaded logs lack."""
+INAPPLICABLE: dict[str, Any] = {"allow_null": True, "default": None}
+"""For options that do not apply to all games, nor to uploaded logs."""
 
 
 class GameDetailSerializer(GameSerializer):
@@ -86,20 +88,22 @@ class GameDetailSerializer(GameSerializer):
         allow_null=True,
         default=None,
         help_text="for an uploaded log with a corpus: what was compared (tokens, texts, token lengths, line lengths), "
-        "its lines and those of the corpus (of), the corpus lines of its first and last, and the number of lines with "
-        "other token boundaries (recut)",
+        "its lines and those of the corpus (of), the corpus lines of its first and last line, and the number of lines "
+        "with other token boundaries (recut)",
     )
 
-    train = serializers.BooleanField(source="options.train", **NOT_ASKED)
-    targets = serializers.BooleanField(source="has_targets", help_text="words in the log")
-    predictions = serializers.BooleanField(source="has_predictions", help_text="all predictions in the log")
-    readings = serializers.CharField(source="options.readings", **NOT_ASKED)
-    select_from = serializers.IntegerField(source="options.select_from", **NOT_ASKED)
-    next_word_only = serializers.BooleanField(source="options.next_word_only", **NOT_ASKED)
-    num_candidates = serializers.IntegerField(source="options.num_candidates", **NOT_ASKED)
-    seed = serializers.IntegerField(source="options.seed", **NOT_ASKED)
-    p_anykey = serializers.FloatField(source="options.p_anykey", **NOT_ASKED)
-    error_chars = serializers.CharField(source="options.error_chars", **NOT_ASKED)
+    train = serializers.BooleanField(source="options.train", **INAPPLICABLE)
+    targets = serializers.BooleanField(source="has_targets", help_text="the log contains the words")
+    predictions = serializers.BooleanField(
+        source="has_predictions", help_text="the log contains all predictions"
+    )
+    readings = serializers.CharField(source="options.readings", **INAPPLICABLE)
+    select_from = serializers.IntegerField(source="options.select_from", **INAPPLICABLE)
+    next_word_only = serializers.BooleanField(source="options.next_word_only", **INAPPLICABLE)
+    num_candidates = serializers.IntegerField(source="options.num_candidates", **INAPPLICABLE)
+    seed = serializers.IntegerField(source="options.seed", **INAPPLICABLE)
+    p_anykey = serializers.FloatField(source="options.p_anykey", **INAPPLICABLE)
+    error_chars = serializers.CharField(source="options.error_chars", **INAPPLICABLE)
     transcript = serializers.BooleanField(source="options.transcript", default=False)
     player_options = serializers.DictField(source="options.player", default=dict)
 
@@ -123,8 +127,8 @@ class HowToPlay(Body):
     title = serializers.CharField(max_length=200, default="", allow_blank=True)
     visibility = serializers.ChoiceField(Visibility.choices, default=Visibility.PRIVATE)
     train = serializers.BooleanField(default=False)
-    targets = serializers.BooleanField(default=True, help_text="words in the log")
-    predictions = serializers.BooleanField(default=False, help_text="wp: all predictions in the log")
+    targets = serializers.BooleanField(default=True, help_text="include the words in the log")
+    predictions = serializers.BooleanField(default=False, help_text="wp: include all predictions in the log")
     readings = serializers.ChoiceField(["reference", "corrected"], default="reference")
     select_from = serializers.IntegerField(default=SELECT_FROM, min_value=1, max_value=100, help_text="tc")
     next_word_only = serializers.BooleanField(
@@ -149,7 +153,7 @@ class HowToPlay(Body):
         default=typing_errors.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic, wr"
     )
     transcript = serializers.BooleanField(
-        default=False, help_text="programs: keep the end of the dialogue, for transcript.txt"
+        default=False, help_text="programs: keep the end of all traffic, for transcript.txt"
     )
     player_options = serializers.DictField(
         child=serializers.IntegerField(), default=dict, help_text="by name; see lmc/players/"
@@ -227,7 +231,7 @@ class LogList(ApiView):
     @operation("Upload a log", body={FORM: NewLog}, response=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
         """Uploads the log of a game played elsewhere; a job counts it. An unreadable line, or one that is not in the
-        corpus, is a 400 that names the first one. Logs without words are compared by lengths."""
+        corpus, is a 400 that names the first one. Logs without words are compared by length."""
         body = self.body()
         upload = body.pop("file")
         slug = body.pop("corpus", None)

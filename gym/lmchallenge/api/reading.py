@@ -42,9 +42,11 @@ class LmcFilter(Query):
 
 class LmcPart(LmcFilter):
     partition = serializers.ChoiceField(["all", "user", "line"], default="all")
-    first = serializers.IntegerField(default=1, min_value=1, max_value=2**31 - 1, help_text="line, by line")
+    first = serializers.IntegerField(
+        default=1, min_value=1, max_value=2**31 - 1, help_text="first line, if by line"
+    )
     last = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="line, by line"
+        required=False, min_value=1, max_value=2**31 - 1, help_text="last line, if by line"
     )
 
 
@@ -59,7 +61,7 @@ class LmcSavings(LmcPart):
         required=False, help_text="tc: spaces after accepted predictions are free"
     )
     literal = serializers.BooleanField(
-        required=False, help_text="tc: each typed stretch costs one more selection"
+        required=False, help_text="tc: each run of typed characters costs one more selection"
     )
 
 
@@ -70,17 +72,17 @@ class LmcSought(LmcFilter):
     outcome = serializers.CharField(
         required=False,
         max_length=20,
-        help_text="lines with a token of this outcome; errors: of any outcome that is an error",
+        help_text="lines with a token of this outcome; errors: with any error",
     )
     word = serializers.CharField(
         required=False,
         max_length=reading.MOST_WORD,
-        help_text="lines with this token (any case), and with `outcome` if given; for tc and ce, with this text",
+        help_text="lines with this token (any case), with that outcome if `outcome` is set; tc, ce: with this text",
     )
     user = serializers.CharField(
         required=False,
         max_length=reading.MOST_WORD,
-        help_text="lines of this user; null: lines without one",
+        help_text="lines of this user; null: lines without a user",
     )
 
 
@@ -94,22 +96,22 @@ class LmcGames(Several, LmcFilter):
 
 
 def counted(request: Request, key: str) -> Game:
-    """Return the game; raise 409 until it is counted."""
+    """Return the game, or raise 409 if it has not been counted yet."""
     game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
         raise results_unavailable(f"The game “{game.title}” ({game.key})", game.job)
     return game
 
 
-def search_of(game: Game, keep: str, query: Mapping[str, Any]) -> reading.Asked:
-    """Parse the search of a query. Raises an ApiProblem that names the parameter."""
+def search_of(game: Game, keep: str, query: Mapping[str, Any]) -> reading.TextSearch:
+    """Parse the text search in a query. Raises an ApiProblem that names the parameter."""
     with query_errors():
-        return reading.asked_of(game, keep, query)
+        return reading.parse_search(game, keep, query)
 
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """Turn the service's field errors into errors of query parameters."""
+    """Convert the service's field errors to errors of query parameters."""
     try:
         yield
     except ValidationError as error:
@@ -139,7 +141,7 @@ class GameLog(GameView):
         `outcome`, `word` or `user`, by `order`."""
         game = self.get_object()
         if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
-            raise LogError(downloads.ONE_FORM, "Ask for predictions.log.")
+            raise LogError(downloads.ONE_FORM, "Download predictions.log.")
         search = search_of(game, counting.keep_of(self.query["filter"], game), self.query)
         response = downloads.response_of(game, form, self.query["filter"], search)
         if response is None and not game.is_counted and form in downloads.DERIVED:

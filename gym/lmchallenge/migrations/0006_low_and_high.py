@@ -1,4 +1,4 @@
-"""Rename the limits of intervals in stored statistics, and drop the counts of charts that are gone."""
+"""Rename the limits of intervals in stored statistics, and drop the counts of removed charts."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""The command line of LM Challenge: `lmgym lmc` and `manage.py lmc`. Start at `main`."""
+"""Command line of LM Challenge: `lmgym lmc` and `manage.py lmc`. The entry point is `main`."""

@@ -1,6 +1,6 @@
 """Commands that read logs: `stats`, `ic-opt`, `pretty` and `compare`; `diff`, `grep` and `validate` for version 5.
 
-They import numpy, which playing does not need.
+These commands import numpy, which playing does not need.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
 Lines: TypeAlias = Iterator[tuple[int, LogLine]]
 FILTER = "alphaemoji"
-"""Default filter of version 4."""
+"""Default token filter of version 4."""
 
 
 def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | None]]:
-    """Pair logs with mixtures; one of either goes with all of the other."""
+    """Pair logs with mixtures. A single log or a single mixture is paired with each of the others."""
     names: Sequence[str] = logs or ["-"]
     if not mixes:
         return [(name, None) for name in names]
@@ -65,7 +65,7 @@ def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | N
 
 @dataclass(frozen=True)
 class Log:
-    """An open log: its name in messages, its lines, and whether it is of version 5 (None if it is empty)."""
+    """An open log: its name for messages, its lines, and whether it is version 5 (None for an empty log)."""
 
     source: str
     lines: Iterator[bytes]
@@ -74,7 +74,7 @@ class Log:
 
 @contextlib.contextmanager
 def raw(name: str, streams: Streams) -> Iterator[Log]:
-    """Open a log, decompressed, and detect its version by the first line."""
+    """Open a log, decompressing it if necessary, and detect its version from the first line."""
     source = "standard input" if name == "-" else name
     with contextlib.ExitStack() as stack:
         if name == "-":
@@ -87,17 +87,17 @@ def raw(name: str, streams: Streams) -> Iterator[Log]:
 
 @contextlib.contextmanager
 def opened(name: str, streams: Streams, limit: int | None = None) -> Iterator[Lines]:
-    """Open a log of version 4 and decode its lines."""
+    """Open a version 4 log and decode its lines."""
     with raw(name, streams) as log:
         yield read_lines(log.lines, log.source, limit)
 
 
-def searched(found: list[tuple[Mix, float | None]], target: str, verbose: int, streams: Streams) -> Mix:
+def searched(results: list[tuple[Mix, float | None]], target: str, verbose: int, streams: Streams) -> Mix:
     """Return the best mixture, reporting the search as verbosely as requested."""
-    chosen, value = stats.best(found)
+    chosen, value = stats.best(results)
     if verbose > 1:
-        streams.err.write(f"DEBUG\tSearching: {len(found)} configurations\n")
-        for mix, score in found:
+        streams.err.write(f"DEBUG\tSearching: {len(results)} configurations\n")
+        for mix, score in results:
             streams.err.write(f"DEBUG\tRun: {target} = {_six(score)}, args = {mix.as_dict()}\n")
     if verbose:
         streams.err.write(f"INFO\tBest: {target} = {_six(value)}, args = {chosen.as_dict()}\n")
@@ -122,16 +122,16 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
                 is_of_5 = log.is_version_5
             elif log.is_version_5 not in (is_of_5, None):
                 raise OptionError(
-                    f"{name} is a log of version {5 if log.is_version_5 else 4}.",
-                    "Count logs of the two versions separately; -H is for version 5.",
+                    f"{name} is a version {5 if log.is_version_5 else 4} log.",
+                    "Run stats separately on logs of each version; -H only applies to version 5.",
                 )
             if is_of_5:
                 _only_version_5(options)
                 counts = version5.count(version5_log.read(log.lines, log.source, options.lines))
                 results.append((name, counts.rates() if options.human else counts.sums()))
             else:
-                table, found = _statistics(options, streams, name, log, mix)
-                results.append((name, found))
+                table, statistics = _statistics(options, streams, name, log, mix)
+                results.append((name, statistics))
                 labels.append(_labels(table.lines, options.partition))
     output = options.output or streams.usual
     if output == "table":
@@ -146,20 +146,20 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
 def _statistics(
     options: argparse.Namespace, streams: Streams, name: str, log: Log, mix: Mix | None
 ) -> tuple[Table, Any]:
-    """Count a log of version 4."""
+    """Compute the statistics of a version 4 log."""
     mixes = [mix] if mix else interpolation.grid()
     lines = read_lines(log.lines, log.source, options.lines)
     table = read_table(lines, filters=[options.filter or FILTER], mixes=mixes)
     if mix and table.game != "ic":
-        raise OptionError(f"{name} is a log of {table.game}.", "Mixtures (-a) are for ic.")
+        raise OptionError(f"{name} is a log of {table.game}.", "Mixtures (-a) only apply to ic.")
     if table.game == "ic" and not mix:
         mix = searched(stats.search(table), "accuracy", options.verbose, streams)
-    found: Any = stats.statistics(table, options.partition, mix)
+    statistics: Any = stats.statistics(table, options.partition, mix)
     if options.more:
-        found = {"parts": found, "more": extra_metrics(table, mix, **_savings(options))}
+        statistics = {"parts": statistics, "more": extra_metrics(table, mix, **_savings(options))}
     for notice in table.notices:
         streams.err.write(f"note: {name}: {notice}\n")
-    return table, found
+    return table, statistics
 
 
 def _labels(lines: TableLines, partition: str) -> list[str]:
@@ -170,7 +170,7 @@ def _labels(lines: TableLines, partition: str) -> list[str]:
 
 
 def _only_version_5(options: argparse.Namespace) -> None:
-    """Raise OptionError for options that logs of version 5 do not have."""
+    """Raise OptionError for options that do not apply to version 5 logs."""
     values = {
         "-f": options.filter,
         "-p": options.partition != "all",
@@ -186,8 +186,8 @@ def _only_version_5(options: argparse.Namespace) -> None:
 
 
 def _version_5(results: list[tuple[str, Any]], output: str) -> str:
-    """Format as version 5 does: an object per line, or CSV."""
-    rows = [{"log": name, **found} for name, found in results]
+    """Format as version 5 does: one JSON object per line, or CSV."""
+    rows = [{"log": name, **statistics} for name, statistics in results]
     if output == "json":
         return "\n".join(json.dumps(row, sort_keys=True) for row in rows)
     table = [version5.flat(row) for row in rows]
@@ -197,7 +197,7 @@ def _version_5(results: list[tuple[str, Any]], output: str) -> str:
 
 
 def _savings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of keystroke savings that were set."""
+    """Return the options for keystroke savings that were set."""
     values = {name: getattr(options, name) for name in ("selection_cost", "auto_space", "literal")}
     return {name: value for name, value in values.items() if value not in (None, False)}
 
@@ -207,7 +207,7 @@ def _json(results: list[tuple[str, Any]]) -> str:
 
 
 def _csv(results: list[tuple[str, Any]]) -> str:
-    """Format as the reference does: separated by tabs, one line per log, the columns of the first log."""
+    """Format as the reference does: tab-separated, one line per log, with the columns of the first log."""
     if any(not isinstance(parts, list) or len(parts) != 1 for _, parts in results):
         raise OptionError("CSV has one line per log.", "Omit -p and --more, or write JSON.")
     keys = sorted(results[0][1][0])
@@ -226,7 +226,7 @@ def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
         )
         table = read_table(lines, filters=[options.filter or FILTER], mixes=mixes)
     if table.game != "ic":
-        raise OptionError(f"{options.log} is a log of {table.game}.", "ic-opt is for ic.")
+        raise OptionError(f"{options.log} is a log of {table.game}.", "ic-opt only works on ic logs.")
     mix = searched(stats.search(table, options.target), options.target, options.verbose, streams)
     answer: dict[str, Any] = mix.as_dict()
     if options.cross_validate:
@@ -274,7 +274,7 @@ def show_colours(options: argparse.Namespace, streams: Streams) -> int:
 def _html(options: argparse.Namespace, keep: str, streams: Streams) -> int:
     """Write one log as an HTML file."""
     if len(options.log) > 1 or len(options.opt_args) > 1:
-        raise OptionError("`-o html` shows one log.", "Omit -o for the difference of several logs.")
+        raise OptionError("`-o html` accepts only one log.", "Omit -o to compare several logs.")
     (name, mix), *_ = paired(options.log, options.opt_args)
     with raw(name, streams) as log:
         if log.is_version_5:
@@ -288,9 +288,7 @@ def _html(options: argparse.Namespace, keep: str, streams: Streams) -> int:
             first = list(itertools.islice(decoded, 1))
             if first and first[0][1].game == "ic" and mix is None:
                 if name == "-":
-                    raise OptionError(
-                        "A log of ic needs a mixture.", "Name the file, or pass a mixture with -a."
-                    )
+                    raise OptionError("An ic log needs a mixture.", "Pass a file name, or a mixture with -a.")
                 mix = _best_of(name, keep, streams)
             game = first[0][1].game if first else ""
             about = (
@@ -323,7 +321,9 @@ def _legend_of_changes(words: Mapping[pretty.Change, str], colours: Mapping[str,
 
 def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
     if len(options.log) > 1:
-        raise OptionError("`pretty` shows one log of version 5.", "For two: lmc diff BASELINE LOG")
+        raise OptionError(
+            "`pretty` accepts only one version 5 log.", "To compare two, use lmc diff BASELINE LOG."
+        )
     _no_filter(options)
     tokens = list(version5_log.read(log.lines, log.source))
     for text in version5_pretty.ansi(tokens, options.entropy_interval, options.readings):
@@ -341,7 +341,7 @@ def _no_filter(options: argparse.Namespace) -> None:
 
 
 def _best_of(name: str, keep: str, streams: Streams) -> Mix | None:
-    """Find the best mixture of a log of ic; None for other games."""
+    """Find the best mixture for an ic log; return None for other games."""
     with opened(name, streams, 1) as lines:
         if not any(line.game == "ic" for _, line in lines):
             return None
@@ -357,13 +357,13 @@ def _best_of(name: str, keep: str, streams: Streams) -> Mix | None:
 
 def show_difference(options: argparse.Namespace, streams: Streams) -> int:
     """Run `diff`."""
-    found = []
+    logs = []
     for name in (options.baseline, options.log):
         with raw(name, streams) as log:
-            found.append(list(version5_log.read(log.lines, log.source)))
-    for text in version5_pretty.difference(found[0], found[1], options.entropy_interval, options.readings):
+            logs.append(list(version5_log.read(log.lines, log.source)))
+    for text in version5_pretty.difference(logs[0], logs[1], options.entropy_interval, options.readings):
         streams.say(text)
-    if streams.is_terminal and (game := version5_pretty.game_of(found[1])):
+    if streams.is_terminal and (game := version5_pretty.game_of(logs[1])):
         streams.say(_legend_of_changes(version5_pretty.CHANGE_WORDS[game], version5_pretty.CHANGES))
     return 0
 
@@ -378,7 +378,7 @@ def select(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def validate(options: argparse.Namespace, streams: Streams) -> int:
-    """Run `validate`; return 1 if a line does not have the form of version 5."""
+    """Run `validate`; return 1 if any line violates the version 5 schema."""
     code = 0
     for name in options.log or ["-"]:
         with raw(name, streams) as log:
@@ -393,7 +393,7 @@ def validate(options: argparse.Namespace, streams: Streams) -> int:
 
 @dataclass(frozen=True)
 class _Side:
-    """A log in a comparison: name, columns, its mixture if one was set, and hashes of its text (version 5: of the words
+    """A log in a comparison: name, columns, its mixture if set, and hashes of its text (for version 5, of the words
     only).
     """
 
@@ -408,19 +408,19 @@ class _Side:
         return self.text is not None and self.text.hidden
 
     def is_like(self, other: _Side) -> bool:
-        """Return whether both logs are of one text, as far as they show it."""
+        """Return whether both logs have the same text, as far as their hashes show."""
         if self.text is None or other.text is None:
             return self.words.hexdigest == other.words.hexdigest
         return self.text.matches(other.text)
 
 
 def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
-    """Run `compare`: each log against the baseline."""
+    """Run `compare`: compare each log with the baseline."""
     token_filter = options.filter or FILTER
     others = [name for name in options.log if name != options.baseline]
     pairs = paired([options.baseline, *others] if options.baseline else options.log, options.opt_args)
     if len(pairs) < 2:
-        raise OptionError("A comparison needs two logs.", "Name both: lmc compare BASELINE LOG")
+        raise OptionError("A comparison needs two logs.", "Pass both: lmc compare BASELINE LOG")
     sides = [_side(name, mix, token_filter, streams) for name, mix in pairs]
     first = sides[0]
     for side in sides[1:]:
@@ -438,7 +438,7 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     if of_5 and options.filter not in (None, "all"):
         raise OptionError(
             f"-f: {of_5[0].name} is a log of version 5.",
-            "All selected tokens count; select tokens with `lmc grep`.",
+            "All selected tokens are counted; select tokens with `lmc grep`.",
         )
     keep = "all" if of_5 or any(side.is_hidden for side in sides) else token_filter
     selected = [side.table.by(keep) for side in sides]
@@ -492,5 +492,7 @@ def _side(name: str, mix: Mix | None, token_filter: str, streams: Streams) -> _S
         lines = words.hash_stream(text.hash_stream(read_lines(log.lines, log.source)))
         table = read_table(lines, filters=[token_filter, "all"], mixes=[mix] if mix else interpolation.grid())
     if text.hidden:
-        streams.err.write(f"note: {name}: no words, so all tokens count and texts are compared by lengths.\n")
+        streams.err.write(
+            f"note: {name}: no words, so all tokens are counted and texts are compared by length.\n"
+        )
     return _Side(name, table, mix, words, text)

@@ -1,9 +1,9 @@
-"""The command line: parser and dispatch.
+"""Command line: parser and dispatch.
 
-`run`, `stats`, `ic-opt` and `pretty` work like the reference's `lmc` 4; `diff`, `grep` and `validate` like that of
-version 5; `compare`, `corpus` and `serve` are additions. The caller provides the players named `model:NAME`: `lmgym
-lmc` loads models by path or hub id, `manage.py lmc` those of its site. Modules of commands are imported on use,
-since they import numpy.
+`run`, `stats`, `ic-opt` and `pretty` work like `lmc` of LM Challenge 4; `diff`, `grep` and `validate` like that of
+version 5; `compare`, `corpus` and `serve` are additions. The caller loads players named `model:NAME`: `lmgym lmc` by
+path or hub id, `manage.py lmc` from the models of its site. Command modules are imported on use because they import
+numpy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(
     model: ModelPlayer | None = None,
     named: Callable[[], Mapping[str, Command]] = dict,
 ) -> int:
-    """Run a command and return its exit status. Wrong arguments raise SystemExit(2)."""
+    """Run a command and return its exit status. Invalid arguments raise SystemExit(2)."""
     streams = streams or Streams()
     options = parsed(joined(list(argv)), prog)
     try:
@@ -59,7 +59,7 @@ def main(
 
 
 def named_players() -> Mapping[str, Command]:
-    """Return the players of GYM_LMC_PLAYERS in the environment."""
+    """Return the players in the environment variable GYM_LMC_PLAYERS."""
     from lmgym.lmchallenge.play.players import configured
 
     return configured(os.environ.get("GYM_LMC_PLAYERS", ""))
@@ -121,7 +121,7 @@ def _tool(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
 # -- arguments -----------------------------------------------------------------------------------------------
 
 
-# Options whose value may begin with a hyphen: argparse would take it for an option.
+# Options whose value may begin with a hyphen, which argparse would read as an option.
 _HYPHENS = {
     "ic-opt": ("-o", "--oov-penalty", "-a", "--alpha"),
     "run": ("--error-chars", "-r", "--seed"),
@@ -129,7 +129,7 @@ _HYPHENS = {
 
 
 def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
-    """Build the parser. `more` adds subcommands that are run elsewhere."""
+    """Build the parser. `more` adds subcommands that the caller runs."""
     top = argparse.ArgumentParser(prog=prog, description="Typing games for language models (LM Challenge).")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (add, words, _) in COMMANDS.items():
@@ -143,27 +143,34 @@ _IN_ANY_ORDER = ("stats", "ic-opt", "pretty", "diff", "grep", "validate", "compa
 
 
 def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
-    """Parse arguments, accepting options in any order where that is unambiguous; else SystemExit(2) with a message that
-    says where they belong.
+    """Parse arguments, accepting options in any order where that is unambiguous. Otherwise exit with status 2 and a
+    message that says where the options belong.
     """
     top = parser(prog)
-    command, *rest = argv or [""]
+    command, *arguments = argv or [""]
     if command.startswith("-") and command not in ("-h", "--help"):
         top.error(f"{command} comes before the command. Put options after it: {prog} COMMAND {command} …")
     if command in _IN_ANY_ORDER:
         add, words, _ = COMMANDS[command]
         mixed = argparse.ArgumentParser(prog=f"{prog} {command}", description=words)
         add(mixed)
-        return mixed.parse_intermixed_args(rest, argparse.Namespace(command=command))
-    if command == "corpus" and rest and rest[0].startswith("-") and rest[0] not in ("-h", "--help"):
-        top.error(f"{rest[0]} comes before the tool. Put options after it: {prog} corpus TOOL {rest[0]} …")
-    if command != "run" or {"-h", "--help"} & set(rest):
+        return mixed.parse_intermixed_args(arguments, argparse.Namespace(command=command))
+    if (
+        command == "corpus"
+        and arguments
+        and arguments[0].startswith("-")
+        and arguments[0] not in ("-h", "--help")
+    ):
+        top.error(
+            f"{arguments[0]} comes before the tool. Put options after it: {prog} corpus TOOL {arguments[0]} …"
+        )
+    if command != "run" or {"-h", "--help"} & set(arguments):
         return top.parse_args(argv)
     first = argparse.ArgumentParser(
         prog=f"{prog} run", usage=f"{prog} run [options] PLAYER GAME [options of the game]", add_help=False
     )
     _run_options(first)
-    run_options, others = first.parse_known_args(rest)
+    run_options, others = first.parse_known_args(arguments)
     if others and others[0].startswith("-"):
         first.error(
             f"{others[0]} is not an option of run. Put options of a game after its name: "
@@ -175,7 +182,7 @@ def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
 
 
 def joined(argv: Sequence[str]) -> list[str]:
-    """Join values that begin with a hyphen to their options."""
+    """Join each value that begins with a hyphen to its option."""
     hyphened = _HYPHENS.get(argv[0] if argv else "", ())
     result: list[str] = []
     for word in argv:
@@ -209,21 +216,21 @@ def _run_options(run: argparse.ArgumentParser) -> None:
         "-f",
         "--format",
         choices=["auto", "text", "json"],
-        help="format of the corpus (text; for games of version 5 auto: detected from the first line)",
+        help="corpus format (text; for version 5 games auto: detected from the first line)",
     )
     _options(run)
     run.add_argument(
         "--readings",
         choices=["reference", "corrected"],
         default="reference",
-        help="see docs/lmchallenge-reference.md",
+        help="rules where the reference differs from its documentation; see docs/lmchallenge-reference.md",
     )
     run.add_argument(
         "--skip",
         type=whole(0),
         default=0,
         metavar="N",
-        help="number of lines already played: resume after them",
+        help="resume after this many lines",
     )
     run.add_argument(
         "--log",
@@ -232,8 +239,8 @@ def _run_options(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--gzip", action="store_true", help="compress the log")
     run.add_argument("--transcript", metavar="FILE", help="record all traffic with a model program")
-    run.add_argument("--report", metavar="FILE", help="latencies, oddities and warnings as JSON")
-    run.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    run.add_argument("--report", metavar="FILE", help="write latencies and warnings to this file as JSON")
+    run.add_argument("--quiet", action="store_true", help="print no progress on standard error")
     for name in ("start", "reply"):
         run.add_argument(
             f"--{name}-timeout", type=above_zero, metavar="SECONDS", help="time limit for a model program"
@@ -254,9 +261,9 @@ def _run(run: argparse.ArgumentParser) -> None:
     wp.add_argument("--no-predictions", dest="predictions", action="store_false", help="(default)")
     tc = games.add_parser("tc", help=GAME_WORDS["tc"])
     tc.add_argument(
-        "-n", "--select-from", type=whole(0), default=SELECT_FROM, help="predictions considered (3)"
+        "-n", "--select-from", type=whole(0), default=SELECT_FROM, help="number of predictions considered (3)"
     )
-    _correction(games.add_parser("ic", help=GAME_WORDS["ic"]), "0: from the clock (42)")
+    _correction(games.add_parser("ic", help=GAME_WORDS["ic"]), "random seed; 0 uses the clock (42)")
     wc, _, _, wr = (
         games.add_parser(game, help=f"{words} (version 5)") for game, words in GAME_WORDS_5.items()
     )
@@ -264,17 +271,21 @@ def _run(run: argparse.ArgumentParser) -> None:
         "-p", "--next-word-only", action="store_true", help="predict once per word, before its first letter"
     )
     wc.add_argument("--no-next-word-only", dest="next_word_only", action="store_false", help="(default)")
-    _correction(wr, "(42)")
+    _correction(wr, "random seed (42)")
 
 
 def _correction(game: argparse.ArgumentParser, seed: str) -> None:
     game.add_argument("vocab", metavar="VOCAB", help="file with one word per line")
     game.add_argument("-r", "--seed", type=int, default=typing_errors.SEED, help=seed)
     game.add_argument(
-        "-n", "--num-candidates", type=whole(1), default=typing_errors.CANDIDATES, help="per word (100)"
+        "-n",
+        "--num-candidates",
+        type=whole(1),
+        default=typing_errors.CANDIDATES,
+        help="candidates per word (100)",
     )
     game.add_argument(
-        "--error-chars", default=typing_errors.ERROR_CHARS, help="characters that errors are drawn from"
+        "--error-chars", default=typing_errors.ERROR_CHARS, help="characters used for typing errors"
     )
     game.add_argument(
         "-p", "--p-anykey", type=float, default=typing_errors.P_ANYKEY, help="error probability (0.1)"
@@ -290,7 +301,7 @@ def _verbose(command: argparse.ArgumentParser) -> None:
 def _filter(command: argparse.ArgumentParser) -> None:
     shown = "; ".join(f"{name}: {words}" for name, words in FILTER_WORDS.items())
     command.add_argument(
-        "-f", "--filter", choices=list(FILTERS), help=f"version 4: tokens that count (alphaemoji); {shown}"
+        "-f", "--filter", choices=list(FILTERS), help=f"version 4: tokens to count (alphaemoji); {shown}"
     )
 
 
@@ -332,7 +343,9 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     stats.add_argument(
         "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
     )
-    stats.add_argument("--more", action="store_true", help="also metrics beyond the reference, under `more`")
+    stats.add_argument(
+        "--more", action="store_true", help="add metrics that the reference lacks, under `more`"
+    )
     savings = stats.add_argument_group("keystroke savings of tc (with --more)")
     savings.add_argument(
         "--selection-cost",
@@ -342,7 +355,9 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     savings.add_argument(
         "--auto-space", action="store_true", help="spaces after accepted predictions are free"
     )
-    savings.add_argument("--literal", action="store_true", help="each typed stretch costs one more selection")
+    savings.add_argument(
+        "--literal", action="store_true", help="each run of typed characters costs one more selection"
+    )
 
 
 def _ic_opt(search: argparse.ArgumentParser) -> None:
@@ -360,7 +375,7 @@ def _ic_opt(search: argparse.ArgumentParser) -> None:
 
 def _pretty(pretty: argparse.ArgumentParser) -> None:
     pretty.add_argument(
-        "log", nargs="*", help="with several, the last is shown against the best of the others"
+        "log", nargs="*", help="with several, the last is compared with the best of the others"
     )
     _filter(pretty)
     pretty.add_argument(
@@ -372,7 +387,7 @@ def _pretty(pretty: argparse.ArgumentParser) -> None:
         "--output",
         choices=["ansi", "html"],
         default="ansi",
-        help="html: one log as a file with a legend, coloured as with --readings corrected",
+        help="html: one log as a file with a legend, in the colours of --readings corrected",
     )
 
 
@@ -405,7 +420,7 @@ def _validate(validate: argparse.ArgumentParser) -> None:
 
 def _compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("log", nargs="+", help="files, each compared with the first or with --baseline")
-    compare.add_argument("--baseline", metavar="LOG", help="one of the files, or another")
+    compare.add_argument("--baseline", metavar="LOG", help="log to compare with (the first file)")
     compare.add_argument(
         "-m",
         "--metric",
@@ -430,31 +445,31 @@ def _serve(serve: argparse.ArgumentParser) -> None:
         "--model",
         required=True,
         metavar="MODEL",
-        help="a model, named as after model: for run; or `adaptive`",
+        help="model to serve (NAME of model:NAME in run), or `adaptive`",
     )
     _options(serve)
 
 
 def _corpus(tools: argparse.ArgumentParser) -> None:
     kinds = tools.add_subparsers(dest="tool", required=True, metavar="TOOL")
-    to_json = kinds.add_parser("to-json", help="plain text to JSON lines")
-    to_json.add_argument("--user", help="userId of every line")
+    to_json = kinds.add_parser("to-json", help="convert plain text to JSON lines")
+    to_json.add_argument("--user", help="userId for lines without one")
     to_json.add_argument("--timestamps", action="store_true", help="number the lines")
-    kinds.add_parser("to-text", help="JSON lines to plain text")
-    check = kinds.add_parser("check", help="errors, warnings and tokens as JSON")
+    kinds.add_parser("to-text", help="convert JSON lines to plain text")
+    check = kinds.add_parser("check", help="report errors, warnings and tokens as JSON")
     check.add_argument("-f", "--format", choices=["text", "json"], default="text")
 
 
 Run: TypeAlias = Callable[[argparse.Namespace, Streams, ModelPlayer, Any], int]
 COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, Run]] = {
     "run": (_run, "play a game: corpus on standard input, log on standard output", _play),
-    "stats": (_stats, "statistics of logs", _logs),
-    "ic-opt": (_ic_opt, "search the best mixture for an ic log", _logs),
-    "pretty": (_pretty, "show a log, or the difference of logs, in colours", _logs),
-    "diff": (_diff, "changes between two logs of version 5 on one text, in colours", _logs),
-    "grep": (_grep, "select tokens of a log of version 5", _logs),
-    "validate": (_validate, "check the form of logs of version 5", _logs),
-    "compare": (_compare, "compare logs on the same text with a baseline", _logs),
+    "stats": (_stats, "compute statistics of logs", _logs),
+    "ic-opt": (_ic_opt, "find the best mixture for an ic log", _logs),
+    "pretty": (_pretty, "show a log, or the differences between logs, in colour", _logs),
+    "diff": (_diff, "show the changes between two version 5 logs of one text, in colour", _logs),
+    "grep": (_grep, "select tokens of a version 5 log", _logs),
+    "validate": (_validate, "check version 5 logs against their schema", _logs),
+    "compare": (_compare, "compare logs of one text with a baseline", _logs),
     "corpus": (_corpus, "convert and check corpora", _tool),
-    "serve": (_serve, "offer a model through the protocol of model programs", _play),
+    "serve": (_serve, "serve a model over the protocol of model programs", _play),
 }

@@ -109,13 +109,13 @@ def _played(
     player: Player,
     skip: int,
 ) -> Iterator[tuple[int, list[log_rows.Row]]]:
-    """Yield (number of the line, its rows of the log) for each line of the corpus."""
+    """Yield (line number, log rows of the line) for each line of the corpus."""
     if isinstance(options, version5.Options):
         for message in version5.play(lines, game, player, train=options.train, skip=skip):
             yield message.number, message.rows
     else:
-        for one in play(lines, game, player, train=options.train, readings=options.readings, skip=skip):
-            yield one.number, [one.row]
+        for line in play(lines, game, player, train=options.train, readings=options.readings, skip=skip):
+            yield line.number, [line.row]
 
 
 def _log(
@@ -159,7 +159,7 @@ def _player(
 
 
 def _stop(player: Timed) -> None:
-    """Kill a process whatever happened; one that was closed properly is left alone."""
+    """Kill the player's process if it is still running; close players of other kinds."""
     kill = getattr(player.player, "kill", None)
     if kill:
         kill()
@@ -169,8 +169,8 @@ def _stop(player: Timed) -> None:
 
 
 def _protocol_warnings(player: Timed) -> dict[str, int]:
-    found = getattr(player.player, "protocol_warnings", None)
-    return found.as_dict() if found else {}
+    protocol_warnings = getattr(player.player, "protocol_warnings", None)
+    return protocol_warnings.as_dict() if protocol_warnings else {}
 
 
 def _report(path: str, inspector: CorpusInspector, player: Timed, failure: LmcError | None) -> None:
@@ -186,16 +186,16 @@ def _report(path: str, inspector: CorpusInspector, player: Timed, failure: LmcEr
 
 
 class _Progress:
-    """Progress on standard error every two seconds, and warnings at the end."""
+    """Progress on standard error every two seconds, with warnings at the end."""
 
     def __init__(self, err: TextIO, quiet: bool) -> None:
         self.err, self.quiet = err, quiet
         self.start = self.last = time.monotonic()
 
     def line(self, number: int) -> None:
-        if not self.quiet and (now := time.monotonic()) - self.last >= 2:
-            self.last = now
-            self.err.write(f"{number:,} lines, {now - self.start:.0f} s\n")
+        if not self.quiet and (time_now := time.monotonic()) - self.last >= 2:
+            self.last = time_now
+            self.err.write(f"{number:,} lines, {time_now - self.start:.0f} s\n")
             self.err.flush()
 
     def end(self, inspector: CorpusInspector, player: Timed) -> None:
@@ -213,10 +213,10 @@ class _Progress:
 
 
 _WARNING_WORDS = {
-    "odd_fields": "replies with a last field without a score, which was dropped",
-    "not_finite": "scores that are not finite",
-    "repeated": "candidates answered more than once; the last score counts",
-    "unasked": "candidates that were not requested",
-    "omitted": "candidates left out",
+    "odd_fields": "replies whose last field had no score and was dropped",
+    "not_finite": "non-finite scores",
+    "repeated": "candidates scored more than once; the last score was used",
+    "unasked": "scored candidates that were not requested",
+    "omitted": "requested candidates without a score",
     "empty": "replies without a prediction",
 }

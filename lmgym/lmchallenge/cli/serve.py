@@ -1,4 +1,4 @@
-"""`serve`: offer a model through the text protocol of LM Challenge's model programs."""
+"""`serve`: serve a model over the text protocol of LM Challenge's model programs."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _BREAKS = str.maketrans({"\t": " ", "\n": " ", "\r": " "})
 def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO) -> None:
     """Answer commands until the input ends.
 
-    An unknown command is reported on `err` and not answered. Bytes that are not UTF-8 are read as U+FFFD.
-    Predictions that the protocol cannot represent (tabs, newlines) are left out.
+    Unknown commands are reported on `err` and get no reply. Bytes that are not UTF-8 are read as U+FFFD. Predictions
+    that the protocol cannot represent (tabs, newlines) are omitted.
     """
     for number, raw in enumerate(commands, 1):
         fields = raw.decode("utf-8", "replace").rstrip("\n").split("\t")
@@ -44,8 +44,7 @@ def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO
             out.write(reply_line(reply))
             out.flush()
         elif fields[0] == "train":
-            # The protocol has no tab inside a text, but senders that do not clean their texts
-            # send one.
+            # The protocol forbids tabs inside a text, but some senders do not replace them.
             player.train("\t".join(fields[1:]))
         elif fields[0] == "clear":
             player.clear()
@@ -55,9 +54,7 @@ def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO
 
 
 def reply_line(reply: Iterable[tuple[str, float]]) -> bytes:
-    """Format a reply: text and score in turn, separated by tabs. Scores are written so that parsing gives the same
-    float.
-    """
+    """Format a reply: alternating texts and scores, separated by tabs. Parsing a score gives the same float."""
     fields = [
         field
         for text, score in reply

@@ -1,4 +1,4 @@
-"""Shared by the commands: the standard streams, and the type of a function that loads a model as a player."""
+"""Standard streams of the commands, and the type of functions that load a model as a player."""
 
 from __future__ import annotations
 

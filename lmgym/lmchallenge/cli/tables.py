@@ -1,4 +1,4 @@
-"""Results of `stats` and `compare` as tables for a terminal."""
+"""Format results of `stats` and `compare` as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ GAP = "  "
 def statistics(
     results: Sequence[tuple[str, Any]], labels: Sequence[Sequence[str]], partition: str, *, is_of_5: bool
 ) -> str:
-    """Format statistics: a row per metric and a column per log; a log in several parts has a row per part.
+    """Format statistics: a row per metric and a column per log. A log split into parts gets a row per part.
 
-    `labels`: names of the parts of each log, empty for a whole log.
+    `labels`: names of the parts of each log; empty if the log is not split.
     """
     whole: list[tuple[str, dict[str, Any]]] = []
     tables = []
-    for at, (name, found) in enumerate(results):
-        more = found.get("more", {}) if "parts" in found else {}
-        parts = found["parts"] if "parts" in found else found if isinstance(found, list) else [found]
+    for at, (name, result) in enumerate(results):
+        more = result.get("more", {}) if "parts" in result else {}
+        parts = result["parts"] if "parts" in result else result if isinstance(result, list) else [result]
         named = labels[at] if labels else []
         if not named:
             extra = {key: value for key, value in flat(more).items() if not isinstance(value, list | tuple)}
@@ -49,12 +49,12 @@ def _in_order(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _short(names: Sequence[str]) -> list[str]:
     """Shorten paths to file names if these are distinct."""
-    found = [PurePath(name).name or name for name in names]
-    return found if len(set(found)) == len(found) else list(names)
+    file_names = [PurePath(name).name or name for name in names]
+    return file_names if len(set(file_names)) == len(file_names) else list(names)
 
 
 def comparison_csv(rows: Sequence[GameComparison]) -> str:
-    """RFC 4180, without the last newline. Columns are the fields of GameComparison."""
+    """Format as CSV (RFC 4180) without the final newline. Columns are the fields of GameComparison."""
     header, cells = table([GameComparison], [(row,) for row in rows])
     return "\r\n".join(",".join(map(csv_cell, line)) for line in [header, *cells]) + "\r"
 
@@ -66,7 +66,7 @@ def csv_cell(value: Any) -> str:
 
 
 def comparison(rows: Sequence[GameComparison], keep: str) -> str:
-    """A row for the baseline, and one for each log compared with it. `keep`: the token filter."""
+    """Format a row for the baseline and one per log compared with it. `keep`: the token filter."""
     metric, several = rows[0].measure, len(rows) > 1
     has_mcnemar = any(row.p_mcnemar is not None for row in rows)
     baseline, *names = _short([rows[0].first, *(row.second for row in rows)])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """Return a converter to whole numbers of at least `least`."""
+    """Return a converter to integers of at least `least`."""
 
     def read(text: str) -> int:
         try:
@@ -24,14 +24,14 @@ def whole(least: int) -> Callable[[str], int]:
         except ValueError:
             raise ArgumentTypeError(f"{text!r} is not a whole number") from None
         if value < least:
-            raise ArgumentTypeError(f"{value} is too small: at least {least}")
+            raise ArgumentTypeError(f"{value} is too small: the minimum is {least}")
         return value
 
     return read
 
 
 def number(least: float, most: float = math.inf) -> Callable[[str], float]:
-    """Return a converter to finite numbers in this range."""
+    """Return a converter to finite numbers between `least` and `most`."""
 
     def read(text: str) -> float:
         try:
@@ -57,7 +57,7 @@ def above_zero(text: str) -> float:
 
 
 def json_value(text: str) -> Any:
-    """Parse JSON, or a file with JSON."""
+    """Parse JSON, or the JSON file at this path."""
     try:
         if os.path.isfile(text):
             with open(text, encoding="utf-8") as file:
@@ -87,7 +87,7 @@ def mixture(text: str) -> Mix:
 
 
 def domain(text: str) -> Domain:
-    """Parse MIN:MAX:N or a value."""
+    """Parse MIN:MAX:N or a single value."""
     from lmgym.lmchallenge.logs.interpolation import Domain
 
     try:

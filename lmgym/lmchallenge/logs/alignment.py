@@ -1,8 +1,7 @@
-"""Check that a log was played on a corpus, and find the corpus lines that its first and last line are.
+"""Check that a log was played on a corpus, and locate its first and last line in the corpus.
 
-Words of a line are compared by their letters, digits, punctuation and symbols, so a tokenizer with another list of
-emoji, which splits the same text differently, is not mistaken for another text. Users and times are not compared: a
-log may lack or change them.
+Lines are compared by their letters, digits, punctuation and symbols, so that the same text split into other tokens (by
+a tokenizer with another list of emoji) still matches. Users and times are not compared: a log may omit or change them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from lmgym.lmchallenge.errors import LogError
 from lmgym.lmchallenge.tokens import tokens
 
 Part: TypeAlias = str | int
-"""A text, or the length of a hidden one."""
+"""A text, or the length of a hidden text."""
 SHOWN = 40
 NOWHERE = "\0"
 _WORDS = {
@@ -36,10 +35,10 @@ class Match:
     """A log that matches a corpus.
 
     compared     "tokens" (wp, ic) or "texts" (tc: whole lines); without words "token lengths" or "line lengths"
-    lines        number of lines of the log
-    of           number of lines of the corpus
-    first, last  corpus lines of the log's first and last line
-    recut        number of lines with the same characters split into other tokens
+    lines        number of lines in the log
+    of           number of lines in the corpus
+    first, last  corpus line numbers of the log's first and last line
+    recut        number of lines with the same characters but other token boundaries
     """
 
     compared: str
@@ -67,7 +66,7 @@ class Match:
 
 
 class LoggedText(Protocol):
-    """A line of a log: its game, and its text in parts."""
+    """A line of a log: its game, and its text as a list of parts."""
 
     @property
     def game(self) -> str: ...
@@ -77,7 +76,7 @@ class LoggedText(Protocol):
 
 
 class LogText:
-    """The text of a log, at a few bytes per line. A message counts as a line in version 5."""
+    """Compact text of a log: a few bytes per line. In version 5, a message counts as a line."""
 
     def __init__(self) -> None:
         self.game = ""
@@ -101,17 +100,17 @@ class LogText:
     ) -> Match:
         """Match the log against the corpus.
 
-        With words, the log's lines are a subsequence of the corpus's; without, they must be consecutive, since
-        lengths alone fit by chance.
+        With words, the log's lines must be a subsequence of the corpus's lines. Without words they must be consecutive,
+        since lengths can match by chance.
 
         Args:
             lines: opens the corpus; called again for each pass.
             logged: returns line n of the log, from 0.
 
         Raises:
-            LogError: at the first line that does not fit.
+            LogError: at the first line that does not match.
         """
-        # One character per line; lines that the log cannot distinguish share one.
+        # One character per line; lines that look the same in the log share a character.
         names: dict[int, str] = {}
         keys = (_sizes(self._parts(line)) if self.hidden else self._key(line.text) for line in lines())
         corpus = "".join([names.setdefault(key, chr(len(names) + 1)) for key in keys])
@@ -158,14 +157,16 @@ class LogText:
         logged_parts, corpus_parts = logged.text, self._parts(line)
         corpus_line = f"line {line.number} of the corpus"
         if self.game == "tc":
-            found, text = logged_parts[0], line.text
-            if self.hidden or isinstance(found, int):
+            logged_part, text = logged_parts[0], line.text
+            if self.hidden or isinstance(logged_part, int):
                 return LogError(
-                    f"{where} It has {_size(found):,} characters, {corpus_line} {len(text):,}.", hint
+                    f"{where} It has {_size(logged_part):,} characters; {corpus_line} has {len(text):,}.",
+                    hint,
                 )
-            at = next(_apart(found, text), min(len(found), len(text)))
+            at = next(_apart(logged_part, text), min(len(logged_part), len(text)))
             return LogError(
-                f"{where} From character {at + 1} on it has {_shown(found[at:])}, {corpus_line} {_shown(text[at:])}.",
+                f"{where} From character {at + 1} on, it has {_shown(logged_part[at:])}; "
+                f"{corpus_line} has {_shown(text[at:])}.",
                 hint,
             )
         pair: tuple[Iterable[Part], Iterable[Part]] = (logged_parts, corpus_parts)
@@ -179,11 +180,11 @@ class LogText:
 
 
 def _apart(first: Iterable[Part], second: Iterable[Part]) -> Iterator[int]:
-    return (at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+    return (at for at, (part, other) in enumerate(zip(first, second, strict=False)) if part != other)
 
 
 def _described(parts: Sequence[Part], hidden: bool) -> str:
-    """Describe a token for a message: its text, its length, or that there is none."""
+    """Describe a token for a message: its text, its length, or its absence."""
     if not parts:
         return "missing"
     part = parts[0]
@@ -198,7 +199,9 @@ def _shown(text: str) -> str:
 
 
 def _in_order(part: str, whole: str) -> list[int]:
-    """Return the positions of the characters of `part` in `whole`, in order; shorter if a character is not found."""
+    """Return the positions in `whole` of the characters of `part`, in order. The list ends at the first character that
+    is not found.
+    """
     places: list[int] = []
     at = -1
     for char in part:
@@ -210,14 +213,14 @@ def _in_order(part: str, whole: str) -> list[int]:
 
 
 class _Solid(dict[int, "int | None"]):
-    """Table for str.translate that keeps what can be part of a token.
+    """Table for str.translate that keeps only characters that can be part of a token.
 
-    Whitespace, combining marks, joiners and code points unknown to this Python are dropped on both sides.
+    Whitespace, combining marks, joiners and code points unknown to this Python are dropped from both texts.
     """
 
     def __missing__(self, code: int) -> int | None:
-        found = self[code] = code if category(chr(code))[0] in "LNPS" else None
-        return found
+        kept = self[code] = code if category(chr(code))[0] in "LNPS" else None
+        return kept
 
 
 _SOLID = _Solid()

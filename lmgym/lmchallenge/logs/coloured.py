@@ -1,6 +1,6 @@
-"""Lines of a log as coloured pieces with outcome, rank, score and predictions, for pages, exports and the API.
+"""Split lines of a log into coloured pieces with outcome, rank, score and predictions, for pages, exports and the API.
 
-Colours of wp use ranks 1 and up to 3 as labelled; the reference's `pretty` counts from 0 there.
+For wp, the colours mean rank 1 and ranks up to 3, as labelled; the reference's `pretty` is off by one there.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lmgym.lmchallenge.logs.version5.reranking import Mixture
 
 PREDICTIONS = 5
 MOST_STARS = 200
-"""Stars for one hidden text: a few bytes of a log can declare any number of characters."""
+"""Maximum number of asterisks for a hidden text, because a few bytes of a log can declare any length."""
 LEGENDS = pretty.LEGENDS | version5_pretty.LEGENDS
 GAPLESS = ("tc", *version5_pretty.LEGENDS)
-"""Games whose pieces carry the space before them."""
+"""Games whose pieces include any space before them."""
 
 
 def words_of(game: str) -> dict[str, str]:
@@ -38,12 +38,12 @@ def words_of(game: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A token, or a run of characters with one outcome.
+    """A token, or a run of characters with the same outcome.
 
-    meaning      the outcome in words
-    place        the rank in words
-    words        the full description, for a tooltip
-    before       version 5: the space before a token that touches no other
+    meaning      label of the outcome
+    place        the rank as text
+    words        full description, for a tooltip
+    before       version 5: space before a token that does not touch the previous one
     """
 
     text: str
@@ -95,13 +95,13 @@ def line_of(
 
     `base` is the lowest possible rank of tc in the log, 0 or 1; None if unknown.
     """
-    found = spans(line, keep, mix, readings, MOST_STARS)
+    line_spans = spans(line, keep, mix, readings, MOST_STARS)
     words = OUTCOME_WORDS
     if readings == "reference" and line.game == "wp":
         words = {**words, **pretty.REFERENCE_WORDS}
     user = None if line.user is UNSET else line.user
     gap = "" if line.game in GAPLESS else " "
-    return ColouredLine(number, user, list(pieces(found, mix, base, words)), gap)
+    return ColouredLine(number, user, list(pieces(line_spans, mix, base, words)), gap)
 
 
 def messages_of(tokens: Iterable[tuple[int, Token]], mixture: Mixture | None) -> Iterator[ColouredLine]:
@@ -110,12 +110,12 @@ def messages_of(tokens: Iterable[tuple[int, Token]], mixture: Mixture | None) ->
     for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
         members = list(group)
         gaps = version5_pretty.gaps(token for _, token in members)
-        found = [
+        message_pieces = [
             piece
             for (_, token), gap in zip(members, gaps, strict=True)
             for piece in _pieces_5(token, mixture, words, " " if gap else "")
         ]
-        yield ColouredLine(members[0][0], members[0][1].user, found)
+        yield ColouredLine(members[0][0], members[0][1].user, message_pieces)
 
 
 def _pieces_5(token: Token, mixture: Mixture | None, words: dict[str, str], before: str) -> Iterator[Piece]:
@@ -152,20 +152,20 @@ NO_USER = "(no user)"
 
 
 def user_words(name: str) -> str:
-    """Return a log's user for display. `name` is JSON."""
+    """Format a user of a log for display. `name` is the userId as JSON."""
     user = json.loads(name)
     return NO_USER if user is None else encodable(user) if isinstance(user, str) else name
 
 
 def pieces(
-    found: Iterable[Span],
+    line_spans: Iterable[Span],
     mix: Mix | None,
     base: int | None = 1,
     words: dict[str, str] = OUTCOME_WORDS,
 ) -> Iterator[Piece]:
-    """Turn spans into pieces, joining characters of one entry with one outcome. `base`: see `line_of`."""
+    """Turn spans into pieces, merging characters of the same entry and outcome. `base`: see `line_of`."""
     run: list[Span] = []
-    for span in found:
+    for span in line_spans:
         if run and not (run[-1].entry is span.entry and run[-1].outcome == span.outcome and _is_tc(span)):
             yield _piece(run, mix, base, words)
             run = []
@@ -193,7 +193,7 @@ def _piece(run: list[Span], mix: Mix | None, base: int | None, words: dict[str, 
 
 
 def _place(rank: int | None, base: int | None) -> str:
-    """Describe a rank counted from 1, adding the log's own number where it differs."""
+    """Format a rank counted from 1, with the rank in the log if that differs."""
     if rank is None:
         return ""
     if base is None:
@@ -202,7 +202,7 @@ def _place(rank: int | None, base: int | None) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """Return a score as float; None for anything else that a log from another program contains."""
+    """Return a score as a float, or None for values of another type (in logs from other programs)."""
     try:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     except OverflowError:
@@ -211,14 +211,14 @@ def _number(value: Any) -> float | None:
 
 def _best(predictions: Any) -> list[tuple[str, float | None]]:
     """Return the best predictions with their scores. Malformed ones are shown as text."""
-    found: list[tuple[str, float | None]] = []
+    best: list[tuple[str, float | None]] = []
     for one in predictions if isinstance(predictions, list) else []:
         parts = one if isinstance(one, list) else [one]
-        found.append(
+        best.append(
             (encodable(str(parts[0])) if parts else "", _number(parts[1]) if len(parts) > 1 else None)
         )
-    found.sort(key=lambda pair: (pair[1] is None, -(pair[1] or 0)))
-    return found[:PREDICTIONS]
+    best.sort(key=lambda pair: (pair[1] is None, -(pair[1] or 0)))
+    return best[:PREDICTIONS]
 
 
 def _mixed(entry: CorrectionEntry, mix: Mix) -> list[tuple[str, float | None]]:

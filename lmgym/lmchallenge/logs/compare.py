@@ -1,7 +1,7 @@
-"""Compare two logs on the same text: the difference in a metric, and whether it could be chance.
+"""Compare two logs of the same text: the difference in a metric and its significance.
 
-Tokens of one user or line depend on each other, so the bootstrap resamples whole clusters. McNemar's test treats
-tokens as independent, which makes its p too small; trust the bootstrap.
+Tokens of one user or line depend on each other, so the bootstrap resamples whole clusters. McNemar's test treats tokens
+as independent, which makes its p too small; trust the bootstrap.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ ALPHA = 0.05
 
 
 def games_correspond(first: str, second: str) -> bool:
-    """Return whether metrics of these games measure the same: one game, or its counterpart in the other version."""
+    """Return whether metrics of both games are comparable: the same game, or its counterpart in the other version."""
     return first == second or {first, second} in ALIKE
 
 
 class TextFingerprint:
-    """Hash of the text of a log, updated as its lines pass.
+    """Hash of a log's text, updated as its lines are streamed.
 
-    Hashes users and targets in order, or the lengths of hidden targets. Logs of wp and ic on one corpus agree; tc
-    splits its text elsewhere, so whole lines are hashed. `hidden`: the log lacks some of its words.
+    Hashes users and targets in order, or the lengths of hidden targets. Logs of wp and ic on the same corpus have the
+    same hash; for tc, which splits text differently, whole lines are hashed. `hidden`: some words of the log are
+    hidden.
     """
 
     def __init__(self) -> None:
@@ -45,7 +46,7 @@ class TextFingerprint:
         self._names, self._lengths = hashlib.sha256(), hashlib.sha256()
 
     def hash_stream(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
-        """Pass the lines through, hashing them."""
+        """Yield the lines unchanged, hashing each."""
         for number, line in lines:
             self._add(line)
             yield number, line
@@ -64,8 +65,8 @@ class TextFingerprint:
         return self._names.hexdigest()
 
     def matches(self, other: TextFingerprint) -> bool:
-        """Return whether both logs are of one text, as far as they show it. A log without words is compared by lengths
-        (tc: of its lines).
+        """Return whether both logs have the same text, as far as their hashes show. Logs without words are compared by
+        token lengths (tc: line lengths).
         """
         if self.hidden == other.hidden:
             return self.hexdigest == other.hexdigest
@@ -73,24 +74,24 @@ class TextFingerprint:
 
 
 class WordsFingerprint:
-    """Hash of the words of a log of either version: targets in order, for lines (messages) that have some.
+    """Hash of a log's words, comparable between versions: targets in order, for lines (messages) that have any.
 
-    Hidden words count by their lengths.
+    Hidden words are hashed by their length.
     """
 
     def __init__(self) -> None:
         self._words = hashlib.sha256()
 
     def hash_stream(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
-        """Pass lines of version 4 through, hashing them."""
+        """Yield lines of version 4 unchanged, hashing each."""
         for number, line in lines:
             if line.entries:
                 self._add(line.text)
             yield number, line
 
     def hash_messages(self, tokens: Iterable[tuple[int, Token]]) -> Iterator[tuple[int, Token]]:
-        """Pass tokens of version 5 through, hashing them."""
-        for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
+        """Yield tokens of version 5 unchanged, hashing each."""
+        for _, group in groupby(tokens, lambda pair: (pair[1].user, pair[1].message)):
             message = list(group)
             self._add([token.target for _, token in message])
             yield from message
@@ -106,16 +107,16 @@ class WordsFingerprint:
 
 @dataclass(frozen=True)
 class GameComparison(Comparison):
-    """Two logs on one text, by a metric of `measures.METRICS`.
+    """Two logs of the same text, compared by a metric of `measures.METRICS`.
 
-    The values are those of each log by itself. An entropy's difference counts only the tokens that both logs score.
-    `n` is the number of tokens or characters that the difference is divided by. p is from the bootstrap over clusters.
+    The values are computed for each log separately. For entropies, the difference covers only tokens that both logs
+    score. `n` is the denominator of the difference, in tokens or characters. p is from the bootstrap over clusters.
     """
 
-    cluster: str = described("what is resampled: user or line", default="line")
-    clusters: int = described("number of clusters; below two there is no interval", "clusters", default=0)
+    cluster: str = described("unit of resampling: user or line", default="line")
+    clusters: int = described("number of clusters; no interval with fewer than two", "clusters", default=0)
     p_mcnemar: float | None = described(
-        "exact p of McNemar’s test; empty: tokens are not right or wrong", default=None
+        "exact p of McNemar’s test; empty if tokens are not right or wrong", default=None
     )
     verdict: str = described(
         "better, worse, no significant difference, or why it cannot be tested", init=False, default=""
@@ -129,7 +130,7 @@ class GameComparison(Comparison):
         return self.measure in LOWER_IS_BETTER
 
     def _verdict(self) -> str:
-        """Judge the second side by the interval and, among several comparisons, by p_corrected."""
+        """Return the verdict on the second log, from the interval and, among several comparisons, p_corrected."""
         if self.difference is None:
             return "cannot be tested: no value"
         if self.low is None:
@@ -149,13 +150,13 @@ def compare(
     cluster: str = "auto",
     seed: int = 0,
 ) -> GameComparison:
-    """Compare two logs on the same text, counted by one filter.
+    """Compare two logs of the same text, counted with the same filter.
 
-    The caller checks that the texts agree (`TextFingerprint.matches`). Where one log hides its words the filter must be
-    "all", since the other filters need words.
+    The caller checks that the texts agree (`TextFingerprint.matches`). If either log hides its words, the filter must
+    be "all", since the other filters need words.
 
     Args:
-        names: what the logs are called in the result.
+        names: names of the logs in the result.
         metric: one of `measures.METRICS`; default: the game's main metric.
         mixes: mixture of each log of ic.
         cluster: "user", "line", or "auto": users if there are at least 10, else lines.
@@ -214,10 +215,10 @@ def _check_comparable(first: Table, second: Table) -> None:
     if not games_correspond(first.game, second.game):
         raise LogError("The logs are of different games.", "Compare logs of the same game.")
     if first.filter != second.filter:
-        raise LogError("The logs are counted by different filters.", "Choose one filter for both.")
+        raise LogError("The logs are counted with different filters.", "Choose one filter for both.")
     if len(first.lines) != len(second.lines):
         raise LogError(
-            f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare whole runs."
+            f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare complete runs."
         )
     if first.game == "tc":
         return
@@ -228,7 +229,9 @@ def _check_comparable(first: Table, second: Table) -> None:
 
 
 def _other_scored(a: Measured, b: Measured, both: int, counted: int) -> list[str]:
-    """Note tokens that only one log scores: a log without scores for hard tokens would look better than it is."""
+    """Return a note if the logs score different tokens: a log without scores for hard tokens would look better than it
+    is.
+    """
     if np.array_equal(a.below, b.below):
         return []
     return [
@@ -242,7 +245,7 @@ def _other_errors(first: Table, second: Table, metric: str) -> list[str]:
         return []
     known = (first.typed != UNKNOWN) & (second.typed != UNKNOWN)
     other = known & (first.typed != second.typed)
-    if first.game == second.game == "ic":  # without words, both still show which were typed right
+    if first.game == second.game == "ic":  # even logs without words show which were typed right
         other |= first.before != second.before
     count = int((other & first.kept).sum())
     if not count:

@@ -1,8 +1,8 @@
-"""Stream a log from bytes to decoded lines.
+"""Streaming decoder for logs of version 4.
 
-msgspec decodes the counted, coloured and compared fields by schema. What the schema refuses (NaN, counts written as
-2.0 or true, odd shapes) is parsed by the standard library, checked value by value and converted, or refused with an
-error that names the place.
+msgspec decodes the counted, coloured and compared fields by schema. Lines that do not fit the schema (NaN, counts
+written as 2.0 or true, unexpected shapes) are parsed by the standard library, checked value by value, and converted or
+rejected with an error that names the location.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Score: TypeAlias = float | None
 
 
 class Entry(Struct, gc=False, kw_only=True):
-    """A token, or a run of text: its target, or only its number of characters."""
+    """A token or a run of text: its target, or only its length."""
 
     target: str | UnsetType = UNSET
     target_chars: Count | UnsetType = field(name="targetChars", default=UNSET)
@@ -38,7 +38,7 @@ class Entry(Struct, gc=False, kw_only=True):
         """The target, or its number of characters if the log hides it."""
         if self.target is not UNSET:
             return self.target
-        assert self.target_chars is not UNSET  # __post_init__ of both kinds of entries refuses it
+        assert self.target_chars is not UNSET  # rejected in __post_init__ of both subclasses
         return self.target_chars
 
     def _require_target(self) -> None:
@@ -57,13 +57,13 @@ class RankedEntry(Entry, gc=False, kw_only=True):
         self._require_target()
 
     def predicted(self) -> Any:
-        """The predictions as they are in the log, unchecked because nothing counts them; None if there are none."""
+        """Predictions as in the log, or None. They are not validated because no metric uses them."""
         return json.loads(bytes(self.predictions)) if isinstance(self.predictions, Raw) else None
 
 
 class CorrectionEntry(Entry, gc=False, kw_only=True):
-    """An entry of ic. A candidate is [text, typing score, model score], or the scores alone; `score` has both for the
-    target.
+    """An entry of ic. A candidate is [text, typing score, model score], or only the two scores; `score` has both scores
+    of the target.
     """
 
     score: tuple[float, Score]
@@ -129,7 +129,7 @@ _DECODERS = {game: Decoder(line) for game, line in LINES.items()}
 def read_lines(
     stream: Iterable[bytes], source: str = "the log", limit: int | None = None, *, first: int = 1
 ) -> Iterator[tuple[int, LogLine]]:
-    """Yield (line number, line) for each non-blank line, counting from `first`. All lines are of the first line's game.
+    """Yield (line number, line) for each non-blank line, counting from `first`. All lines must be of the same game.
 
     Raises:
         LogError: a line that cannot be counted.
@@ -149,9 +149,9 @@ def read_lines(
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, Row]]:
-    """Yield (line number, row) for each non-blank line: everything in the line, for writing it again.
+    """Yield (line number, row) for each non-blank line, with all keys, so that it can be written again.
 
-    Checks the same as `read_lines`, except trainingChars. Keys with results of other games are dropped, so that
+    Makes the same checks as `read_lines`, except for trainingChars. Results of other games are dropped, so that
     `game_of` each row is the log's game. Raises LogError.
     """
     game = ""
@@ -168,7 +168,7 @@ def line_of_row(row: Row, number: int) -> LogLine:
     if learnt is not None and type(learnt) not in (int, float):
         raise LogError(f"Line {number} of the log: trainingChars is {learnt!r}, not a number.")
     if type(learnt) is int and abs(learnt) >= MOST_COUNTED:
-        raise LogError(f"Line {number} of the log: trainingChars is too large a number.")
+        raise LogError(f"Line {number} of the log: trainingChars is too large.")
     game = game_of(row)
     convert = _correction if game == "ic" else _ranked
     entries = [convert(entry) for entry in row[RESULT_KEYS[game]]]
@@ -176,7 +176,7 @@ def line_of_row(row: Row, number: int) -> LogLine:
 
 
 def _decoded(raw: bytes, decoder: Decoder[LogLine]) -> LogLine | None:
-    """Decode a line by schema; None if it does not fit."""
+    """Decode a line by schema; return None if it does not fit."""
     try:
         if not raw.isascii():
             raw.decode("utf-8")  # msgspec does not check the values of keys that it skips
@@ -216,15 +216,15 @@ def _correction(entry: Row) -> CorrectionEntry:
 
 
 def _row(raw: bytes, where: str, game: str) -> Row | None:
-    """Parse and check a line of a log of this game ("" accepts any); None for a blank line."""
+    """Parse and check a line of a log of this game ("" accepts any). Returns None for a blank line."""
     if not raw.strip():
         return None
     row = _object(raw, where)
-    found = game_of(row, where)
+    line_game = game_of(row, where)
     if not game:
-        game = found
+        game = line_game
     elif RESULT_KEYS[game] not in row:
-        raise LogError(f"{where}: a {found} line in a log of {game}.", "A log contains one game.")
+        raise LogError(f"{where}: a {line_game} line in a log of {game}.", "A log contains one game.")
     key = RESULT_KEYS[game]
     _check(game, row[key], where)
     for other in GAMES.keys() - {key}:
@@ -251,10 +251,10 @@ def _object(raw: bytes, where: str) -> Row:
 
 
 def _not_json(error: json.JSONDecodeError, has_end: bool, where: str) -> LogError:
-    """Describe a JSON error and its column. `has_end`: the line ends with a newline."""
+    """Return a LogError with the column. `has_end`: the line ends with a newline."""
     text, at = error.doc, error.pos
     comma = text.rfind(",", 0, at + 1)
-    # Python names the bracket up to 3.12, and the comma from 3.13 on.
+    # Python up to 3.12 reports the position of the bracket, Python 3.13 and later that of the comma.
     if comma >= 0 and not text[comma + 1 : at].strip() and text[comma + 1 :].lstrip()[:1] in ("]", "}"):
         return LogError(
             f"{where}, column {comma + 1}: this is not JSON: a comma before the closing bracket.",
@@ -279,7 +279,7 @@ def _check(game: str, entries: Any, where: str) -> None:
         try:
             problem = check(entry)
         except (TypeError, KeyError, AttributeError):
-            problem = "it does not have the form of this game's entries"
+            problem = "it is not a valid entry of this game"
         if problem:
             raise LogError(f"{where}: {RESULT_KEYS[game]}[{at}]: {problem}.")
 
@@ -296,7 +296,7 @@ def _check_ranked(entry: Any) -> str:
 
 
 def _is_count(entry: Any, key: str) -> bool:
-    """Return whether the entry's value is a whole number from 0. A 2.0, which the reference accepts, becomes 2."""
+    """Return whether the value is a non-negative integer, converting 2.0, which the reference accepts, to 2."""
     value = entry.get(key)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         value = entry[key] = int(value)
@@ -304,11 +304,11 @@ def _is_count(entry: Any, key: str) -> bool:
 
 
 def _huge(score: Any) -> str:
-    """Describe a score that is a whole number too large for a double; "" for others."""
+    """Return a problem for an integer score that is too large for a double, else ""."""
     try:
         float(score if type(score) is int else 0)
     except OverflowError:
-        return "score is too large a number"
+        return "score is too large"
     return ""
 
 
@@ -325,7 +325,7 @@ def _check_ic(entry: Any) -> str:
         return f"{pair!r} is not a pair of scores"
     if huge := _huge(pair[0]) or _huge(pair[1]):
         return huge
-    # Candidates are checked all at once by `interpolation.Tokens`.
+    # Candidates are validated together in `interpolation.Tokens`.
     return "" if isinstance(entry["candidates"], list) else "candidates is not a list"
 
 

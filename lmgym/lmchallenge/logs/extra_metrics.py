@@ -1,7 +1,7 @@
-"""Metrics beyond the reference: bits per character, keystroke savings, learning curves, cross-validated mixtures.
+"""Metrics that the reference lacks: bits per character, keystroke savings, learning curves, cross-validated mixtures.
 
-Every rate has its n and a 95% interval. Results are frozen dataclasses; their field names are the keys of
-`lmc stats --more`, of stored statistics and of the API (`asdict`).
+Every rate has its n and a 95% interval. Results are frozen dataclasses; their field names are the keys of `lmc stats
+--more`, of stored statistics and of the API (`asdict`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BitsPerCharacter:
     n: int = described("counted tokens", "tokens")
     scored: int = described("tokens with a score", "tokens")
     characters: int = described("characters of the counted tokens", "characters")
-    oov_policy: str = described("what a token without a score costs")
+    oov_policy: str = described("cost of a token without a score")
     value: float | None = described("bits per character, with the OOV policy", "bits", default=None)
     low: float | None = described(
         "lower limit of the 95% interval, from resampling lines", "bits", default=None
@@ -42,12 +42,12 @@ class BitsPerCharacter:
     scored_only: float | None = described(
         "bits per character of the tokens with a score", "bits", default=None
     )
-    reason: str = described("why there is no value; empty: there is one", default="")
+    reason: str = described("reason if there is no value, else empty", default="")
 
 
 @dataclass(frozen=True)
 class KeystrokeSavings:
-    """(characters − keystrokes) / characters over the whole text, whatever the filter."""
+    """(characters − keystrokes) / characters over the whole text, regardless of the filter."""
 
     n: int = described("characters of the text", "characters")
     keystrokes: float = described("keystrokes needed for it", "keystrokes")
@@ -56,7 +56,7 @@ class KeystrokeSavings:
     high: float | None = described("upper limit of the 95% interval", "0 to 1")
     selection_cost: float = described("keystrokes to accept a prediction", "keystrokes")
     auto_space: bool = described("a space after an accepted prediction is free")
-    literal: bool = described("each typed stretch costs one more selection")
+    literal: bool = described("each run of typed characters costs one more selection")
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Accuracy of input correction with a mixture that is chosen on other text."""
+    """Accuracy of input correction on held-out text, with mixtures chosen on the other folds."""
 
     accuracy: float | None = described("share of held-out tokens that are right", "0 to 1")
     n: int = described("held-out tokens", "tokens")
     low: float | None = described("lower limit of the 95% interval (Wilson)", "0 to 1")
     high: float | None = described("upper limit of the 95% interval", "0 to 1")
-    cluster: str = described("what is kept in one fold: user or line")
+    cluster: str = described("unit kept in one fold: user or line")
 
 
 def extra_metrics(
@@ -107,11 +107,11 @@ def extra_metrics(
 
 
 def bits_per_character(table: Table, *, char_bits: float = CHAR_BITS) -> BitsPerCharacter:
-    """Compute bits per character, taking scores for natural logarithms of probabilities.
+    """Compute bits per character, treating scores as natural logarithms of probabilities.
 
-    The protocol allows other scores, so a log with a positive score gets no value and a reason. A token without a
-    score (not predicted, or out of the vocabulary) costs `char_bits` per character: the OOV policy. `scored_only`
-    leaves these tokens out.
+    The protocol allows other scores, so a log with a positive score gets no value and a reason. A token without a score
+    (not predicted, or out of the vocabulary) costs `char_bits` per character: the OOV policy. `scored_only` excludes
+    these tokens.
     """
     kept = table.kept
     score, chars = table.score[kept], table.chars[kept]
@@ -143,8 +143,8 @@ def keystroke_savings(
 
     Args:
         selection_cost: keystrokes to accept a prediction; a typed character is one.
-        auto_space: a space typed right after an accepted prediction is free, because it comes with the prediction.
-        literal: each typed stretch costs one more selection, because the typist confirms it.
+        auto_space: a space right after an accepted prediction is free, because it is inserted automatically.
+        literal: each run of typed characters costs one more selection, to confirm it.
     """
     accepted = table.rank > 0
     keys: Floats = np.where(accepted, selection_cost, table.chars.astype(np.float64))
@@ -169,12 +169,13 @@ def learning_curve(
     bins: int = CURVE_BINS,
     learnt: Sequence[int] | None = None,
 ) -> dict[str, Any] | None:
-    """Compute a metric by the number of characters learnt before.
+    """Compute a metric as a function of the number of characters learnt so far.
 
     Args:
         metric: default: the game's main metric.
-        bins: maximum number of bins; they have about equally many lines.
-        learnt: int[n_lines], characters really learnt before each line (`play.loop.learnt_before`). Default: the log's
+        bins: maximum number of bins, each with about the same number of lines.
+        learnt: int[n_lines], characters actually learnt before each line (`play.loop.learnt_before`). Default: the
+            log's
             trainingChars, which counts batches differently.
 
     Returns:
@@ -196,7 +197,7 @@ def learning_curve(
 
 
 def _curve(table: Table, measured: Measured, of_line: Floats, bins: int) -> list[CurvePoint]:
-    """Bin lines by a number of each line, float64[n_lines]; NaN: unknown, in no bin."""
+    """Bin lines by `of_line`, float64[n_lines]. Lines with NaN (unknown) are in no bin."""
     known = np.isfinite(of_line)
     edges = np.unique(np.quantile(of_line[known], np.linspace(0, 1, bins + 1)[1:-1]))
     bin_of_line = np.where(known, np.searchsorted(edges, np.nan_to_num(of_line), side="right"), -1)
@@ -214,7 +215,9 @@ def _curve(table: Table, measured: Measured, of_line: Floats, bins: int) -> list
 def _rate(
     table: Table, measured: Measured, inside: Flags
 ) -> tuple[int, float | None, float | None, float | None]:
-    """(n, value, low, high) of some tokens: a share has a Wilson interval, others one from resampling lines."""
+    """Return (n, value, low, high) of the tokens `inside`. The interval is Wilson's for shares, else from resampling
+    lines.
+    """
     above, below = measured.above[inside], measured.below[inside]
     top, bottom = float(above.sum()), float(below.sum())
     rate = wilson(round(top), round(bottom)) if measured.is_share else None
@@ -230,7 +233,7 @@ def folds(table: Table, number: int = FOLDS) -> tuple[Ints, str]:
     """Assign lines to folds, round-robin in the order of the log.
 
     Returns:
-        int64[n_lines] and what was kept together: "user" if there are at least `number` users, else "line".
+        int64[n_lines], and the unit kept together: "user" if there are at least `number` users, else "line".
     """
     users = {user: at for at, user in enumerate(dict.fromkeys(table.lines.users))}
     if len(users) >= number:
@@ -277,11 +280,11 @@ def interval_by_line(
 
     Args:
         line: int64[n_tokens], line of each token.
-        above, below: float64[n_tokens], what the ratio adds up above and below.
+        above, below: float64[n_tokens], terms of the numerator and of the denominator.
         lines: number of lines of the log.
 
     Returns:
-        (low, high); (None, None) with fewer than two lines that count.
+        (low, high); (None, None) with fewer than two counted lines.
     """
     tops = np.bincount(line, weights=above, minlength=lines)
     bottoms = np.bincount(line, weights=below, minlength=lines)

@@ -1,8 +1,8 @@
-"""The mixture of the two scores of a candidate of `ic`, and the grid that is searched for the best one.
+"""Mixtures of the two scores of an `ic` candidate, and the search grid for the best mixture.
 
-A candidate with the scores e (typing) and l (model) has the mixed score (1 - alpha) e + alpha l. Without l, it takes
-the lowest model score of the token's candidates (0 if there is none) plus the OOV penalty. The rank of the target is
-the number of candidates with at least its score.
+A candidate with the scores e (typing) and l (model) has the mixed score (1 - alpha) e + alpha l. If l is missing, it is
+replaced by the lowest model score of the token's candidates (0 if none has one) plus the OOV penalty. The rank of the
+target is the number of candidates with at least its score.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_VALUES = 100_000
 
 @dataclass(frozen=True)
 class Mix:
-    """One mixture."""
+    """Parameters of a mixture."""
 
     alpha: float
     oov_penalty: float
@@ -40,7 +40,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Domain:
-    """`n` values from `low` to `high`, or their middle if n is 1."""
+    """`n` values from `low` to `high`, or their midpoint if n is 1."""
 
     low: float
     high: float
@@ -48,7 +48,7 @@ class Domain:
 
     @classmethod
     def parse(cls, text: str) -> Domain:
-        """Parse MIN:MAX:N or one value. Raises OptionError."""
+        """Parse MIN:MAX:N or a single value. Raises OptionError."""
         try:
             if ":" not in text:
                 return cls(float(text), float(text), 1)
@@ -63,8 +63,8 @@ class Domain:
         return domain
 
     def values(self) -> list[float]:
-        """Return min + step * i for each i, as the reference computes it; not always the float nearest to the round
-        number.
+        """Return min + step * i for each i, rounded as in the reference, so a value may differ slightly from its
+        decimal form.
         """
         if self.n == 1:
             return [(self.low + self.high) / 2]
@@ -77,18 +77,18 @@ OOV_PENALTY = Domain(-8, 0, 5)
 
 
 def grid(alpha: Domain = ALPHA, oov_penalty: Domain = OOV_PENALTY) -> list[Mix]:
-    """Return all mixtures by penalty, then alpha, ascending."""
+    """Return all mixtures, sorted by penalty, then alpha."""
     return [Mix(a, o) for o in oov_penalty.values() for a in alpha.values()]
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Tokens with their candidates in flat arrays: those of token k are at starts[k] to starts[k + 1]."""
+    """Tokens with their candidates in flat arrays; those of token k are at starts[k] to starts[k + 1]."""
 
     starts: Ints  # int64[n_tokens + 1]
     error: Floats  # float64[n_candidates]
-    model: Floats  # float64[n_candidates], NaN for null
-    null: Flags  # bool[n_candidates]: null (a NaN in the log is not)
+    model: Floats  # float64[n_candidates]; NaN if null
+    null: Flags  # bool[n_candidates]: the model score is null (not NaN)
     target_error: Floats  # float64[n_tokens]
     target_model: Floats
     target_null: Flags
@@ -107,17 +107,15 @@ class Tokens:
         """
         error: list[Any] = []
         model: list[Any] = []
-        for found in filter(None, candidates):
+        for row in filter(None, candidates):
             try:
-                widths = set(map(len, found))
-                columns = list(
-                    zip(*(found if len(widths) == 1 else [pair[-2:] for pair in found]), strict=True)
-                )
+                widths = set(map(len, row))
+                columns = list(zip(*(row if len(widths) == 1 else [pair[-2:] for pair in row]), strict=True))
                 error.extend(columns[-2])
                 model.extend(columns[-1])
             except (TypeError, ValueError, IndexError):
                 raise LogError(f"{where}: a candidate is not [text, number, number or null].") from None
-        starts = np.concatenate(([0], np.cumsum([len(found) for found in candidates], dtype=np.int64)))
+        starts = np.concatenate(([0], np.cumsum([len(row) for row in candidates], dtype=np.int64)))
         values, null = _column(model, where)
         return cls(
             starts,
@@ -139,7 +137,7 @@ class Tokens:
         return self._count(mix.alpha, *self._with_floor(mix.oov_penalty))
 
     def correct(self, mixes: Sequence[Mix]) -> Flags:
-        """Return bool[n_tokens, n_mixtures]: whether the target's rank is 1."""
+        """Return bool[n_tokens, n_mixtures]: True where the target ranks first."""
         columns: list[Flags] = []
         for penalty, same in groupby(mixes, attrgetter("oov_penalty")):
             scores = self._with_floor(penalty)
@@ -147,7 +145,7 @@ class Tokens:
         return np.stack(columns, axis=1)
 
     def _with_floor(self, penalty: float) -> tuple[Floats, Floats]:
-        """Return the model scores of candidates and targets, with missing ones filled in."""
+        """Return the model scores of candidates and targets, with missing scores filled in."""
         floor = penalty + self.floor
         model = np.where(self.null, np.repeat(floor, np.diff(self.starts)), self.model)
         return model, np.where(self.target_null, floor, self.target_model)
@@ -170,7 +168,7 @@ def _column(values: Sequence[Any], where: str, nulls: bool = True) -> tuple[Floa
     try:
         numbers = np.array(values, dtype=np.float64)
     except OverflowError:
-        raise LogError(f"{where}: a score is too large a number.") from None
+        raise LogError(f"{where}: a score is too large.") from None
     null = np.isnan(numbers)
     if null.any() and float in kinds:
         null = np.fromiter((value is None for value in values), dtype=np.bool_, count=len(values))
@@ -178,8 +176,8 @@ def _column(values: Sequence[Any], where: str, nulls: bool = True) -> tuple[Floa
 
 
 def _floor(model: Floats, null: Flags, starts: Ints) -> Floats:
-    """Return the lowest model score of each token, 0 without any. As with Python's min, a NaN counts only in first
-    place.
+    """Return the lowest model score of each token, or 0 if it has none. As with Python's min, a NaN wins only if it is
+    first.
     """
     sizes = np.diff(starts)
     floor = np.zeros(len(sizes))

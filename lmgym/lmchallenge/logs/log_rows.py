@@ -1,4 +1,4 @@
-"""Format of the logs of version 4: JSON lines, one per line of the corpus; and a writer that survives being killed."""
+"""Format of version 4 logs (JSON lines, one per corpus line), and a writer that is safe against being killed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from lmgym.lmchallenge.errors import LogError
 Row: TypeAlias = dict[str, Any]
 RESULT_KEYS = {"wp": "wordPredictions", "tc": "textCompletions", "ic": "inputCorrections"}
 MOST_COUNTED = 2**53
-"""Counts from here on are refused: a double cannot represent them all."""
+"""Counts of this size or more are rejected because a double cannot represent them all."""
 PARTITIONS = ("all", "user", "line")
-"""Partitions of a log for statistics."""
+"""Ways to split a log for statistics."""
 GAMES = {key: game for game, key in RESULT_KEYS.items()}
 VERSION_5 = frozenset(("message", "token", "target"))
-"""Keys of every line of LM Challenge 5, which also has one of GAMES_5."""
+"""Keys of every line of an LM Challenge 5 log. Each line also has one of the keys of GAMES_5."""
 GAMES_5 = {"completions": "wc", "logp": "we or ce", "results": "wr"}
 
 
 def line_of(row: Row) -> str:
     """Format a row as a line with its newline: sorted keys, ASCII only. NaN and Infinity are written as the reference
-    writes them, which strict JSON parsers refuse.
+    writes them, which strict JSON parsers reject.
     """
     return json.dumps(row, sort_keys=True) + "\n"
 
@@ -41,13 +41,13 @@ def game_of(row: Row, where: str = "the log") -> str:
         )
     shown = ", ".join(map(repr, list(row)[:8])) or "none"
     raise LogError(
-        f"{where}: this is not a log of a game; its keys are {shown}.",
+        f"{where}: this is not a game log; its keys are {shown}.",
         f"One of {', '.join(GAMES)} is required.",
     )
 
 
 def refuse_version_4(row: Row, where: str) -> None:
-    """Raise LogError for a line of a log of LM Challenge 4, where one of LM Challenge 5 is needed."""
+    """Raise LogError for a line of an LM Challenge 4 log."""
     game = next((game for key, game in GAMES.items() if key in row), None)
     if game and not is_version_5(row):
         raise LogError(
@@ -57,12 +57,12 @@ def refuse_version_4(row: Row, where: str) -> None:
 
 
 def is_version_5(row: Row) -> bool:
-    """Return whether it is a line of a log of LM Challenge 5."""
+    """Return whether the row is a line of an LM Challenge 5 log."""
     return row.keys() >= VERSION_5 and any(key in row for key in GAMES_5)
 
 
 def right_before(entry: Row) -> bool:
-    """Return whether a word of ic was typed without error. A verbatimMatch of null is ignored."""
+    """Return whether a word of ic was typed without error. A null verbatimMatch is ignored."""
     match = entry.get("verbatimMatch")
     return bool(entry["target"] == entry["verbatim"] if match is None else match)
 
@@ -71,10 +71,10 @@ _BLOCK = 1 << 20
 
 
 class Recorder:
-    """Append to a plain log. `done` is the number of lines already in it, for `play(skip=)`.
+    """Append rows to an uncompressed log file. `done` is the number of its lines, for `play(skip=)`.
 
-    A line that was cut off when the last writer was killed is removed. Lines are handed to the system one by one, so
-    a killed process loses none; `sync` writes them to disk, so a power failure after it loses none.
+    A partial last line, left when a writer was killed, is removed. Each line is flushed to the operating system, so
+    that killing the process loses none; `sync` writes them to disk, so that they survive a power failure.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -83,7 +83,7 @@ class Recorder:
         self.done = self._whole_lines()
 
     def _whole_lines(self) -> int:
-        """Count lines and truncate after the last newline."""
+        """Count lines, and truncate the file after the last newline."""
         self._file.seek(0)
         count = size = end = 0
         while block := self._file.read(_BLOCK):
@@ -108,7 +108,7 @@ class Recorder:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Sync and close."""
+        """Sync and close the file."""
         self.sync()
         self._file.close()
 

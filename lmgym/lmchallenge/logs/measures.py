@@ -1,7 +1,8 @@
-"""Metrics of a log, token by token: each is a ratio of two sums, so parts of a log are counted, drawn and compared
-alike.
+"""Metrics of a log by token. Each is a ratio of two sums, so that parts of a log can be counted, resampled and
+compared.
 
-A table of version 5 (`version5.table`) has the games wc, we, ce and wr; metrics shared with version 4 have one name.
+A table of version 5 (`version5.table`) has the games wc, we, ce and wr; metrics shared with version 4 have the same
+name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from lmgym.lmchallenge.logs.stats import LAST_INDEX, best, places, search
 from lmgym.lmchallenge.logs.table import Flags, Floats, Ints, Table
 
 CHAR_BITS = 8.0
-"""Cost in bits of a character of a word without a score: it could be spelled out in bytes."""
+"""Cost in bits per character of a word without a score: the cost of spelling it in bytes."""
 MOST_RANK = 1_000
 _HITS = ("hit3", "hit1", "hit2", "hit5", "hit10", "hit20")
 _PLACES = tuple(f"idx{index}_hit3" for index in range(LAST_INDEX + 1))
@@ -40,12 +41,12 @@ METRICS: dict[str, tuple[str, ...]] = {
     "ce": ("entropy.mean", "entropy.bits", "entropy.hit"),
     "wr": ("accuracy", "base_accuracy", "corrected_errors", "miscorrected", "improvement"),
 }
-"""Metrics by game, the main one first. wp and wc also take any other `hitN`."""
+"""Metrics by game, the main metric first. wp and wc also accept any other `hitN`."""
 LOWER_IS_BETTER = frozenset({"kpc", "bits", "miscorrected", "entropy.mean", "entropy.bits"})
 ENTROPIES = frozenset({"entropy.mean", "entropy.bits"})
-"""Means over the tokens that have a score."""
+"""Metrics that are means over scored tokens."""
 ALIKE = ({"wp", "wc"}, {"ic", "wr"})
-"""Games of the two versions whose metrics of one name are the same, counted over all tokens."""
+"""Counterparts in the two versions: metrics of the same name agree if all tokens are counted."""
 _HIT = re.compile(r"hit([1-9]\d{0,3})")
 
 
@@ -55,7 +56,7 @@ def metrics_of(games: Sequence[str]) -> tuple[str, ...]:
 
 
 def metric_of(games: Sequence[str], name: str = "") -> str:
-    """Return the metric of this name, or the main one. Raises OptionError."""
+    """Return the metric with this name; default: the main metric. Raises OptionError."""
     known = metrics_of(games)
     name = name or known[0]
     hit = _HIT.fullmatch(name)
@@ -74,7 +75,7 @@ class Measured:
 
     above     float64[n_tokens], numerator
     below     float64[n_tokens], denominator
-    is_share  each token is right or wrong, so McNemar's test applies
+    is_share  each token is either right or wrong, so McNemar's test applies
     """
 
     metric: str
@@ -88,11 +89,11 @@ class Measured:
         return float(self.above.sum()) / total if total else None
 
     def only(self, tokens: Flags) -> Measured:
-        """Keep some of the tokens."""
+        """Restrict the metric to some tokens."""
         return replace(self, above=np.where(tokens, self.above, 0.0), below=np.where(tokens, self.below, 0.0))
 
     def by(self, part: Ints, parts: int) -> tuple[Floats, Floats]:
-        """Sum both by part. `part` is int64[n_tokens]."""
+        """Sum numerator and denominator by part. `part` is int64[n_tokens]."""
         return (
             np.bincount(part, weights=self.above, minlength=parts).astype(np.float64),
             np.bincount(part, weights=self.below, minlength=parts).astype(np.float64),
@@ -100,7 +101,7 @@ class Measured:
 
 
 def measure(table: Table, metric: str = "", mix: Mix | None = None) -> Measured:
-    """Compute a metric token by token.
+    """Compute a metric for each token.
 
     Args:
         metric: default: the game's main metric.
@@ -108,7 +109,7 @@ def measure(table: Table, metric: str = "", mix: Mix | None = None) -> Measured:
 
     Raises:
         OptionError: the game does not have the metric.
-        LogError: scores that are not logarithms of probabilities.
+        LogError: the scores are not logarithms of probabilities.
     """
     name = metric_of([table.game], metric)
     if table.game in ("wp", "wc"):
@@ -211,7 +212,7 @@ def ranks(table: Table, most: int = 100) -> dict[str, Any]:
 
 
 def by_part(table: Table, part_of_line: Ints) -> list[dict[str, Any]]:
-    """Compute the METRICS of parts of a log of version 5: {"messages", "tokens", "characters", "skipped", …}. A rate
+    """Compute the METRICS of parts of a version 5 log: {"messages", "tokens", "characters", "skipped", …}. A rate
     with denominator 0 is None.
     """
     parts = int(part_of_line[-1]) + 1

@@ -1,8 +1,8 @@
-"""A log as coloured text: each token, or character, with its outcome.
+"""Coloured text of a log: each token, or character, with its outcome.
 
-`spans` is for pages, `ansi` for terminals. The reference colours wp by rank < 1 (bold green, never seen, since ranks
-count from 1) and rank < 3 (green, so the third prediction is yellow); readings="corrected" uses rank 1 and rank <=
-3, as its help states.
+`spans` is for pages, `ansi` for terminals. The reference colours wp by rank < 1 (bold green, which never occurs, since
+ranks count from 1) and rank < 3 (green, so the third prediction is yellow); readings="corrected" uses rank 1 and rank
+<= 3, as the reference's help states.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LEGENDS = {
     "tc": ("accepted", "saved", "typed", "skipped"),
     "ic": ("corrected", "still-right", "still-wrong", "broken", "skipped"),
 }
-"""Outcomes of each game, in the order of the legend."""
+"""Outcomes of each game, in legend order."""
 OUTCOME_WORDS = {
     "skipped": "not counted by the filter",
     "missed": "not predicted",
@@ -54,7 +54,7 @@ OUTCOME_WORDS = {
     "still-right": "right before and after",
 }
 REFERENCE_WORDS = {"first": "", "near": "correct at rank 1 or 2", "far": "correct at rank 3 or later"}
-"""Labels of wp as the reference colours it; the first colour never occurs."""
+"""Labels of wp for the reference's colours. `first` never occurs."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ MOST_STARS = 1_000_000
 
 
 def shown(entry: Entry, most: int = MOST_STARS) -> str:
-    """Return the target, or an asterisk per character; beyond `most` characters, `most` asterisks and the number."""
+    """Return the target, or an asterisk per hidden character; beyond `most` characters, `most` asterisks and the
+    length.
+    """
     hidden = entry.part
     if isinstance(hidden, str):
         return hidden
@@ -85,8 +87,8 @@ def spans(
     readings: str = "reference",
     most: int = MOST_STARS,
 ) -> list[Span]:
-    """Split one line into spans; tc gives characters. `ic` needs a mixture. `most`: maximum number of asterisks for one
-    hidden text.
+    """Split one line into spans; for tc, one per character. `ic` needs a mixture. `most`: maximum number of asterisks
+    for a hidden text.
     """
     entries, keeps = line.entries, keeper(keep)
     if line.game == "wp":
@@ -100,7 +102,7 @@ def spans(
 def ic_ranks(entries: Sequence[CorrectionEntry], mix: Mix | None) -> list[int]:
     """Return the rank of each target under the mixture."""
     if mix is None:
-        raise LogError("A log of ic needs a mixture of its scores.", "Find one with ic-opt.")
+        raise LogError("An ic log needs a mixture of its scores.", "Find one with ic-opt.")
     if not entries:
         return []
     tokens = Tokens.of([entry.candidates for entry in entries], [entry.score for entry in entries])
@@ -157,18 +159,18 @@ def ansi(
     mixes: Sequence[Mix | None],
     readings: str,
 ) -> Iterator[str]:
-    """Yield lines with colour codes. With several logs, the last is shown against the best of the others, token by
-    token, up to the length of the shortest.
+    """Yield lines with colour codes. If there are several logs, the last is compared with the best of the others, token
+    by token, up to the length of the shortest.
 
-    Raises LogError where their texts differ.
+    Raises LogError if their texts differ.
     """
     for number, lines in enumerate(zip(*logs, strict=False), 1):
         if len({line.game for line in lines}) > 1:
             raise LogError(f"Line {number}: the logs are of different games.")
         gap = "" if lines[0].game == "tc" else " "
         if len(lines) == 1:
-            found = spans(lines[0], keep, mixes[0], readings)
-            pieces = [(span.text, OUTCOMES[span.outcome]) for span in found]
+            line_spans = spans(lines[0], keep, mixes[0], readings)
+            pieces = [(span.text, OUTCOMES[span.outcome]) for span in line_spans]
         else:
             pieces = _difference(lines, keep, mixes, number)
         yield coded([(text + gap, colour) for text, colour in pieces])
@@ -177,14 +179,14 @@ def ansi(
 def coded(pieces: list[tuple[str, Colour]]) -> str:
     """Return texts with their colours as escape codes."""
     out: list[str] = []
-    now: Colour = (DEFAULT, False)
+    current: Colour = (DEFAULT, False)
     for text, colour in [*pieces, ("", (DEFAULT, False))]:
-        if now[1] != colour[1]:
+        if current[1] != colour[1]:
             out.append(f"\x1b[{int(colour[1])};{30 + colour[0]}m")
-        elif now[0] != colour[0]:
+        elif current[0] != colour[0]:
             out.append(f"\x1b[{30 + colour[0]}m")
         out.append(text)
-        now = colour
+        current = colour
     return "".join(out)
 
 
@@ -196,10 +198,10 @@ CHANGES: dict[str, int] = {
     "both-wrong": YELLOW,
     "skipped": BLUE,
 }
-"""Change of a token from the best of the baselines -> its colour; some are bold, see CHANGE_WORDS."""
+"""Colour of each change of a token from the best baseline. Some are also bold, see CHANGE_WORDS."""
 CHANGE_WORDS: dict[str, dict[tuple[str, bool], str]] = {
     "wp": {
-        ("better", True): "better, and now within rank 1 or 3",
+        ("better", True): "better, newly within rank 1 or 3",
         ("better", False): "better rank",
         ("same", False): "same rank",
         ("worse", False): "worse rank",
@@ -207,24 +209,24 @@ CHANGE_WORDS: dict[str, dict[tuple[str, bool], str]] = {
         ("skipped", False): "not counted by the filter",
     },
     "tc": {
-        ("better", False): "accepted only now",
+        ("better", False): "newly accepted",
         ("both", False): "accepted in both",
         ("same", False): "typed in both",
         ("worse", False): "no longer accepted",
         ("skipped", False): "not counted by the filter",
     },
     "ic": {
-        ("better", False): "error, corrected only now",
+        ("better", False): "error, newly corrected",
         ("better", True): "typed right, no longer broken",
         ("same", False): "right in both",
         ("both-wrong", False): "left wrong in both",
         ("both-wrong", True): "typed right, broken in both",
         ("worse", False): "error, no longer corrected",
-        ("worse", True): "typed right, broken only now",
+        ("worse", True): "typed right, newly broken",
         ("skipped", False): "not counted by the filter",
     },
 }
-"""Labels by game: (change, is bold) -> words, for a legend."""
+"""Legend labels by game: (change, is bold) -> label."""
 Change: TypeAlias = tuple[str, bool]
 
 
@@ -235,11 +237,11 @@ def changes(
     where: str,
     most: int = MOST_STARS,
 ) -> list[tuple[str, Change, list[Span]]]:
-    """Return (text, change, its spans in all logs) of the last line against the best of the others. Raises LogError
-    where the texts differ.
+    """Return (text, change, spans in all logs) for each token of the last line, compared with the best of the others.
+    Raises LogError if the texts differ.
     """
     columns = [spans(line, keep, mix, most=most) for line, mix in zip(lines, mixes, strict=True)]
-    judge, found = _CHANGES[lines[0].game], []
+    judge, result = _CHANGES[lines[0].game], []
     for now, *before in zip(columns[-1], *columns[:-1], strict=False):
         if any(span.text != now.text for span in before):
             raise LogError(
@@ -247,15 +249,15 @@ def changes(
                 "Compare runs on the same corpus.",
             )
         change = ("skipped", False) if now.outcome == "skipped" else judge(now, before)
-        found.append((now.text, change, [*before, now]))
-    return found
+        result.append((now.text, change, [*before, now]))
+    return result
 
 
 def _difference(
     lines: Sequence[LogLine], keep: str, mixes: Sequence[Mix | None], number: int
 ) -> list[tuple[str, Colour]]:
-    found = changes(lines, keep, mixes, f"Line {number}")
-    return [(text, (CHANGES[name], bold)) for text, (name, bold), _ in found]
+    line_changes = changes(lines, keep, mixes, f"Line {number}")
+    return [(text, (CHANGES[name], bold)) for text, (name, bold), _ in line_changes]
 
 
 def _wp_change(now: Span, before: list[Span]) -> Change:

@@ -1,4 +1,4 @@
-"""A coloured log as one self-contained HTML file: legend, lines, and at each word what was predicted."""
+"""A coloured log as one self-contained HTML file: legend, lines, and predictions as tooltips."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def document(
     about: Sequence[str] = (),
     words: dict[str, str] | None = None,
 ) -> Iterator[str]:
-    """Yield the file in pieces. `about`: sentences below the title. `words`: labels of the legend, default:
+    """Yield the file in chunks. `about`: sentences below the title. `words`: labels of the legend, default:
     `words_of(game)`.
     """
-    paragraphs = "".join(f"<p>{escape(one)}</p>\n" for one in about)
+    paragraphs = "".join(f"<p>{escape(sentence)}</p>\n" for sentence in about)
     known = words or words_of(game)
     legend = "".join(f'<p><span class="{name}">text</span> {escape(known[name])}</p>' for name in known)
     yield (
@@ -60,7 +60,7 @@ def document(
 
 def _row(line: ColouredLine) -> str:
     pieces = line.gap.join(
-        f'{escape(one.before)}<span class="{one.outcome}" title="{escape(one.words)}">{escape(one.text)}</span>'
-        for one in line.pieces
+        f'{escape(piece.before)}<span class="{piece.outcome}" title="{escape(piece.words)}">{escape(piece.text)}</span>'
+        for piece in line.pieces
     )
     return f"<tr><th>{line.number}</th><td>{pieces}</td></tr>\n"

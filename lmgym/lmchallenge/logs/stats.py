@@ -1,4 +1,4 @@
-"""The statistics of LM Challenge 4: same names, same numbers.
+"""Statistics of LM Challenge 4, with the same names and values.
 
 A rate with denominator 0 is None, where the reference raises ZeroDivisionError.
 """
@@ -22,8 +22,8 @@ IC_METRICS = ("accuracy", "corrected_errors", "miscorrected", "improvement", "sk
 def statistics(table: Table, partition: str = "all", mix: Mix | None = None) -> list[dict[str, Any]]:
     """Return one dictionary per part, in the order of the log.
 
-    For `ic`, `mix` must be one of the table's mixtures; default: the one with the best accuracy over the whole log,
-    as the reference does.
+    For `ic`, `mix` must be one of the table's mixtures; default: the one with the best accuracy over the whole log, as
+    the reference does.
     """
     part_of_line = table.lines.parts(partition)
     parts = int(part_of_line[-1]) + 1
@@ -47,9 +47,7 @@ def statistics(table: Table, partition: str = "all", mix: Mix | None = None) -> 
 
 
 def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | None]]:
-    """Return every mixture with its value of `target` over the whole log, in the order of the search. Raises
-    OptionError.
-    """
+    """Return each mixture with its `target` metric over the whole log, in search order. Raises OptionError."""
     if target not in IC_METRICS:
         raise OptionError(f"Unknown metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
     nothing = np.zeros(len(table.line), dtype=np.int64)
@@ -59,9 +57,9 @@ def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | No
     ]
 
 
-def best(found: list[tuple[Mix, float | None]]) -> tuple[Mix, float | None]:
-    """Return the first mixture with the highest value: of equals, the lowest penalty, then the lowest alpha."""
-    return max(found, key=lambda pair: -np.inf if pair[1] is None else pair[1])
+def best(results: list[tuple[Mix, float | None]]) -> tuple[Mix, float | None]:
+    """Return the first mixture with the highest value; ties go to the lowest penalty, then the lowest alpha."""
+    return max(results, key=lambda pair: -np.inf if pair[1] is None else pair[1])
 
 
 def _number_of(table: Table, mix: Mix | None) -> int:
@@ -74,7 +72,7 @@ def _number_of(table: Table, mix: Mix | None) -> int:
 
 
 def _about_lines(lines: Lines, part_of_line: Ints, parts: int) -> list[dict[str, Any]]:
-    """Count lines, users and training_chars. The last is the highest number so far; a line without one resets it."""
+    """Count lines, users and training_chars (a running maximum, reset by lines without the key)."""
     results: list[dict[str, Any]] = [{"lines": 0, "users": 0, "training_chars": None} for _ in range(parts)]
     users: set[str] = set()
     current = -1
@@ -127,7 +125,7 @@ def _word_prediction(table: Table, part: Ints, parts: int) -> dict[str, list[Any
 
 
 def places(table: Table) -> Ints:
-    """Return int64[n_tokens]: how many counted tokens precede each in its line."""
+    """Return int64[n_tokens]: the number of counted tokens before each token in its line."""
     before: Ints = np.cumsum(table.kept, dtype=np.int64) - table.kept
     first = np.searchsorted(table.line, np.arange(len(table.lines)))
     start = (

@@ -1,8 +1,7 @@
-"""A log as columns: a few bytes per token instead of its JSON, so that large logs are counted repeatedly with any
-filter.
+"""Columnar form of a log: a few bytes per token, so that large logs can be counted repeatedly with any filter.
 
-Memory grows with the tokens (about 30 bytes each and one more for each filter, eight for tc; for `ic` 8 more, and 7
-more with a search grid), not with the size of the log.
+Memory grows with the number of tokens, not with the size of the log: about 30 bytes per token, plus 1 per filter (tc:
+8), plus 8 for `ic` and 7 for a search grid.
 """
 
 from __future__ import annotations
@@ -32,35 +31,35 @@ Columns: TypeAlias = dict[str, NDArray[Any]]
 BLOCK = 4096
 """Entries per block."""
 CORRECTIONS = 512
-"""Entries per block of ic, which hold all their candidates."""
+"""Entries per block of ic, where each holds all its candidates."""
 
 
 NOBODY = "null"
 
 
 def name_of(user: Any) -> str:
-    """Name a userId; names are equal exactly where values are equal in the reference (1, 1.0 and true are)."""
+    """Return a name for a userId. Names are equal if the reference treats the values as equal (1, 1.0 and true)."""
     if isinstance(user, bool) or (isinstance(user, float) and user.is_integer()):
         user = int(user)
     return json.dumps(user, sort_keys=True)
 
 
 UNKNOWN = -1
-"""Hash of a word that the log does not have."""
+"""Hash that stands for a word missing from the log."""
 
 
 def typed_hash(word: Any) -> int:
-    """Hash a word as it was typed; UNKNOWN if it is not a string."""
+    """Hash a word as typed; return UNKNOWN if it is not a string."""
     return zlib.crc32(word.encode("utf-8", "surrogatepass")) if isinstance(word, str) else UNKNOWN
 
 
-_name_of_text = lru_cache(maxsize=10_000)(name_of)  # adjacent lines often have one user
+_name_of_text = lru_cache(maxsize=10_000)(name_of)  # adjacent lines often share a user
 
 
 @dataclass
 class Lines:
-    """Columns of the lines: number in the file, userId as JSON (NOBODY if missing or null), trainingChars (None if
-    missing) and the number of the first entry.
+    """Columns of the lines: number in the file, userId as JSON (NOBODY if missing or null), and trainingChars (None if
+    missing).
     """
 
     numbers: array[int] = field(default_factory=lambda: array("q"))
@@ -78,8 +77,8 @@ class Lines:
         return len(self.users)
 
     def parts(self, partition: str) -> Ints:
-        """Return int64[n_lines], the part of each line: consecutive lines that belong together. Lines without a userId
-        form parts of their own. Raises OptionError.
+        """Return int64[n_lines], the part of each line: consecutive lines of one partition. Consecutive lines without a
+        userId form a part as well. Raises OptionError.
         """
         if partition == "all":
             return np.zeros(len(self), dtype=np.int64)
@@ -95,18 +94,18 @@ class Lines:
 class Table:
     """Columns of one log, one value per token (wp, ic) or per typed or accepted text (tc).
 
-    line      number of the line in `lines`, from 0
+    line      index of the line in `lines`, from 0
     chars     code points of the target
-    counted   [values, filters]: wp, ic: whether the filter counts the token; tc: code points that it counts
+    counted   [values, filters]: wp, ic: whether the filter counts the token; tc: number of counted code points
     rank      wp: 1-based, 0 if not predicted; tc: 1 if accepted, else 0; ic: unused
     score     model score of the target, NaN if none
     before    ic: typed without error
     blank     tc: the text begins with a space
     correct   ic: [tokens, ceil(mixes / 8)] bits: the target ranks first
-    completed version 5, wc: characters that were completed, 0 if the token never was
+    completed version 5, wc: number of completed characters, 0 if the token was never completed
     typed     ic, wr: hash of the word as typed (`typed_hash`)
 
-    `filter` is the one of `filters` that statistics use. `zero_ranks`: number of ranks that are 0 in the log.
+    `filter`: the one of `filters` used for statistics. `zero_ranks`: number of ranks that are 0 in the log.
     """
 
     game: str
@@ -128,35 +127,37 @@ class Table:
 
     @property
     def allowed(self) -> NDArray[Any]:
-        """Column of the filter in `counted`."""
+        """Column of `counted` for the current filter."""
         column: NDArray[Any] = self.counted[:, self.filters.index(self.filter)]
         return column
 
     @property
     def kept(self) -> Flags:
-        """Return whether each token counts (wp, ic)."""
+        """Mask of the counted tokens (wp, ic)."""
         return self.allowed > 0
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Remarks for the reader of the statistics."""
+        """Notes for readers of the statistics."""
         if self.game != "wp" or not self.zero_ranks:
             return ()
-        return (f"{self.zero_ranks} ranks are 0 because their scores are NaN: counted as not predicted.",)
+        return (
+            f"{self.zero_ranks} ranks are 0 because their scores are NaN. They are counted as not predicted.",
+        )
 
     @property
     def rank_base(self) -> int | None:
-        """First rank of tc in the log: 0 if a 0 occurs, else 1 as in the format's document; None without any rank."""
+        """First rank of tc in the log: 0 if a 0 occurs, else 1 as documented; None if there are no ranks."""
         if self.zero_ranks:
             return 0
         return 1 if bool((self.rank > 0).any()) else None
 
     def by(self, keep: str) -> Table:
-        """Return the table counted by another of its filters."""
+        """Return the table with another of its filters."""
         return replace(self, filter=keep)
 
     def part(self, inside: Flags) -> Table:
-        """Return some of the tokens."""
+        """Return a table of some of the tokens."""
         columns = [name for name in (*COLUMNS, "completed", "typed") if len(getattr(self, name))]
         return replace(self, **{name: getattr(self, name)[inside] for name in columns})
 
@@ -170,7 +171,7 @@ class Table:
         return replace(self, lines=lines, line=np.searchsorted(used, self.line))
 
     def first(self, mix: int) -> Flags:
-        """Return bool[n_tokens] for ic: whether each target ranks first under the mixture of this number."""
+        """Return bool[n_tokens] for ic: True where the target ranks first under mixture number `mix`."""
         bits = self.correct[:, mix >> 3] >> np.uint8(7 - (mix & 7)) & np.uint8(1)
         return bits.astype(np.bool_)
 
@@ -184,7 +185,7 @@ def read_table(
     filters: Sequence[str] = ("alphaemoji",),
     mixes: Sequence[Mix] = (),
 ) -> Table:
-    """Build a table from the lines of `decoder.read_lines`, counted by the first filter until `by` selects another.
+    """Build a table from the lines of `decoder.read_lines`, counted with the first filter until `by` selects another.
 
     Raises LogError for an empty log, and, with mixtures, for candidates of ic that cannot be counted.
     """
@@ -198,7 +199,7 @@ def read_table(
 
 
 class _Builder:
-    """Collect entries and turn them into columns a block at a time."""
+    """Collects entries and turns them into columns, one block at a time."""
 
     def __init__(self, filters: tuple[str, ...], mixes: tuple[Mix, ...]) -> None:
         self.filters, self.mixes = filters, mixes
@@ -221,7 +222,7 @@ class _Builder:
             self._turn()
 
     def table(self) -> Table:
-        """Return the table of everything added. Raises LogError."""
+        """Return the table of all added lines. Raises LogError."""
         if not len(self.lines):
             raise LogError("The log is empty.", "There is nothing to count.")
         self._turn()
@@ -300,8 +301,8 @@ def _tokens(entries: Sequence[CorrectionEntry], numbers: Sequence[int]) -> Token
 
 
 def _counted(game: str, filters: Sequence[str], parts: Sequence[str | int]) -> NDArray[Any]:
-    """Return [parts, filters]: for tc the number of characters of each text that count, else whether it counts. Hidden
-    text always counts.
+    """Return [parts, filters]: for tc the number of counted characters of each text, else whether it is counted. Hidden
+    text is always counted.
     """
     if game != "tc":
         flags = [[isinstance(part, int) or keep(part) for part in parts] for keep in map(keeper, filters)]
@@ -313,7 +314,7 @@ def _counted(game: str, filters: Sequence[str], parts: Sequence[str | int]) -> N
 
 
 class _Characters:
-    """Counter of the characters of each text that pass a filter, by code point."""
+    """Counts the characters of each text that pass a filter, by code point."""
 
     def __init__(self, keeps: Callable[[str], bool]) -> None:
         self.keeps = keeps

@@ -1,6 +1,6 @@
-"""Search index of a log: for each line (version 5: message) its user, its loss, and the outcomes of its tokens.
+"""Search index of a log: for each line (version 5: message), its user, its loss, and the outcomes of its tokens.
 
-Finds and sorts lines without colouring them. Built while a log is counted, and stored packed.
+Finds and sorts lines without colouring them. Built when a log is counted, and stored packed.
 
 The loss of a line is a mean over its counted tokens, 0 at best:
 
@@ -42,21 +42,21 @@ ERRORS = {
 """Outcomes selected by "errors only"."""
 ERROR = "errors"
 LOSSES = {
-    "wp": "1 − 1/rank, mean",
+    "wp": "mean of 1 − 1/rank",
     "tc": "keystrokes per character",
-    "ic": "share left or made wrong",
+    "ic": "share of words wrong after correction",
     "wc": "share of characters typed",
     "we": "nats per scored token",
     "ce": "nats per scored token",
-    "wr": "share left or made wrong",
+    "wr": "share of words wrong after correction",
 }
-"""Label of a line's loss."""
+"""Label of each game's loss."""
 WHOLE_TEXT = ("tc", "ce")
-"""Games whose entries are not words: a search looks for a word in the line's text."""
+"""Games whose entries are not words, so that searches look for a word in the text of the line."""
 
 
 def outcomes_of(game: str) -> tuple[str, ...]:
-    """Return the searchable outcomes. Characters that a prediction of tc saved are found with the prediction."""
+    """Return the searchable outcomes. Characters saved by a tc prediction are found through the prediction."""
     return tuple(name for name in LEGENDS[game] if (game, name) != ("tc", "saved"))
 
 
@@ -64,15 +64,15 @@ def outcomes_of(game: str) -> tuple[str, ...]:
 class Index:
     """Columns of the index.
 
-    numbers   number of each line in the log; of a message, the number of its first row
-    rows      rows of the log in each line, 1 in version 4
+    numbers   number of each line in the log (for a message, of its first row)
+    rows      number of log rows in each line, 1 in version 4
     users     user of each line, for display
     counted   counted tokens of each line (characters for tc and wc)
     loss      loss of each line; NaN if nothing is counted
     line      line of each token, from 0
     outcome   outcome of each token, as its index in `outcomes_of`
     word      word of each token, as its index in `words`; -1 if hidden
-    texts     text of each line, for games whose lines are searched as a whole
+    texts     text of each line, for games that search whole lines
     """
 
     game: str
@@ -91,9 +91,9 @@ class Index:
         """Find the lines that match.
 
         Args:
-            outcome: a line has a token with it; ERROR: with any error.
-            word: a line has it, ignoring case, with that outcome.
-            user: of this user; NOBODY includes lines without one.
+            outcome: lines with a token of this outcome; ERROR: of any error.
+            word: lines with this word (ignoring case), with that outcome if set.
+            user: lines of this user; NOBODY includes lines without a user.
             worst_first: sort by loss, then by counted tokens, descending. Default: the order of the log.
 
         Returns:
@@ -102,7 +102,7 @@ class Index:
         mask = np.ones(len(self.numbers), dtype=np.bool_)
         if user:
             names = {user, NO_USER} if user == NOBODY else {user}
-            mask &= np.array([one in names for one in self.users], dtype=np.bool_)
+            mask &= np.array([name in names for name in self.users], dtype=np.bool_)
         if outcome or word:
             mask &= self._with(self._tokens(outcome, word))
         if word and self.game in WHOLE_TEXT:
@@ -115,7 +115,7 @@ class Index:
         return places
 
     def place_of(self, number: int) -> int | None:
-        """Return the index of the line that contains the row of this number, or None."""
+        """Return the index of the line that contains row `number`, or None."""
         place = int(np.searchsorted(self.numbers, number, side="right")) - 1
         return place if place >= 0 and number < self.numbers[place] + self.rows[place] else None
 
@@ -139,7 +139,7 @@ TEXTS = ("game", "users", "words", "texts")
 
 
 def pack(indexes: Mapping[str, Index]) -> bytes:
-    """Pack the indexes of one log, by filter. They share everything but FILTERED."""
+    """Pack the indexes of one log, by filter. Columns other than FILTERED are shared."""
     first = next(iter(indexes.values()))
     columns = {name: getattr(first, name) for name in SHARED}
     texts = json.dumps({name: getattr(first, name) for name in TEXTS}).encode()
@@ -154,14 +154,14 @@ def pack(indexes: Mapping[str, Index]) -> bytes:
 def unpack(packed: bytes, keep: str) -> Index:
     """Unpack the index of one filter."""
     with np.load(io.BytesIO(packed)) as columns:
-        found = {name: columns[name] for name in SHARED}
-        found |= {name: columns[f"{keep}.{name}"] for name in FILTERED}
-        return Index(**found, **json.loads(columns["texts"].tobytes()))
+        fields = {name: columns[name] for name in SHARED}
+        fields |= {name: columns[f"{keep}.{name}"] for name in FILTERED}
+        return Index(**fields, **json.loads(columns["texts"].tobytes()))
 
 
 @dataclass
 class Words:
-    """Words of a log's tokens as numbers, or texts of its lines, recorded as they pass."""
+    """Words of a log's tokens as numbers, or texts of its lines, recorded while streaming."""
 
     whole: bool = False
     known: dict[str, int] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Words:
 
 
 def index_of(table: Table, words: Words, mix: int = 0) -> Index:
-    """Build the index of a log of version 4, by the table's filter; for ic, by the mixture of this number."""
+    """Build the index of a version 4 log, with the table's filter and, for ic, mixture number `mix`."""
     outcome, above, below = _ranked(table) if table.game == "wp" else _other(table, mix)
     size = len(table.lines)
     counted = _sums(table.line, below, size)
@@ -215,8 +215,8 @@ def _sums(line: Ints, values: Floats, lines: int) -> Floats:
 
 
 def _ratios(above: Floats, below: Floats) -> Floats:
-    found: Floats = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
-    return found
+    ratios: Floats = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
+    return ratios
 
 
 def _coded(game: str, conditions: Sequence[tuple[Flags, str]], last: str) -> Ints:
@@ -259,18 +259,20 @@ def _other(table: Table, mix: int) -> tuple[Ints, Floats, Floats]:
 
 
 def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: Mixture | None) -> Index:
-    """Build the index of a log of version 5. The game is passed because one token does not distinguish we from ce."""
+    """Build the index of a version 5 log. The game is an argument because a single token does not distinguish we from
+    ce.
+    """
     codes = {name: code for code, name in enumerate(outcomes_of(game))}
     numbers, rows, users = array("q"), array("q"), []
     line, outcome, above, below = array("q"), array("q"), array("d"), array("d")
     words = Words(game in WHOLE_TEXT)
     message: list[str] = []
-    now: Any = object()
+    current: Any = object()
     for number, token in tokens:
-        if (token.user, token.message) != now:
+        if (token.user, token.message) != current:
             if message:
                 words.add(message)
-            message, now = [], (token.user, token.message)
+            message, current = [], (token.user, token.message)
             numbers.append(number)
             rows.append(0)
             users.append(user_words(name_of(token.user)))
@@ -302,8 +304,8 @@ def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: M
 
 def _judged(token: Token, mixture: Mixture | None) -> tuple[str, float, float]:
     """Return outcome, loss and weight of a token of version 5."""
-    found = version5.outcomes(token, mixture)
-    outcome = next((name for text, name in reversed(found) if text), found[-1][1])
+    pieces = version5.outcomes(token, mixture)
+    outcome = next((name for text, name in reversed(pieces) if text), pieces[-1][1])
     if outcome == "skipped":
         return outcome, 0.0, 0.0
     if isinstance(token.completions, list):

@@ -1,4 +1,4 @@
-"""The built-in player that learns while it plays: an n-gram model with Witten-Bell smoothing."""
+"""Built-in player that learns while it plays: an n-gram model with Witten-Bell smoothing."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ START = ""  # no token is empty
 
 
 class AdaptivePlayer:
-    """An n-gram model that knows only what `train` taught it.
+    """An n-gram model that learns only from `train`.
 
-    Tokens are those of the games. The probability of a token after the last words is interpolated (Witten-Bell) from
-    the longest context down to a uniform share for unseen tokens: with N(h) tokens and T(h) different tokens seen
-    after the context h,
+    It uses the tokens of the games. The probability of a token after the last words is interpolated (Witten-Bell) from
+    the longest context down to a uniform share for unseen tokens: with N(h) tokens and T(h) different tokens seen after
+    the context h,
 
         p(w | h) = (c(h, w) + T(h) p(w | shorter h)) / (N(h) + T(h)).
 
-    Scores are natural logarithms. If a context ends inside a token, the token may continue (p(word) / p(words with
-    this prefix)) or be complete and followed by another one (p(complete) p(the next)); the tokenizer decides which
-    of the two a candidate is.
+    Scores are natural logarithms. If a context ends inside a token, the token may continue (p(word) / p(words with this
+    prefix)) or be complete and followed by another (p(complete) p(next)); the tokenizer decides which of the two a
+    candidate is.
 
     Args:
         order: words of context plus one, 1 to 8.
         predictions: maximum per reply.
-        unseen: the uniform share of an unseen word.
+        unseen: probability of each unseen word under the uniform share.
     """
 
     together = 64
@@ -39,7 +39,7 @@ class AdaptivePlayer:
         if not (isinstance(order, int) and 1 <= order <= 8):
             raise OptionError(f"The order is {order!r}.", "Choose 1 to 8.")
         if not (isinstance(predictions, int) and predictions >= 1):
-            raise OptionError(f"{predictions!r} predictions are not possible.", "Choose at least 1.")
+            raise OptionError(f"The number of predictions is {predictions!r}.", "Choose at least 1.")
         if not (isinstance(unseen, int | float) and 0 < unseen < 1):
             raise OptionError(f"The share of unseen words is {unseen!r}.", "It must be above 0 and below 1.")
         self.order, self.predictions, self.unseen = order, predictions, unseen
@@ -63,13 +63,13 @@ class AdaptivePlayer:
             history = [*history[1:], token] if history else history
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget all training."""
         self._counts: dict[tuple[str, ...], Counter[str]] = {}
         self._totals: dict[tuple[str, ...], int] = {}
         self._words: list[str] = []
 
     def check(self, now: bool = False) -> bool:
-        """Always False: replies are final at once."""
+        """Return False: replies are always final."""
         return False
 
     def close(self) -> None:
@@ -85,12 +85,14 @@ class AdaptivePlayer:
         finished = self._chance(history, begun) / mass
         after = (*history, begun)[1:] if history else ()
         if candidates is None:
-            rest = {word[len(begun) :]: self._chance(history, word) / mass for word in self._beginning(begun)}
-            rest.pop("", None)
+            endings = {
+                word[len(begun) :]: self._chance(history, word) / mass for word in self._beginning(begun)
+            }
+            endings.pop("", None)
             for word, chance in self._next(after).items():
                 if not _one_token(begun + word):
-                    rest[word] = rest.get(word, 0.0) + finished * chance
-            return self._top(rest)
+                    endings[word] = endings.get(word, 0.0) + finished * chance
+            return self._top(endings)
         return [
             (
                 word,
@@ -104,18 +106,16 @@ class AdaptivePlayer:
         ]
 
     def _next(self, history: tuple[str, ...]) -> dict[str, float]:
-        """Return the likeliest next words, those seen after the longest context first; shorter contexts only while
-        there are too few.
-        """
-        found: dict[str, float] = {}
+        """Return the likeliest next words. Shorter contexts are used only if longer ones have too few words."""
+        chances: dict[str, float] = {}
         for length in range(len(history), -1, -1):
             after = self._counts.get(history[len(history) - length :])
             for word in after or ():
-                if word not in found:
-                    found[word] = self._chance(history, word)
-            if len(found) >= self.predictions:
+                if word not in chances:
+                    chances[word] = self._chance(history, word)
+            if len(chances) >= self.predictions:
                 break
-        return found
+        return chances
 
     def _top(self, chances: dict[str, float]) -> Reply:
         ranked = sorted(chances.items(), key=lambda pair: (-pair[1], pair[0]))[: self.predictions]
@@ -136,11 +136,11 @@ class AdaptivePlayer:
         return (self._words[at] for at in beginning_with(self._words, prefix))
 
     def _split(self, context: str) -> tuple[tuple[str, ...], str]:
-        """Return the last tokens, and the token in which the context ends ("" if it ends between two)."""
-        found = list(TOKEN.finditer(context))
-        begun = found.pop().group() if found and found[-1].end() == len(context) else ""
+        """Return the last tokens, and the token in which the context ends ("" if it ends between two tokens)."""
+        matches = list(TOKEN.finditer(context))
+        begun = matches.pop().group() if matches and matches[-1].end() == len(context) else ""
         size = self.order - 1
-        words = [START] * size + [match.group() for match in found[-size:]] if size else []
+        words = [START] * size + [match.group() for match in matches[-size:]] if size else []
         return tuple(words[len(words) - size :]), begun
 
 

@@ -1,27 +1,27 @@
-"""Loaded models as players. They do not learn, and their replies are final at once.
+"""Loaded models as players. They do not learn, and their replies are always final.
 
 **Causal models.** The score of a candidate c after a context x is the natural logarithm of the probability that the
-text continues with c and c ends there (what follows does not make it a longer token of the game):
+text continues with c and c ends there (what follows does not extend it to a longer token of the game):
 
     p(c | x) = P(text begins with x c, then something that ends c) / P(text begins with x)
 
-Both are sums over token sequences. Tokens up to the last space of x (or its start) are those of the tokenizer; from
-there through the end of c, all spellings of the bytes are summed, up to `paths` spellings with the fewest tokens,
-always including the tokenizer's own. So a context that ends in a space, or inside a word, does not depend on where its
-own tokens happen to end. With unlimited paths, and `whole` or a context of one word, the value is exact (tests compare
-it with brute force); otherwise tokens that span two words are not split.
+Both are sums over token sequences. Up to the last space of x (or its start), the tokens are the tokenizer's. From there
+to the end of c, up to `paths` spellings with the fewest tokens are summed, always including the tokenizer's own. The
+score therefore does not depend on where the tokens of a context happen to end. With unlimited paths, and `whole` or a
+context of one word, the value is exact (tests compare it with brute force); otherwise tokens that span two words are
+not split.
 
-Predictions without candidates come from a beam search whose first tokens are constrained to the rest of the context:
-`beam` paths, up to `steps` tokens past the context, each ended where the model may end a token of the game.
+Predictions without candidates come from a beam search whose first tokens must spell the rest of the context: `beam`
+paths, up to `steps` tokens past the context, each ended where the model may end a token of the game.
 
-A context that does not fit the model's window loses its beginning; a candidate that would still not fit is left out.
+A context that exceeds the model's window loses its beginning; a candidate that still does not fit is omitted.
 
-Requests of a call are computed together: contexts of a line share prefixes, which run through the model once for
-some thousands of spellings (`candidate_scoring.TOGETHER`).
+Requests of one call are computed together. Contexts of a line share prefixes, which run through the model once per
+`candidate_scoring.TOGETHER` spellings.
 
-**N-gram models.** Their words are not quite the tokens of the games, so a candidate is split by the model's own
-tokenizer, together with the word in which the context ends, if any: p(rest of the word) = p(word) / p(words with
-this prefix). Candidates with a word unknown to the model are left out. Scores are natural logarithms.
+**N-gram models.** Their words differ from the tokens of the games, so a candidate is split by the model's own
+tokenizer, together with the word in which the context ends, if any: p(rest of the word) = p(word) / p(words with this
+prefix). Candidates with a word unknown to the model are omitted. Scores are natural logarithms.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ PLAYABLE = ("causal", "ngram")
 def player_for_backend(backend: Backend, options: Mapping[str, Any] | None = None) -> Player:
     """Wrap a loaded model as a player.
 
-    Options: `predictions` and `together` for both kinds; `paths`, `beam`, `steps` and `whole` for causal models.
-    Raises OptionError for other models and other options.
+    Options: `predictions` and `together` for both kinds; `paths`, `beam`, `steps` and `whole` for causal models. Raises
+    OptionError for unsupported models and options.
     """
     values = dict(options or {})
     try:
@@ -61,7 +61,7 @@ def player_for_backend(backend: Backend, options: Mapping[str, Any] | None = Non
         if isinstance(backend, CausalBackend):
             return CausalPlayer(backend, **values)
     except TypeError as error:
-        raise OptionError(f"These options do not fit this model: {error}.") from None
+        raise OptionError(f"This model does not accept these options: {error}.") from None
     raise OptionError(
         "Only causal and n-gram models can play.", "Masked models also see the text after a word."
     )
@@ -84,15 +84,15 @@ class _FixedPlayer:
         """Do nothing."""
 
     def check(self, now: bool = False) -> bool:
-        """Always False: replies are final at once."""
+        """Return False: replies are always final."""
         return False
 
     def close(self) -> None:
-        """Do nothing: the model stays loaded for others."""
+        """Do nothing: other players may use the model."""
 
 
 class CausalPlayer(_FixedPlayer):
-    """A causal model; see the module.
+    """A causal model as a player; see the module docstring.
 
     Args:
         predictions: maximum per reply.
@@ -123,8 +123,8 @@ class CausalPlayer(_FixedPlayer):
         self._search = Search(self._token_strings, window, Limits(predictions, beam, steps))
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Compute all requests at once; one by one if `together` is 1, as for a served model, because batching changes
-        the last digits.
+        """Compute all requests at once, or one by one if `together` is 1. (A served model computes one by one, and
+        batching changes the last digits.)
         """
         if self.together == 1 and len(requests) > 1:
             return [reply for request in requests for reply in self.predict([request])]
@@ -145,8 +145,8 @@ class CausalPlayer(_FixedPlayer):
 
 
 class NgramPlayer(_FixedPlayer):
-    """An n-gram model. `predictions`: maximum per reply. `together`: number of lines played together; it changes no
-    value here.
+    """An n-gram model as a player. `predictions`: maximum per reply. `together`: number of lines played together; it
+    does not affect scores.
     """
 
     def __init__(self, backend: NgramBackend, *, predictions: int = 20, together: int = 32) -> None:
@@ -161,7 +161,7 @@ class NgramPlayer(_FixedPlayer):
         self._distribution = lru_cache(maxsize=512)(self._logs)
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Reply to each request. Distributions are cached by the words that the model can see."""
+        """Reply to each request. Distributions are cached by the words in the model's context."""
         return [
             self._free(context) if candidates is None else self._worth(context, candidates)
             for context, candidates in requests
@@ -172,7 +172,9 @@ class NgramPlayer(_FixedPlayer):
             return np.asarray(np.log(self.model.distribution(history)), dtype=np.float64)
 
     def _split(self, context: str) -> tuple[tuple[int, ...], str]:
-        """Return the words that the model sees, and the word in which the context ends ("" if it ends between two)."""
+        """Return the words in the model's context, and the word in which the text ends ("" if it ends between two
+        words).
+        """
         words = tokenize(context)
         begun = words.pop().text if words and words[-1].end == len(context) else ""
         return self._seen([BOS, *self.model.ids(word.text for word in words)]), begun
@@ -210,7 +212,7 @@ class NgramPlayer(_FixedPlayer):
         if not begun:
             return self._best(self._next(logs))
         base = self._begun(history, begun)
-        found = {
+        chances = {
             self.model.words[number][len(begun) :]: float(logs[number]) - base
             for number in self._starting(begun)
             if self.model.words[number] != begun
@@ -220,8 +222,8 @@ class NgramPlayer(_FixedPlayer):
             over = float(logs[number]) - base
             for word, value in self._next(self._distribution(self._seen([*history, number]))).items():
                 text = f" {word}" if word[0].isalnum() else word
-                found[text] = max(found.get(text, -math.inf), over + value)
-        return self._best(found)
+                chances[text] = max(chances.get(text, -math.inf), over + value)
+        return self._best(chances)
 
     def _next(self, logs: Floats) -> dict[str, float]:
         most = min(self.predictions + len(SPECIALS), len(logs))
@@ -230,5 +232,5 @@ class NgramPlayer(_FixedPlayer):
             self.model.words[number]: float(logs[number]) for number in best if number not in (UNK, BOS, EOS)
         }
 
-    def _best(self, found: dict[str, float]) -> Reply:
-        return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[: self.predictions]
+    def _best(self, chances: dict[str, float]) -> Reply:
+        return sorted(chances.items(), key=lambda pair: (-pair[1], pair[0]))[: self.predictions]

@@ -1,8 +1,8 @@
 """Predictions of a causal model: beam search for tokens of the games.
 
-The first tokens are constrained to the rest of the context. A character that takes several tokens is carried as
-bytes until it is complete; only then may a prediction end. Distributions over the next token are computed for many
-token sequences at once, and shared prefixes run once. torch is imported inside the functions.
+The first tokens must spell the rest of the context. A character that takes several tokens is kept as bytes until it is
+complete; only then may a prediction end. Next-token distributions are computed for many token sequences at once, and
+shared prefixes run once. torch is imported inside the functions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 KINDS = (None, WORD, SIGNS)
-BEHIND = 2.0  # nats behind the last prediction at which a path is dropped
+BEHIND = 2.0  # drop paths this many nats behind the last prediction
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Limits:
 
 @dataclass
 class _Beam:
-    """A path: tokens after the prefix, bytes of the context not yet spelled, predicted text, the bytes of an incomplete
+    """A path: tokens after the prefix, bytes of the context still to be spelled, predicted text, bytes of an incomplete
     character, log probability.
     """
 
@@ -89,7 +89,7 @@ class Search:
         ended: list[dict[str, float]] = [{} for _ in distinct]
         base = [-math.inf if context.rest else 0.0 for context in distinct]
         for step in range(max(steps, default=0) + 1):
-            waiting = [(at, beam) for at, own in enumerate(beams) for beam in own]
+            waiting = [(at, beam) for at, group in enumerate(beams) for beam in group]
             if not waiting:
                 break
             beams = [[] for _ in distinct]
@@ -101,7 +101,7 @@ class Search:
                 if on:
                     logs = logs if len(on) == len(rows) else logs[on]
                     self._extend(logs, [rows[row] for row in on], beams, ended)
-            beams = [self._best_paths(own, done) for own, done in zip(beams, ended, strict=True)]
+            beams = [self._best_paths(group, done) for group, done in zip(beams, ended, strict=True)]
         replies = []
         for done, below in zip(ended, base, strict=True):
             best = sorted(done.items(), key=lambda pair: (-pair[1], pair[0]))[: self._limits.predictions]
@@ -109,15 +109,15 @@ class Search:
         return [list(replies[distinct[context]]) for context in split]
 
     def _steps(self, context: SplitContext) -> int:
-        """Return the maximum number of tokens after the prefix; a context whose last word takes several tokens is
-        allowed as many more.
+        """Return the maximum number of tokens after the prefix. It grows with the number of tokens in the context's
+        last word.
         """
         ways = self._token_strings.segmentations(context.rest, 1)
         return self._limits.steps + (max(0, len(ways[0]) - 1) if ways else 0)
 
     def _best_paths(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
-        """Keep the best paths. Those far behind the last prediction are dropped, since longer paths only lose
-        probability; the mass they would add to another spelling of a prediction is lost.
+        """Keep the best paths. Those far behind the last prediction are dropped, since extending a path only lowers its
+        probability; their share in other spellings of a prediction is lost.
         """
         most = self._limits.predictions
         least = sorted(ended.values())[-most] - BEHIND if len(ended) >= most else -math.inf
@@ -131,7 +131,9 @@ class Search:
         ended: list[dict[str, float]],
         base: list[float],
     ) -> None:
-        """End each path whose token of the game may end here, and add up what reaches the end of the context."""
+        """End each path whose token of the game may end here, and sum the probability that reaches the end of the
+        context.
+        """
         sets = [self._ending_mask(beam) for _, beam in rows]
         chosen = [row for row, flags in enumerate(sets) if flags is not None]
         if not chosen:
@@ -146,8 +148,8 @@ class Search:
                 _add(ended[at], beam.text, beam.score + mass)
 
     def _ending_mask(self, beam: _Beam) -> Flags | None:
-        """Return a mask of the tokens that reach the end of the context, or end the token of the game; None if nothing
-        can end here.
+        """Return a mask of the tokens that reach the end of the context or end the token of the game; None if there are
+        none.
         """
         if beam.rest:
             return self._token_strings.beginning(beam.rest)
@@ -160,7 +162,7 @@ class Search:
         beams: list[list[_Beam]],
         ended: list[dict[str, float]],
     ) -> None:
-        """Extend every path with the likeliest tokens that fit."""
+        """Extend each path with the likeliest tokens that fit."""
         values, numbers = likeliest(logs, [self._fitting(beam) for _, beam in rows], self._limits.beam)
         scores = values + np.array([[beam.score] for _, beam in rows])
         row, column = self._worthwhile(numbers, scores, rows)
@@ -171,10 +173,10 @@ class Search:
             if len(piece) <= len(beam.rest):
                 beams[at].append(_Beam(path, beam.rest[len(piece) :], beam.text, b"", score))
                 continue
-            found = _whole(beam.part + piece[len(beam.rest) :])
-            if found is None:
+            characters = _whole(beam.part + piece[len(beam.rest) :])
+            if characters is None:
                 continue
-            text, part = beam.text + found[0], found[1]
+            text, part = beam.text + characters[0], characters[1]
             token, over = first_token(text)
             if over:
                 _add(ended[at], token, score)
@@ -182,8 +184,8 @@ class Search:
                 beams[at].append(_Beam(path, b"", text, part, score))
 
     def _worthwhile(self, numbers: Ints, scores: Floats, rows: list[tuple[int, _Beam]]) -> tuple[Ints, Ints]:
-        """Return rows and columns of the tokens that may end a prediction, and of those that only continue one, as many
-        as are kept per context: the others would be dropped at once.
+        """Return rows and columns of the tokens that may end a prediction, and of those that only continue one. Limited
+        to the number kept per context, since the others would be dropped immediately.
         """
         kinds = np.array([KINDS.index(self._kind(beam)) for _, beam in rows])
         nothing = np.zeros(self._token_strings.size, np.bool_)
@@ -201,15 +203,15 @@ class Search:
         return row, column
 
     def _kind(self, beam: _Beam) -> str | None:
-        """Return the kind of the token of the games that has begun; None if none has, or it may not continue."""
+        """Return the kind of the current token of the game; None if none has begun, or it may not continue."""
         if beam.rest or beam.part or not beam.text.strip():
             return None
         kind = kind_of(beam.text)
         return None if kind == ALONE else kind
 
     def _fitting(self, beam: _Beam) -> Flags:
-        """Return a mask of the tokens that fit the rest of the context, or of a character, then the kind of token that
-        has begun.
+        """Return a mask of the tokens that continue what is incomplete: the rest of the context, a character, or the
+        current token of the game, in this order.
         """
         if beam.rest:
             return self._token_strings.fitting(beam.rest)
@@ -220,7 +222,7 @@ class Search:
 
 
 def _whole(data: bytes) -> tuple[str, bytes] | None:
-    """Split bytes into complete characters and the bytes of an incomplete one; None if they are not UTF-8."""
+    """Split bytes into complete characters and the bytes of an incomplete one; return None if they are not UTF-8."""
     try:
         return data.decode("utf-8"), b""
     except UnicodeDecodeError as error:
@@ -242,11 +244,11 @@ def _add(sums: dict[str, float], key: str, score: float) -> None:
 
 
 FAINT = -60.0
-"""Nats. Masses below may contain probabilities that fp32 cannot represent; they are added up as logarithms."""
+"""Nats. Smaller sums may contain probabilities that fp32 cannot represent, so they are summed as logarithms."""
 
 
 def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
-    """Return the log probability of a set of tokens per row. Rows may share one set object."""
+    """Return, per row, the log probability of its set of tokens. Rows may share a set object."""
     import torch
 
     different, which = _distinct(sets)
@@ -263,9 +265,7 @@ def log_masses(logs: torch.Tensor, sets: Sequence[Flags]) -> list[float]:
 def likeliest(
     logs: torch.Tensor, sets: Sequence[Flags], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return, per row, log probabilities and ids of the likeliest tokens of its set, best first; -inf where the set has
-    no more.
-    """
+    """Return, per row, log probabilities and ids of the likeliest tokens of its set, best first, padded with -inf."""
     values, numbers = _within(logs, sets).topk(min(most, logs.shape[1]))
     return values.double().cpu().numpy(), numbers.cpu().numpy()
 
@@ -280,7 +280,7 @@ def _within(logs: torch.Tensor, sets: Sequence[Flags]) -> torch.Tensor:
 
 
 def _distinct(sets: Sequence[Flags]) -> tuple[list[Flags], list[int]]:
-    """Return the distinct objects, and the index of each one among them."""
+    """Return the distinct objects, and the index of each set among them."""
     different = {id(flags): flags for flags in sets}
     place = {key: at for at, key in enumerate(different)}
     return list(different.values()), [place[id(flags)] for flags in sets]
@@ -292,28 +292,31 @@ def distributions(
     stems: Sequence[Path] = (),
     stem_of: Sequence[int] | None = None,
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
-    """Yield log probabilities [n, vocabulary] of the token after each whole sequence, with the numbers of the n
+    """Yield log probabilities [n, vocabulary] of the token after each whole sequence, with the indices of the n
     sequences.
 
-    Sequence k continues stems[stem_of[k]]; -1: nothing before it. Shared prefixes run once if the model takes tree
-    attention. Raises PlayerError if memory does not suffice for one sequence alone.
+    Sequence k continues stems[stem_of[k]], or nothing if stem_of[k] is -1. Shared prefixes run once if the model
+    supports tree attention. Raises PlayerError if a single sequence does not fit into memory.
     """
     from lmgym.models.engine.forest import grow
     from lmgym.models.engine.memory import default_budget
     from lmgym.models.engine.passes import USUAL, group_sequences, reset_positions, run_passes
 
     after = [-1] * len(sequences) if stem_of is None else list(stem_of)
-    # A sequence without tokens is its stem.
-    own = [ids or (stems[stem] if stem >= 0 else ()) for ids, stem in zip(sequences, after, strict=True)]
+    # An empty sequence stands for its stem.
+    full_sequences = [
+        ids or (stems[stem] if stem >= 0 else ()) for ids, stem in zip(sequences, after, strict=True)
+    ]
     after = [stem if ids else -1 for ids, stem in zip(sequences, after, strict=True)]
     lengths = [
-        len(ids) + (len(stems[stem]) if stem >= 0 else 0) for ids, stem in zip(own, after, strict=True)
+        len(ids) + (len(stems[stem]) if stem >= 0 else 0)
+        for ids, stem in zip(full_sequences, after, strict=True)
     ]
     budget = default_budget(runner.device, runner.vocabulary)
     for way, chosen in group_sequences(runner, lengths).items():
         if way.kind[1]:
             reset_positions(runner)
-        ids = [own[at] for at in chosen]
+        ids = [full_sequences[at] for at in chosen]
         last = np.cumsum(list(map(len, ids))) - 1
         nothing = np.zeros(last[-1] + 1, np.bool_)
         ends = nothing.copy()
@@ -337,7 +340,9 @@ def _states(_: Job, states: torch.Tensor) -> torch.Tensor:
 def _read_off(
     runner: ModelRunner, states: torch.Tensor, owners: list[list[int]]
 ) -> Iterator[tuple[list[int], torch.Tensor]]:
-    """Project in blocks, smaller ones when memory runs out. A row that several sequences ask for is repeated."""
+    """Project states in blocks, which shrink when memory runs out. A state shared by several sequences gives the same
+    row for each.
+    """
     from lmgym.models.engine.memory import unless_full
 
     start, block = 0, runner.block
@@ -367,4 +372,4 @@ def _projected(runner: ModelRunner, states: torch.Tensor, times: list[int]) -> t
 
 
 def _full(runner: ModelRunner) -> PlayerError:
-    return PlayerError(f"Memory on {runner.device} ran out on one text alone.")
+    return PlayerError(f"Memory on {runner.device} ran out on a single text.")

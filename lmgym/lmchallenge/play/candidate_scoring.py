@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 LN2 = math.log(2)
 NONE = -1
 TOGETHER = 4096
-"""Spellings run in one call, but at least one context: shared prefixes are run once, and lists stay short."""
+"""Maximum number of spellings per call (at least one context). Large calls run shared prefixes once; the limit bounds
+memory.
+"""
 
 
 class _Way(NamedTuple):
-    """A spelling: tokens after the prefix, and the constraint on the next token: a kind that ends the candidate, bytes
-    that it must begin with, or None for anything.
+    """A spelling: tokens after the prefix, and the constraint on the next token (a kind of token that ends the
+    candidate, bytes that it must begin with, or None).
     """
 
     path: Path
@@ -42,9 +44,9 @@ class _Way(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """The spellings of the rest of a context (owner 0) and of its candidates (owner k + 1), whatever comes before.
+    """Spellings of the rest of a context (owner 0) and of its candidates (owner k + 1), independent of the prefix.
 
-    longest  most tokens, by owner
+    longest  maximum number of tokens, by owner
     """
 
     words: tuple[str, ...]
@@ -55,7 +57,7 @@ class _Plan(NamedTuple):
 
 @dataclass
 class _Sums:
-    """Token sequences whose probabilities are added up, per sum. Those with one prefix share it as a stem."""
+    """Token sequences whose probabilities are summed, by sum. Sequences with the same prefix share it as a stem."""
 
     sequences: list[Path] = field(default_factory=list)
     stems: dict[Path, int] = field(default_factory=dict)
@@ -66,7 +68,7 @@ class _Sums:
     count: int = 0
 
     def add(self, prefix: Path, plan: _Plan) -> int:
-        """Add the sums of a plan after a prefix; return the number of the first."""
+        """Add the sums of a plan after a prefix; return the index of the first."""
         stem, first, sets = self.stems.setdefault(prefix, len(self.stems)), self.count, self.sets
         self.sequences += [path or prefix for path, _ in plan.ways]
         self.stem_of += [stem if path else NONE for path, _ in plan.ways]
@@ -79,8 +81,9 @@ class _Sums:
 
 
 class CandidateScorer:
-    """Score candidates by up to `paths` spellings of each with the fewest tokens, always including the
-    tokenizer's own."""
+    """Scores candidates by up to `paths` spellings of each with the fewest tokens, always including the tokenizer's
+    own.
+    """
 
     def __init__(self, token_strings: TokenStrings, window: Window, paths: int) -> None:
         self._token_strings, self._window, self._paths = token_strings, window, paths
@@ -88,16 +91,16 @@ class CandidateScorer:
     def of(
         self, runner: ModelRunner, tokenizer: Any, requests: Sequence[tuple[SplitContext, Sequence[str]]]
     ) -> list[Reply]:
-        """Return one reply per context. A candidate that does not fit the model's window is left out."""
-        own = self._own_ways(tokenizer, requests)
+        """Return one reply per context. A candidate that does not fit into the model's window is omitted."""
+        spellings = self._own_ways(tokenizer, requests)
         plans: dict[tuple[bytes, tuple[str, ...]], _Plan] = {}
         replies: list[Reply] = []
         sums = _Sums()
         added: list[tuple[int, tuple[str, ...]]] = []
         for context, words in requests:
             key = context.rest, tuple(words)
-            plan = plans[key] = plans.get(key) or self._plan(*key, own)
-            added.append(self._add(context, plan, own, sums))
+            plan = plans[key] = plans.get(key) or self._plan(*key, spellings)
+            added.append(self._add(context, plan, spellings, sums))
             if len(sums.sequences) >= TOGETHER:
                 replies += self._replies(runner, sums, added, requests[len(replies) :])
                 sums, added = _Sums(), []
@@ -110,41 +113,43 @@ class CandidateScorer:
         added: list[tuple[int, tuple[str, ...]]],
         requests: Sequence[tuple[SplitContext, Sequence[str]]],
     ) -> list[Reply]:
-        """Return the replies for the first contexts of `given`, as many as were added."""
+        """Return the replies for the first contexts of `requests`, one for each element of `added`."""
         logs = self._added_up(runner, sums).tolist()
         replies: list[Reply] = []
         for (first, words), (context, _) in zip(added, requests, strict=False):
             below = logs[first] if context.rest else 0.0
-            found = zip(words, logs[first + 1 : first + 1 + len(words)], strict=True)
-            worths = [(word, worth - below) for word, worth in found]
+            scored_words = zip(words, logs[first + 1 : first + 1 + len(words)], strict=True)
+            worths = [(word, worth - below) for word, worth in scored_words]
             replies.append([(word, min(0.0, worth)) for word, worth in worths if math.isfinite(worth)])
         return replies
 
     def _add(
-        self, context: SplitContext, plan: _Plan, own: dict[bytes, Path], sums: _Sums
+        self, context: SplitContext, plan: _Plan, spellings: dict[bytes, Path], sums: _Sums
     ) -> tuple[int, tuple[str, ...]]:
-        """Add the sums of a context and its candidates; return the number of the first, and the candidates that fit."""
+        """Add the sums of a context and its candidates; return the index of the first, and the candidates that fit."""
         if self._window.before(context, max(plan.longest)) is None:
             base = plan.longest[0]
             fits = [self._window.before(context, max(base, length)) is not None for length in plan.longest]
-            plan = self._plan(context.rest, tuple(compress(plan.words, fits[1:])), own)
+            plan = self._plan(context.rest, tuple(compress(plan.words, fits[1:])), spellings)
             if not fits[0]:
                 plan = _Plan((), [], [], [0])
         prefix = self._window.before(context, max(plan.longest))
         return sums.add(prefix or (), plan), plan.words
 
-    def _plan(self, rest: bytes, words: tuple[str, ...], own: dict[bytes, Path]) -> _Plan:
+    def _plan(self, rest: bytes, words: tuple[str, ...], spellings: dict[bytes, Path]) -> _Plan:
         parts = [[_Way(path, after) for path, after in self._token_strings.covers(rest, self._paths)]]
-        parts += [self._ways(rest + word.encode("utf-8", "replace"), kind_of(word), own) for word in words]
+        parts += [
+            self._ways(rest + word.encode("utf-8", "replace"), kind_of(word), spellings) for word in words
+        ]
         owner = [at for at, ways in enumerate(parts) for _ in ways]
         longest = [max((len(way.path) for way in ways), default=0) for ways in parts]
         return _Plan(words, list(chain.from_iterable(parts)), owner, longest)
 
-    def _ways(self, data: bytes, kind: str, own: dict[bytes, Path]) -> list[_Way]:
-        """Return the spellings of a candidate that end it."""
+    def _ways(self, data: bytes, kind: str, spellings: dict[bytes, Path]) -> list[_Way]:
+        """Return the spellings of a candidate, each with the constraint that ends it."""
         spelled = dict.fromkeys(self._token_strings.segmentations(data, self._paths))
-        if data in own:
-            spelled.setdefault(own[data])
+        if data in spellings:
+            spelled.setdefault(spellings[data])
         if kind == ALONE:
             return [_Way(path, None) for path in spelled]
         over = self._token_strings.overruns(data, kind, self._paths)
@@ -194,7 +199,7 @@ class CandidateScorer:
         last = np.cumsum(lengths) - 1
         rows = np.zeros(len(scored), np.bool_)
         rows[last] = columns != NONE
-        found = compute_flat(
+        values = compute_flat(
             runner,
             sums.sequences,
             budget=default_budget(runner.device, runner.vocabulary),
@@ -204,9 +209,9 @@ class CandidateScorer:
             stems=list(sums.stems),
             stem_of=sums.stem_of,
         )
-        for failure in found.failures.values():
+        for failure in values.failures.values():
             raise PlayerError(f"The model could not score a continuation: {failure.reason}")
-        bits = np.add.reduceat(np.where(scored, found.bits, 0.0), found.starts[:-1])
-        bits += np.where(columns != NONE, found.mass[last, columns], 0.0)
+        bits = np.add.reduceat(np.where(scored, values.bits, 0.0), values.starts[:-1])
+        bits += np.where(columns != NONE, values.mass[last, columns], 0.0)
         np.logaddexp.at(totals, sums.owner, -bits * LN2)
         return totals

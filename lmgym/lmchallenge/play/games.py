@@ -1,8 +1,8 @@
 """The three games of version 4: next word (wp), text completion (tc), input correction (ic).
 
-A game plays one line at a time as a generator: it yields lists of requests, is sent the lists of replies, and returns
-the line's entries for the log. So several lines can be played together, with one batch of calls. Random numbers are
-drawn before the first request of a line, so that starting the lines in order keeps the stream in order.
+A game plays a line as a generator: it yields lists of requests, is sent lists of replies, and returns the line's
+entries for the log. Several lines can thus be played together, in batches of calls. Random numbers are drawn before the
+first request of a line, so that starting the lines in order keeps the random stream in order.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from lmgym.lmchallenge.tokens import tokens
 if TYPE_CHECKING:
     import random
 
-Asked = TypeVar("Asked")
+Call = TypeVar("Call")
 Entry: TypeAlias = dict[str, Any]
 Play: TypeAlias = Generator[list[Request], list[Reply], list[Entry]]
 
 GAME_WORDS = {"wp": "next word", "tc": "text completion", "ic": "input correction"}
 SELECT_FROM = 3
 MOST_SELECTION_COST = 100
-"""Most keystrokes that accepting a prediction may cost."""
+"""Maximum cost of accepting a prediction, in keystrokes."""
 PIECE = 64
-"""Requests of a line that are sent together. Each has the line so far as its context, so sending all at once would take
-memory quadratic in the line.
+"""Maximum number of a line's requests sent together. Each contains the line so far as its context, so sending all at
+once would take memory quadratic in the length of the line.
 """
 
 
-def pieces(calls: Iterable[Asked]) -> Iterator[list[Asked]]:
+def pieces(calls: Iterable[Call]) -> Iterator[list[Call]]:
     """Yield lists of up to PIECE calls."""
     left = iter(calls)
     while part := list(islice(left, PIECE)):
@@ -53,14 +53,14 @@ class Game(Protocol):
         """Play one line."""
 
     def skip(self, line: str) -> None:
-        """Draw the random numbers of `play` and nothing else, to resume after a break."""
+        """Draw the same random numbers as `play` without playing, to resume after a break."""
 
 
 @dataclass(frozen=True)
 class WordPrediction:
-    """Next word: for each token, the model predicts what follows everything before it.
+    """Next word: for each token, the model predicts it from everything before it.
 
-    The score is that of the first prediction equal to the token; the rank is the number of predictions with at least
+    The score is that of the first prediction equal to the token. The rank is the number of predictions with at least
     that score, so ties count against the model and the order of the predictions does not matter.
     """
 
@@ -69,8 +69,9 @@ class WordPrediction:
     key: str = field(default=RESULT_KEYS["wp"], init=False)
 
     def play(self, line: str) -> Play:
-        """Play a line. One entry per token: target or targetChars, rank and score if predicted, predictions on
-        request."""
+        """Play a line. One entry per token: target or targetChars, rank and score if predicted, and optionally
+        predictions.
+        """
         entries: list[Entry] = []
         for part in pieces(tokens(line)):
             replies = yield [Request(line[:start]) for start, _ in part]
@@ -93,8 +94,8 @@ class WordPrediction:
 
 @dataclass(frozen=True)
 class TextCompletion:
-    """Text completion: a typist accepts the longest matching one of the first `select_from` predictions, as returned,
-    or else types one character. Ranks of accepted predictions count from 0, as in the reference, or from
+    """Text completion: a typist accepts the longest match among the first `select_from` predictions, in the order of
+    the reply, or else types one character. Ranks of accepted predictions count from 0, as in the reference, or from
     `first_rank`.
     """
 
@@ -104,7 +105,9 @@ class TextCompletion:
     key: str = field(default=RESULT_KEYS["tc"], init=False)
 
     def play(self, line: str) -> Play:
-        """Play a line. Entries with rank and score were accepted, the others typed; their texts make up the line."""
+        """Play a line. Entries with rank and score were accepted, the others were typed. Together their texts form the
+        line.
+        """
         entries: list[Entry] = []
         typed = at = 0
         while at < len(line):
@@ -135,7 +138,7 @@ class TextCompletion:
 
 
 class InputCorrection:
-    """Input correction: each token is corrupted, and the model scores the words that may have been meant."""
+    """Input correction: each token is corrupted, and the model scores the words that may have been intended."""
 
     key = RESULT_KEYS["ic"]
 
@@ -156,9 +159,9 @@ class InputCorrection:
 
     def play(self, line: str) -> Play:
         """Play a line. One entry per token: score [error, model], candidates with both scores, and what was typed."""
-        found = [(start, token, self.errors.corrupt(token, self.random)) for start, token in tokens(line)]
+        corrupted = [(start, token, self.errors.corrupt(token, self.random)) for start, token in tokens(line)]
         entries: list[Entry] = []
-        for part in pieces(found):
+        for part in pieces(corrupted):
             choices = [
                 typing_errors.candidates(self.words, typed, token, self.num_candidates)
                 for _, token, typed in part
@@ -178,7 +181,7 @@ class InputCorrection:
             self.errors.corrupt(token, self.random)
 
     def error_scores(self, typed: str, words: Sequence[str]) -> dict[str, float]:
-        """Score each word as the intended one, by the typing errors alone."""
+        """Score each word as the intended word, by typing errors only."""
         steps = [self.errors.score(same, len(typed)) for same in range(len(typed) + 1)]
         return {word: steps[typing_errors.matches(typed, word)] for word in words}
 
@@ -204,10 +207,10 @@ class InputCorrection:
 
 @dataclass(frozen=True)
 class GameOptions:
-    """Everything that decides a game besides corpus and model; JSON through `as_dict`.
+    """Options of a game. `as_dict` gives JSON types.
 
-    `readings` is "reference" or "corrected"; with the latter, ranks of tc count from 1, and trainingChars counts
-    what was learnt.
+    `readings` is "reference" or "corrected"; with the latter, ranks of tc count from 1, and trainingChars counts the
+    characters actually learnt.
     """
 
     game: str

@@ -1,4 +1,4 @@
-"""Play a corpus: the order of lines, users, batches and training, and resuming after a break."""
+"""Play a corpus: order of lines, users, batches and training, and resuming after a break."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmgym.lmchallenge.play.player import Player, Reply, Request
 
 @dataclass(frozen=True)
 class Played:
-    """A played line: its number, and its row in the log."""
+    """A played line: its number and its log row."""
 
     number: int
     row: dict[str, Any]
@@ -22,12 +22,12 @@ class Played:
 
 @dataclass
 class _Learning:
-    """Training state of the current user."""
+    """Training state for the current user."""
 
-    counted: int = 0  # counted like the reference
+    counted: int = 0  # as counted by the reference
     learnt: int = 0
     waiting: list[str] = field(default_factory=list)  # current batch
-    replay: list[str] = field(default_factory=list)  # while skipping: lines it would have learnt
+    replay: list[str] = field(default_factory=list)  # lines to learn again after skipping
 
 
 def play(
@@ -39,18 +39,19 @@ def play(
     readings: str = "reference",
     skip: int = 0,
 ) -> Iterator[Played]:
-    """Play every line and yield each as soon as its replies are known to be valid. At the end of the corpus, a player
-    that still has to be checked is closed: its output until it ends is the last check.
+    """Play every line and yield each as soon as its replies are known to be valid. If replies are unchecked at the end
+    of the corpus, the player is closed; its remaining output is the last check.
 
-    With `train`, the model is cleared where a group of lines of one user begins (a returning user is a new group),
-    and learns each line after all lines with the same timestamp were played. The reference adds the length of the
-    batch's last line to trainingChars once for every line of the batch; readings="corrected" adds what was learnt.
+    With `train`, the model is cleared where a group of lines of one user begins (a returning user is a new group), and
+    learns each line after all lines with the same timestamp have been played. The reference adds the length of the
+    batch's last line to trainingChars once for every line of the batch; readings="corrected" adds the characters
+    actually learnt.
 
-    The first `skip` lines are not played: they are learnt again, and their random numbers are drawn again, so that
-    the rest is the same as without a break.
+    The first `skip` lines are not played. They are learnt again, and their random numbers are drawn again, so that the
+    remaining lines are played as if there had been no break.
 
     Raises PlayerError, naming the line; lines yielded before remain valid. Lines whose replies may belong to other
-    questions are never yielded.
+    requests are never yielded.
     """
     held: list[Played] = []
     blocks = _played_blocks(lines, game, player, train, readings, skip)
@@ -75,8 +76,8 @@ def play(
 
 
 def _verified(error: Exception, held: list[Played], player: Player) -> Exception:
-    """Return the error to raise. If it is not the player's, held lines are checked: if they are invalid, they are
-    dropped, and unless the game was cancelled, that is the error.
+    """Return the error to raise. If it does not come from the player, held lines are checked. Invalid ones are dropped,
+    and the failed check is returned instead, unless the game was cancelled.
     """
     if not held or isinstance(error, PlayerError):
         return error
@@ -90,7 +91,7 @@ def _verified(error: Exception, held: list[Played], player: Player) -> Exception
 
 
 def _without(held: list[Played], failure: PlayerError) -> PlayerError:
-    """Return the failure, adding which lines it invalidates."""
+    """Return the failure with the invalidated lines in its hint."""
     if not held:
         return failure
     lines = f"line {held[0].number}" if len(held) == 1 else f"lines {held[0].number} to {held[-1].number}"
@@ -101,7 +102,7 @@ def _without(held: list[Played], failure: PlayerError) -> PlayerError:
 def _played_blocks(
     lines: Iterable[Line], game: Game, player: Player, train: bool, readings: str, skip: int
 ) -> Iterator[list[Played]]:
-    """Yield the lines that were played together."""
+    """Yield the lines played together, block by block."""
     learning = _Learning()
     before: Line | None = None
     for block in _blocks(lines, train, player.together, skip):
@@ -138,9 +139,7 @@ def _played_blocks(
 
 
 def learnt_before(lines: Iterable[Line]) -> Iterator[int]:
-    """Yield, for each line of a game with training, the number of characters that the model had really learnt from its
-    user.
-    """
+    """Yield, for each line of a game with training, the number of characters learnt from its user before it."""
     learnt = waiting = 0
     before: Line | None = None
     for line in lines:
@@ -163,13 +162,13 @@ def _played(
 
 
 def _between(learning: _Learning, before: Line | None, first: Line, player: Player, skip: int) -> None:
-    """Train and clear between two blocks: forget at a new user, learn at a new batch. At the first line after a break,
+    """Train and clear between two blocks: clear at a new user, train at a new batch. At the first line after a break,
     restore the model's state.
     """
     playing = first.number > skip
     if before is None or not same_user(before, first):
         if before is not None and before.number > skip:
-            _learn(learning, player, skipping=False)  # useless, but the reference does it
+            _learn(learning, player, skipping=False)  # has no effect, but the reference does it
         if playing:
             player.clear()
         return
@@ -195,14 +194,14 @@ def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
 
 
 def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Iterator[list[Line]]:
-    """Yield lines that may be played together: any lines without training, else those of one batch."""
+    """Yield blocks of lines that may be played together: any lines without training, else those of one batch."""
     block: list[Line] = []
     source = iter(lines)
     while True:
         try:
             line = next(source, None)
         except LmcError:
-            # Play the lines before the bad one first.
+            # Play the lines before the invalid one first.
             if block:
                 yield block
             raise
@@ -220,7 +219,7 @@ def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Ite
 
 
 def _side_by_side(plays: list[Play], player: Player) -> list[list[Entry]]:
-    """Run generators in lockstep: one batch of calls for the next requests of all of them."""
+    """Run generators in lockstep, with one batch of calls for the next requests of all of them."""
     results: list[list[Entry]] = [[] for _ in plays]
     pending: dict[int, list[Request]] = {}
 

@@ -1,4 +1,4 @@
-"""The interface of a player, and a wrapper that measures its latency."""
+"""Interface of players, and a wrapper that measures latency."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Reply: TypeAlias = list[Prediction]
 
 
 class Request(NamedTuple):
-    """A request: what follows `context`, or, with candidates, the score of each. Texts are sent as they are."""
+    """A request to predict what follows `context` or, with candidates, to score each. Texts are sent unchanged."""
 
     context: str
     candidates: Sequence[str] | None = None
 
 
 class Player(Protocol):
-    """A language model as the games see it.
+    """Interface of a language model to the games.
 
-    `together` is how many lines may be played together if nothing is learnt in between; 1 for a model that answers one
-    call at a time.
+    `together`: number of lines that may be played together if nothing is learnt in between; 1 for a model that handles
+    one call at a time.
     """
 
     @property
@@ -30,8 +30,8 @@ class Player(Protocol):
         """Number of lines that may be played together, 1 or more."""
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Return one reply per request, in order. A reply may leave candidates out, repeat texts and be in any order; a
-        higher score is better. Raises PlayerError.
+        """Return one reply per request, in order. A reply may omit candidates, repeat texts and be in any order; higher
+        scores are better. Raises PlayerError.
         """
 
     def train(self, text: str) -> None:
@@ -41,16 +41,16 @@ class Player(Protocol):
         """Forget what `train` taught."""
 
     def check(self, now: bool = False) -> bool:
-        """Check the replies so far. Returns True while their validity is unknown, so that lines must be held back. With
+        """Check the replies so far. Returns True while their validity is unknown and lines must be held back. With
         `now`, waits until it is known and returns False. Raises PlayerError if they are invalid.
         """
 
     def close(self) -> None:
-        """Close. Raises PlayerError if the end itself failed. May be called twice."""
+        """Close the player; repeated calls do nothing. Raises PlayerError if closing fails."""
 
 
 class Latency:
-    """Durations of calls in milliseconds. Calls of one batch share its time evenly."""
+    """Durations of calls in milliseconds. The time of a batch is divided evenly among its calls."""
 
     def __init__(self) -> None:
         self.first: float | None = None
@@ -61,8 +61,8 @@ class Latency:
         }
 
     def add(self, kind: str, seconds: float, calls: int = 1) -> None:
-        """Record `calls` calls that took `seconds` together. The very first predict is recorded separately, because a
-        process loads its model in it.
+        """Record `calls` calls that took `seconds` together. The very first predict is recorded separately, because it
+        includes loading the model of a process.
         """
         if kind == "predict" and self.first is None and calls:
             self.first = seconds * 1000 / calls
@@ -76,8 +76,8 @@ class Latency:
         return len(self._times[kind])
 
     def as_dict(self) -> dict[str, Any]:
-        """{"first_predict_ms", "predict": {"calls", "mean_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms"}, …}"""
-        import numpy as np  # imported only for a report
+        """Return {"first_predict_ms", "predict": {"calls", "mean_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms"}, …}."""
+        import numpy as np  # only needed for a report
 
         result: dict[str, Any] = {"first_predict_ms": self.first}
         for kind, times in self._times.items():
@@ -96,7 +96,7 @@ class Latency:
 
 
 class Timed:
-    """A player whose calls are timed, in `latency`."""
+    """Wrapper of a player that records call times in `latency`."""
 
     def __init__(self, player: Player) -> None:
         self.player = player
@@ -104,11 +104,11 @@ class Timed:
 
     @property
     def together(self) -> int:
-        """The player's value."""
+        """`together` of the wrapped player."""
         return self.player.together
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Time the calls, one by one for a player that takes one call at a time."""
+        """Time the calls, one by one if the player handles one call at a time."""
         if self.player.together == 1 and len(requests) > 1:
             return [reply for request in requests for reply in self.predict([request])]
         start = time.perf_counter()

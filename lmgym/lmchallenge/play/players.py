@@ -1,4 +1,4 @@
-"""Make players from their names: configured processes, commands given in a terminal, Python objects, or the adaptive
+"""Build players from their names: configured processes, commands from a terminal, Python objects, or the adaptive
 player.
 """
 
@@ -23,9 +23,9 @@ _NUMBERS = ("start_timeout", "reply_timeout", "stop_timeout", "settle")
 
 
 def configured(text: str) -> dict[str, Command]:
-    """Parse the players of a settings value.
+    """Parse the players from a settings value.
 
-    A JSON object of names, each with an object: "argv" (list of strings), optionally "cwd", "env" (object of
+    It is a JSON object of names, each with an object: "argv" (list of strings), optionally "cwd", "env" (object of
     strings), "start_timeout", "reply_timeout", "stop_timeout" and "settle" (seconds). Raises OptionError.
     """
     if not text.strip():
@@ -63,8 +63,8 @@ def _command(name: str, value: Any) -> Command:
 
 
 def command_line(text: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Build the argument list of a command as the reference does: words of `text`, the positional options, then `--key
-    value` for each other one (a key that begins with a hyphen stays as it is).
+    """Build the argument list of a command as the reference does: the words of `text`, the positional options, then
+    `--key value` for each other option (a key that begins with a hyphen is used as it is).
 
     Quotes and backslashes work as in a shell; variables and pipes do not, because no shell is involved. Raises
     OptionError.
@@ -87,7 +87,7 @@ def command_line(text: str, options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class Echo:
-    """A transcript on standard error, for the reference's option `verbose`."""
+    """Transcript on standard error, for the reference's option `verbose`."""
 
     def write(self, data: bytes) -> int:
         """Write one line of the transcript."""
@@ -98,10 +98,10 @@ class Echo:
 
 
 class PythonPlayer:
-    """An object with predict(context, candidates), train(text) and clear(), made by calling `module:name`.
+    """An object with predict(context, candidates), train(text) and clear(), created by calling `module:name`.
 
-    The options are passed as one argument or, with `by_name` (as version 5 does), as keyword arguments. A context
-    manager is entered and left.
+    The options are passed as one argument or, with `by_name` (as in version 5), as keyword arguments. If the object is
+    a context manager, it is entered, and left on `close`.
     """
 
     together = 1
@@ -126,9 +126,11 @@ class PythonPlayer:
         for context, candidates in requests:
             words = None if candidates is None else list(candidates)
             try:
-                found = self._model.predict(context, words)
-                # A candidate without a score counts as left out: the reference logs null for both.
-                replies.append([(str(text), float(score)) for text, score in found if score is not None])
+                predictions = self._model.predict(context, words)
+                # A candidate without a score counts as omitted: the reference logs null for both.
+                replies.append(
+                    [(str(text), float(score)) for text, score in predictions if score is not None]
+                )
             except Exception as error:
                 raise PlayerError(f"predict failed: {type(error).__name__}: {error}.") from error
         return replies
@@ -142,11 +144,11 @@ class PythonPlayer:
         self._call("clear")
 
     def check(self, now: bool = False) -> bool:
-        """Always False: replies are final at once."""
+        """Return False: replies are always final."""
         return False
 
     def close(self) -> None:
-        """Leave the context manager."""
+        """Leave the context manager, if it is one."""
         leave, self._leave = self._leave, None
         if leave:
             leave(None, None, None)
@@ -164,7 +166,7 @@ def adaptive(options: Mapping[str, Any]) -> Player:
         return AdaptivePlayer(**options)
     except TypeError as error:
         raise OptionError(
-            f"These options do not fit the adaptive n-gram: {error}.",
+            f"The adaptive n-gram does not accept these options: {error}.",
             "Its options are order, predictions and unseen.",
         ) from None
 

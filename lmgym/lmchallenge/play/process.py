@@ -1,15 +1,16 @@
 """A model process that speaks the protocol: one command per line on standard input, replies on standard output.
 
-No shell is involved. Every wait has a timeout: at the start, and at each reply. The end of standard error is kept;
-all traffic can be copied into a transcript. Tabs, newlines and carriage returns of the corpus are sent as spaces and
-lone surrogates as U+FFFD, character for character, so that offsets stay.
+No shell is involved. Startup and each reply have a timeout. The end of standard error is kept; all traffic can be
+copied to a transcript. Tabs, newlines and carriage returns of the corpus are sent as spaces and lone surrogates as
+U+FFFD, character for character, so that offsets stay the same.
 
 A process must be silent after `train` and `clear`, and answer `predict` with exactly one line. Unrequested output is
-detected before the next command is sent. But an extra line can arrive while a reply is awaited, and be taken for it:
-from then on every reply belongs to the question before, and one is always pending. So there are checkpoints: nothing
-is asked, and nothing may arrive, for the time of two slow replies, at least `settle`. They follow the first line,
-the first reply after the first `clear` and the one after the first `train`; then one comes every CHECK_EVERY
-seconds, and the end of the output is the last. Between them, `check` says that lines must be held.
+detected before the next command is sent. But an extra line that arrives while a reply is awaited is taken for the
+reply; every later reply then belongs to the previous request, and one line is always pending. Checkpoints detect this:
+for the time of two slow replies, at least `settle`, no command is sent and no output may arrive. Checkpoints follow the
+first line, the first reply after the first `clear`, and the first reply after the first `train`; then there is one
+every CHECK_EVERY seconds, and a last one at the end of the output. Between them, `check` reports that lines must be
+held.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from lmgym.lmchallenge.play.player import Reply, Request
 
 @dataclass
 class ProtocolWarnings:
-    """Counts of oddities in the replies."""
+    """Counts of irregularities in the replies."""
 
     odd_fields: int = 0  # a last field without a score, dropped
     not_finite: int = 0  # scores that are NaN or infinite
-    repeated: int = 0  # candidates answered more than once
+    repeated: int = 0  # candidates scored more than once
     unasked: int = 0  # candidates that were not requested
-    omitted: int = 0  # candidates left out
+    omitted: int = 0  # requested candidates without a score
     empty: int = 0  # replies without predictions
 
     def as_dict(self) -> dict[str, int]:
@@ -52,7 +53,7 @@ STOP_TIMEOUT = 10.0
 SETTLE = 0.02
 CHECK_EVERY = 2.0
 PAUSE_SHARE = 20  # checkpoints take at most 1/PAUSE_SHARE of the time
-BRISK = 1e-4  # seconds in which a fast model answers; sleeping and waking can take as long
+BRISK = 1e-4  # response time of a fast model in seconds; sleeping and waking can take as long
 TIRED = 0.1  # seconds without polling after other threads needed the processor
 EXIT_GRACE = 1.0  # seconds for remaining output after the process ended, e.g. from a child
 MAX_REPLY = 16 * 1024 * 1024
@@ -61,7 +62,7 @@ STDERR_KEPT = 8_000
 
 @dataclass(frozen=True)
 class Command:
-    """How to start a model. Times are in seconds."""
+    """Command line, environment and timeouts of a model process. Times are in seconds."""
 
     argv: tuple[str, ...]
     start_timeout: float = START_TIMEOUT
@@ -73,7 +74,7 @@ class Command:
 
 
 class ProcessPlayer:
-    """A process as a player. Use it as a context manager, or close it yourself."""
+    """A player that runs in a model process. Use it as a context manager, or call `close`."""
 
     together = 1
 
@@ -85,11 +86,11 @@ class ProcessPlayer:
         self._errors_size = 0
         self._read = bytearray()
         self._answered = False
-        self._brisk = False  # the last reply came within two BRISK
-        self._tired = 0.0  # sleep while waiting for replies until then
+        self._brisk = False  # the last reply took less than 2 * BRISK
+        self._tired = 0.0  # until then, sleep while waiting for replies
         self._replies = 0
-        self._slowest = 0.0  # seconds of one reply, not counting the first, which waits for the start
-        self._checkpoint = 0.0  # when the next one is due: the first at once
+        self._slowest = 0.0  # slowest reply in seconds, except the first, which includes startup
+        self._checkpoint = 0.0  # time of the next checkpoint; the first is due at once
         self._unverified = {"clear", "train"}
         self._said: set[str] = set()
         self._ended = False
@@ -102,7 +103,7 @@ class ProcessPlayer:
                 bufsize=0,
                 cwd=command.cwd,
                 env={**os.environ, **command.env},
-                process_group=0,  # killed together; a session of its own costs more context switches per call
+                process_group=0,  # killed as a group; a new session would cost more context switches per call
             )
         except (OSError, ValueError) as error:
             raise PlayerError(
@@ -146,9 +147,8 @@ class ProcessPlayer:
     def check(self, now: bool = False) -> bool:
         """Check for unrequested output.
 
-        Returns whether a checkpoint is still needed before the replies can be trusted; `now` forces one. None
-        happens before a second reply has shown how long answers take: the first includes the start. Raises
-        PlayerError.
+        Returns True if a checkpoint is still needed before the replies can be trusted; `now` forces one. There is none
+        before the second reply, which shows the response time without startup. Raises PlayerError.
         """
         self._look()
         if not now and (self._replies < 2 or time.monotonic() < self._checkpoint):
@@ -170,12 +170,12 @@ class ProcessPlayer:
         """Run a checkpoint: wait, and raise PlayerError if anything arrives."""
         pause = self._await_extra_line()
         self._look()
-        self._slowest /= 2  # a single slow reply does not stretch all pauses
+        self._slowest /= 2  # so that a single slow reply does not lengthen all pauses
         self._checkpoint = time.monotonic() + max(CHECK_EVERY, PAUSE_SHARE * pause)
 
     def _await_extra_line(self) -> float:
-        """Wait for an extra line; return the longest wait in seconds. A process that is one reply ahead shows the next
-        after about the time of an answer; one that has ended shows nothing more.
+        """Wait for an extra line; return the longest wait in seconds. A process that is one reply ahead sends the next
+        one after about its response time; a process that has exited sends nothing.
         """
         pause = min(max(self.command.settle, 2 * self._slowest), self._limit())
         deadline = time.monotonic() + pause
@@ -184,7 +184,7 @@ class ProcessPlayer:
         return pause
 
     def close(self) -> None:
-        """Close standard input, wait for the end and check the remaining output."""
+        """Close standard input, wait for the process to exit and check its remaining output."""
         if self._ended:
             return
         deadline = time.monotonic() + self.command.stop_timeout
@@ -210,7 +210,7 @@ class ProcessPlayer:
             raise PlayerError(f"After the last line, the model ended with {_ending(code)}.{self._tail()}")
 
     def kill(self) -> None:
-        """Kill the process with its whole group."""
+        """Kill the process group."""
         if self._ended:
             return
         with contextlib.suppress(OSError):
@@ -222,7 +222,7 @@ class ProcessPlayer:
 
     @property
     def stderr(self) -> str:
-        """The end of its standard error."""
+        """The end of standard error."""
         return b"".join(self._errors).decode("utf-8", "replace")[-STDERR_KEPT:]
 
     # -- internals ---------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ class ProcessPlayer:
         if not answered_before and raw and not reply:
             self._fail(
                 f"The first line that the model wrote is not a reply: {raw[:80].decode('utf-8', 'replace')!r}",
-                "A reply is text and score in turn, separated by tabs. Anything else goes to standard error.",
+                "A reply is alternating texts and scores, separated by tabs. Write anything else to standard error.",
             )
         if self._unverified and self._unverified & self._said:
             self._unverified -= self._said
@@ -265,7 +265,7 @@ class ProcessPlayer:
         return reply
 
     def _send(self, message: str) -> None:
-        """Send a command, reading meanwhile so that neither side blocks forever."""
+        """Send a command while reading output, so that neither side blocks forever."""
         if self._read or self._poll.poll(0):
             self._look()
         data = f"{message}\n".encode()
@@ -309,8 +309,8 @@ class ProcessPlayer:
         return line[:-2] if line.endswith(b"\r\n") else line[:-1]
 
     def _usual(self, limit: float) -> bytes:
-        """Wait for a single read that is one line, as most replies are. Returns b"" if it arrives in pieces, which are
-        then kept.
+        """Wait for a single read with one line, as most replies are. Returns b"" if it arrives in pieces, which are
+        kept.
         """
         ready = self._poll_briskly() if self._brisk else []
         if (ready or self._poll.poll(limit * 1000)) != self._ready:
@@ -322,8 +322,8 @@ class ProcessPlayer:
         return data
 
     def _poll_briskly(self) -> list[tuple[int, int]]:
-        """Poll for input for up to BRISK seconds. With an idle processor, polling takes no more of it than sleeping and
-        returns sooner. Other threads run first; if they keep the processor busy, sleep for a while.
+        """Poll for input for up to BRISK seconds. On an idle processor, polling costs no more than sleeping and returns
+        sooner. Other threads run first; if they keep the processor busy, polling is suspended for a while.
         """
         start = time.monotonic()
         if start < self._tired:
@@ -335,7 +335,7 @@ class ProcessPlayer:
         return ready
 
     def _whole_line(self, start: float, limit: float) -> bytes:
-        """Return the next line, with its newline, from any number of reads."""
+        """Return the next line, including its newline, from any number of reads."""
         end = -1
         while not self._read or (end := self._read.find(b"\n")) < 0:
             if len(self._read) > MAX_REPLY:
@@ -393,7 +393,7 @@ class ProcessPlayer:
         return False
 
     def _fail_early_end(self) -> NoReturn:
-        """Fail because the process ended, or closed its pipes, too early."""
+        """Raise PlayerError because the process exited, or closed its pipes, too early."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         self._pump(0.05)
@@ -401,11 +401,11 @@ class ProcessPlayer:
         ending = f"ended with {_ending(code)}" if code is not None else "closed its output"
         self._fail(
             f"The model {ending} in the middle of the game",
-            "What was played before is kept.",
+            "Lines played before are kept.",
         )
 
     def _fail(self, message: str, hint: str = "", *, doubtful: bool = True) -> NoReturn:
-        """Raise PlayerError. The process may have been one reply ahead, so everything since the last checkpoint is in
+        """Raise PlayerError. The process may have been one reply ahead, so all replies since the last checkpoint are in
         doubt.
         """
         self.kill()
@@ -436,12 +436,12 @@ _WIRE = str.maketrans(
 
 
 def on_the_wire(text: str) -> str:
-    """Return the text as it is sent: same length, without characters that end a field or a line, valid Unicode."""
+    """Return the text as it is sent: same length, valid Unicode, and no characters that end a field or a line."""
     return text.translate(_WIRE) if not text.isprintable() else text
 
 
 def parsed(raw: bytes, context: str, protocol_warnings: ProtocolWarnings) -> Reply:
-    """Parse a reply: text and score in turn. Raises PlayerError, its message without a full stop."""
+    """Parse a reply of alternating texts and scores. Raises PlayerError, whose message has no full stop."""
     try:
         fields = raw.decode("utf-8").split("\t")
     except UnicodeDecodeError as error:
@@ -466,17 +466,17 @@ def _no_number(fields: list[str], context: str) -> NoReturn:
         except ValueError:
             break
     raise PlayerError(
-        f"The score of {text!r} is {score!r}, which is not a number (asked after {context[-40:]!r})",
-        "A reply is text and score in turn, separated by tabs.",
+        f"The score of {text!r} is {score!r}, which is not a number (requested after {context[-40:]!r})",
+        "A reply is alternating texts and scores, separated by tabs.",
     )
 
 
 def respelled(
     reply: Reply, by_text: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
 ) -> Reply:
-    """Map the texts of a reply to the requested candidates that they stand for."""
+    """Map the texts of a reply to the requested candidates."""
     texts = [text for text, _ in reply]
-    if texts != list(by_text):  # most models answer in the requested order
+    if texts != list(by_text):  # most models reply in the requested order
         seen = set(texts)
         protocol_warnings.repeated += len(reply) - len(seen)
         protocol_warnings.unasked += len(seen - by_text.keys())

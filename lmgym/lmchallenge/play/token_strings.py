@@ -1,10 +1,10 @@
-"""The vocabulary of a subword model as byte strings: what each token spells, and which tokens may follow the end of a
-word.
+"""The vocabulary of a subword model as byte strings: how each token is spelled, and which tokens may follow the end of
+a word.
 
-A language model over tokens gives a string the probability of all its spellings. `segmentations` lists the spellings
-with the fewest tokens, `covers` those by which a prefix is reached or passed. A context longer than the model's
-window loses its beginning, a quarter of the window at a time, so that the contexts of a line share the rest. Does
-not import torch.
+A language model over tokens assigns a string the total probability of all its spellings. `segmentations` lists the
+spellings with the fewest tokens, `covers` those that reach or pass the end of a prefix. A context longer than the
+model's window loses its beginning, a quarter of the window at a time, so that the contexts of a line share the
+remainder. Does not import torch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 Path: TypeAlias = tuple[int, ...]
 
 WORD, SIGNS, ALONE = "word", "signs", "alone"
-"""Kinds of tokens of the games: letters and the like; punctuation and symbols; an emoji, which ends at once."""
+"""Kinds of game tokens: letters, digits and the like; punctuation and symbols; an emoji, which cannot be extended."""
 
 _WORD = regex.compile(r"[\p{L}\p{N}\p{Pc}\p{Pd}'@#]")
 _SIGN = regex.compile(r"[\p{P}\p{S}]")
@@ -37,7 +37,7 @@ _MARK = "\u2581"
 
 @lru_cache(maxsize=50_000)
 def kind_of(text: str) -> str:
-    """Return the kind of the text's end, ignoring spaces before it."""
+    """Return the kind of the token at the end of the text, ignoring spaces before it."""
     text = text.lstrip()
     if not text or is_emoji(text) or text[-1].isspace():
         return ALONE
@@ -56,8 +56,8 @@ def extends(kind: str, char: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def first_token(text: str) -> tuple[str, bool]:
-    """Return the first token of the games with the spaces before it, and whether it ends within the text; ("", False)
-    if other characters come first.
+    """Return the first token of the game, including the spaces before it, and whether it ends within the text. Returns
+    ("", False) if other characters come first.
     """
     at = len(text) - len(text.lstrip())
     if at == len(text):
@@ -76,7 +76,7 @@ class TokenStrings:
 
     pieces      bytes per id; None for special tokens and unused rows
     prefixed    the tokenizer puts a space before a text
-    continuing  tokens that continue a character that the one before began
+    continuing  tokens that continue a character begun by the previous token
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class TokenStrings:
 
     @classmethod
     def of(cls, tokenizer: Any, rows: int) -> TokenStrings:
-        """Build from a fast tokenizer. Raises OptionError for one whose tokens are not plain pieces of the text."""
+        """Build from a fast tokenizer. Raises OptionError if its tokens are not plain pieces of the text."""
         data = json.loads(tokenizer.backend_tokenizer.to_str())
         how = json.dumps([data.get("decoder"), data.get("pre_tokenizer"), data.get("normalizer")])
         special = set(tokenizer.all_special_ids)
@@ -148,13 +148,13 @@ class TokenStrings:
         ):
             raise OptionError(
                 "This model's tokenizer changes the text (it turns a test string into "
-                f"{spelled.decode('utf-8', 'replace')!r}), so continuations cannot be derived from its tokens.",
+                f"{spelled.decode('utf-8', 'replace')!r}), so continuations cannot be computed from its tokens.",
                 "Models with byte-level or SentencePiece tokenizers can play.",
             )
         return token_strings
 
     def data(self, text: str, *, at_start: bool) -> bytes:
-        """Return the bytes to be spelled."""
+        """Return the bytes to spell."""
         data = text.encode("utf-8", "replace")
         return b" " + data if at_start and self.prefixed else data
 
@@ -163,7 +163,7 @@ class TokenStrings:
         return [self._sorted[at][1] for at in beginning_with(self._keys, prefix)]
 
     def within(self, data: bytes) -> list[int]:
-        """Return the tokens that are a proper prefix of the bytes."""
+        """Return the tokens that are proper prefixes of the bytes."""
         return [
             number
             for end in range(1, min(len(data), self._longest + 1))
@@ -176,7 +176,7 @@ class TokenStrings:
         return flags
 
     def _plain(self, kind: str) -> Flags:
-        """Mask of tokens that are complete text, all of which continues a token of the games of this kind."""
+        """Return a mask of tokens that are complete text and continue a game token of this kind."""
         pairs = zip(self.pieces, self.texts, strict=True)
         return np.array(
             [
@@ -188,7 +188,7 @@ class TokenStrings:
         )
 
     def _fitting(self, rest: bytes) -> Flags:
-        """Mask of tokens that spell a prefix of the bytes, or all of them and more."""
+        """Return a mask of tokens that spell a prefix of the bytes, or the bytes and more."""
         flags = self.beginning(rest).copy()
         flags[self.within(rest)] = True
         return flags
@@ -210,30 +210,30 @@ class TokenStrings:
         return tuple(best[0])
 
     def _covers(self, rest: bytes, most: int) -> tuple[tuple[Path, bytes], ...]:
-        """Return the ways to reach or pass the end of the bytes: tokens that spell a proper prefix, and what the next
-        token must begin with.
+        """Return the ways to reach or pass the end of the bytes: tokens that spell a proper prefix, and the bytes that
+        the next token must begin with.
         """
         return tuple(
             (path, rest[at:]) for at in range(len(rest)) for path in self._segmentations(rest[:at], most)
         )
 
     def _overruns(self, data: bytes, kind: str, most: int) -> tuple[Path, ...]:
-        """Return the spellings whose last token runs on into something that ends a token of this kind."""
-        found: list[Path] = []
+        """Return the spellings whose last token continues past the bytes with text that ends a token of this kind."""
+        spellings: list[Path] = []
         for at in range(max(0, len(data) - self._longest), len(data)):
             tail = data[at:]
             for place in beginning_with(self._mixed_keys, tail):
                 piece, number = self._mixed[place]
                 after = _text(piece[len(tail) :])
                 if after and not extends(kind, after[0]):
-                    found.extend((*path, number) for path in self._segmentations(data[:at], most))
-        found.sort(key=len)
-        return tuple(found[:most])
+                    spellings.extend((*path, number) for path in self._segmentations(data[:at], most))
+        spellings.sort(key=len)
+        return tuple(spellings[:most])
 
 
 def _text(piece: bytes | None) -> str | None:
-    """Decode a piece; a character cut off at its end counts as a letter, one cut off at its front makes the piece
-    unreadable.
+    """Decode a piece. A character cut off at the end counts as a letter; None is returned if one is cut off at the
+    start.
     """
     if piece is None:
         return None
@@ -244,7 +244,7 @@ def _text(piece: bytes | None) -> str | None:
 
 
 def _turns(text: str) -> bool:
-    """Return whether a token of the games could end inside the text."""
+    """Return whether a game token could end inside the text."""
     return any(
         extends(kind, before) and not extends(kind, after)
         for before, after in itertools.pairwise(text)
@@ -264,8 +264,8 @@ def _bytes(token: str, how: str) -> bytes:
 
 
 def _byte_characters() -> dict[str, int]:
-    """Map characters of byte-level vocabularies to bytes: visible characters of Latin-1 stand for themselves, the other
-    bytes are the characters from U+0100 on, in order.
+    """Map characters of byte-level vocabularies to bytes: visible characters of Latin-1 stand for themselves, and
+    characters from U+0100 on stand for the remaining bytes, in order.
     """
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
@@ -275,12 +275,12 @@ def _byte_characters() -> dict[str, int]:
 _BYTE_OF = _byte_characters()
 
 
-REGION = 24  # most characters of a context that are spelled again
+REGION = 24  # maximum number of characters of a context that are tokenized again
 
 
 @dataclass(frozen=True)
 class SplitContext:
-    """A context: tokens that are kept, and the bytes after them that are tokenized again."""
+    """A context: tokens that are kept, and the remaining bytes, which are tokenized again."""
 
     prefix: Path
     rest: bytes
@@ -288,14 +288,14 @@ class SplitContext:
 
 @dataclass(frozen=True)
 class Window:
-    """The model's context window: the tokens that begin every text, and the maximum length (None: unlimited)."""
+    """The model's context window: the tokens that begin every text, and the maximum length (None if unlimited)."""
 
     start: Path
     room: int | None
 
     def before(self, context: SplitContext, longest: int) -> Path | None:
-        """Return the tokens before spellings of up to `longest` tokens: the start and as much of the context as fits.
-        None if there is no room, or nothing before them.
+        """Return the tokens before spellings of up to `longest` tokens: the start tokens and as much of the context as
+        fits. Returns None if there is no room, or no token before them.
         """
         prefix = context.prefix
         if self.room is not None:
@@ -313,7 +313,7 @@ class Window:
 def split_contexts(
     contexts: Sequence[str], tokenizer: Any, token_strings: TokenStrings, *, whole: bool
 ) -> list[SplitContext]:
-    """Split contexts into kept tokens and bytes. `whole`: tokenize all of it again."""
+    """Split contexts into kept tokens and bytes. `whole`: tokenize the whole context again."""
     distinct = list(dict.fromkeys(contexts))
     cleaned = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in distinct]
     batch = tokenizer(
@@ -325,11 +325,11 @@ def split_contexts(
         verbose=False,
     )
     rows = zip(cleaned, batch["input_ids"], batch["offset_mapping"], strict=True)
-    found = {
+    split_by_text = {
         context: _split(text, ids, offsets, token_strings, whole)
         for context, (text, ids, offsets) in zip(distinct, rows, strict=True)
     }
-    return [found[context] for context in contexts]
+    return [split_by_text[context] for context in contexts]
 
 
 def _split(
@@ -342,12 +342,12 @@ def _split(
         following = offsets[number + 1][0] if number + 1 < len(offsets) else len(text)
         if stop > limit:
             break
-        # Offsets may omit a blank; the bytes of the tokens show where the text is.
+        # Offsets may omit a space; the bytes of the tokens show where the text is.
         if following >= stop:
             stand, end = number + 1, stop
     spelled = b"".join(token_strings.pieces[number] or b"" for number in ids[:stand])
     data = token_strings.data(text, at_start=True)
     if data.startswith(spelled):
         return SplitContext(tuple(ids[:stand]), data[len(spelled) :])
-    # A token without bytes, such as the unknown token: use the offsets.
+    # For a token without bytes, such as the unknown token, use the offsets.
     return SplitContext(tuple(ids[:stand]), token_strings.data(text[end:], at_start=False))

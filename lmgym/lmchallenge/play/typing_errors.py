@@ -1,8 +1,8 @@
 """Typing errors of `ic`: corrupt words, score candidates, find the nearest words.
 
-Each character is replaced, with probability p, by one drawn from `error_chars` (possibly itself). The random stream
-is Python's Mersenne Twister from one seed over the whole corpus, one `random()` per character and one `choice` per
-error, so the order of the lines matters.
+Each character is replaced, with probability p, by a character drawn from `error_chars` (possibly the same). The random
+stream is Python's Mersenne Twister with one seed for the whole corpus, one `random()` per character and one `choice`
+per error, so the order of the lines matters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CANDIDATES = 100
 
 @dataclass(frozen=True)
 class ErrorModel:
-    """An error probability in (0, 1) and its characters; with 0 or 1 a score would be the logarithm of 0."""
+    """Error probability p and error characters. p is in (0, 1) because scores use log p and log(1 - p)."""
 
     p: float = P_ANYKEY
     chars: str = ERROR_CHARS
@@ -39,14 +39,14 @@ class ErrorModel:
         if not 0 < self.p < 1:
             raise OptionError(f"The error probability is {self.p}.", "It must be above 0 and below 1.")
         if not self.chars:
-            raise OptionError("There are no error characters.", "Give at least one.")
+            raise OptionError("There are no error characters.", "Pass at least one.")
 
     def corrupt(self, word: str, rand: random.Random) -> str:
         """Return the word as typed, with the same number of code points."""
         return "".join(rand.choice(self.chars) if rand.random() < self.p else char for char in word)
 
     def score(self, matches: int, length: int) -> float:
-        """Return the natural logarithm of the probability of this typing, up to which wrong characters were drawn."""
+        """Return the natural log probability of the typed word, ignoring which error characters were drawn."""
         return matches * math.log(1 - self.p) + (length - matches) * math.log(self.p)
 
 
@@ -56,10 +56,10 @@ def matches(a: str, b: str) -> int:
 
 
 class Vocabulary:
-    """Words of equal length in arrays, so that the nearest ones are found in one pass.
+    """Words of equal length in arrays, so that the nearest words are found in one pass.
 
-    Words keep the order of the file, the first of equal ones counts. Ties are broken by that order. (The reference
-    keeps its words in a set, so its ties depend on the hash seed of the process.)
+    Words keep the order of the file, without duplicates. Ties are broken by that order. (The reference keeps its words
+    in a set, so its ties depend on the hash seed of the process.)
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -70,7 +70,7 @@ class Vocabulary:
         self._codes: dict[int, NDArray[np.uint32]] = {}
 
     def nearest(self, typed: str, n: int) -> list[str]:
-        """Return the n words of the same length that share most characters with `typed`, best first."""
+        """Return the n words of the same length that share the most characters with `typed`, best first."""
         import numpy as np  # slow to import, and only this game needs it
 
         words = self._words.get(len(typed))
@@ -85,19 +85,19 @@ class Vocabulary:
 
 
 def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[str]:
-    """Return the nearest words, then the typed word, then the intended one, each once.
+    """Return the nearest words, then the typed word, then the intended word, without duplicates.
 
-    Room for the last two is made by dropping as many from the end of the nearest ones as are not among them. If that
-    drops one of the two themselves, there is one candidate more than n (the reference's behaviour).
+    To make room for the last two, nearest words are dropped from the end: one for each of the two that is not among
+    them. If that drops one of the two, there is one candidate more than n (the reference's behaviour).
     """
-    found = vocabulary.nearest(typed, n)
-    room = n - (target not in found) - (typed not in found)
-    return list(dict.fromkeys([*found[:room], typed, target]))
+    words = vocabulary.nearest(typed, n)
+    room = n - (target not in words) - (typed not in words)
+    return list(dict.fromkeys([*words[:room], typed, target]))
 
 
 def rng(seed: int) -> random.Random:
     """Return a random generator with this seed; 0 picks a random seed."""
-    import random  # imported only to play
+    import random  # only needed to play
 
     return seeded(seed) if seed else random.Random()  # noqa: S311 - a game, not a secret
 

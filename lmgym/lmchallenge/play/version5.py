@@ -1,7 +1,6 @@
 """The games of version 5: word completion (wc), word entropy (we), character entropy (ce), word reranking (wr).
 
-They are played like those of version 4 (`play.loop`). An entry is a token; with its user and message it is a row of
-the log.
+They are played like those of version 4 (`play.loop`). An entry is a token; with its user and message it is a log row.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from lmgym.lmchallenge.tokens import tokens
 _ENTRIES = "entries"
 
 
-def _placed(found: Iterable[tuple[int, str]]) -> Iterator[Entry]:
-    """Start an entry for each token with its place and target."""
-    for number, (start, target) in enumerate(found):
+def _placed(tokens: Iterable[tuple[int, str]]) -> Iterator[Entry]:
+    """Yield an entry for each token with its number, start and target."""
+    for number, (start, target) in enumerate(tokens):
         yield {"token": number, "character": start, "target": target}
 
 
 @dataclass(frozen=True)
 class WordCompletion:
-    """Word completion: each token is typed character by character, and the model predicts before each character; with
-    `next_word_only` only before the first.
+    """Word completion: each token is typed character by character. The model predicts before each character or, with
+    `next_word_only`, only before the first.
     """
 
     next_word_only: bool = False
     key: str = _ENTRIES
 
     def play(self, line: str) -> Play:
-        """Play a line. One entry per token with `completions`: the answered texts for each typed prefix."""
+        """Play a line. One entry per token with `completions`: the predicted texts for each typed prefix."""
         entries = list(_placed(tokens(line)))
         calls = [
             (entry, entry["character"] + typed)
@@ -80,7 +79,7 @@ def _score_of(target: str, reply: Reply) -> float | None:
 
 
 class WordReranking(InputCorrection):
-    """Input correction of version 4 with rows of version 5: the same errors, candidates and requests."""
+    """Input correction of version 4 with log rows of version 5: the same errors, candidates and requests."""
 
     key = _ENTRIES
 
@@ -100,8 +99,7 @@ class WordReranking(InputCorrection):
 
 @dataclass(frozen=True)
 class Options:
-    """Everything that decides a game besides corpus and model; JSON through `as_dict`. Seed 0 is a seed like any
-    other."""
+    """Options of a game. `as_dict` gives JSON types. Seed 0 is an ordinary seed."""
 
     game: str
     next_word_only: bool = False
@@ -143,7 +141,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Played:
-    """A played message: the number of its line, and its rows of the log, none for one without tokens."""
+    """A played message: the number of its line, and its log rows (none if it has no tokens)."""
 
     number: int
     rows: list[dict[str, Any]]
@@ -153,7 +151,7 @@ def play(
     lines: Iterable[Line], game: Game, player: Player, *, train: bool = False, skip: int = 0
 ) -> Iterator[Played]:
     """Play every line. With `train`, the model is cleared where a group of lines of one user begins, and learns each
-    line after it was played; timestamps are ignored. `skip` and errors are as in `play.loop.play`.
+    line after it has been played; timestamps are ignored. `skip` and errors are as in `play.loop.play`.
     """
     for played in version4.play(_messages(lines), game, player, train=train, skip=skip):
         row = played.row
@@ -163,10 +161,10 @@ def play(
 
 def _messages(lines: Iterable[Line]) -> Iterator[Line]:
     """Number the lines from 0 within each group of lines of one user."""
-    now: Line | None = None
+    current: Line | None = None
     for line in lines:
-        before = now
-        now = replace(line, row={"userId": line.row.get("user", line.row.get("userId")), "message": 0})
-        if before is not None and same_user(before, now):
-            now = replace(now, row={**before.row, "message": before.row["message"] + 1})
-        yield now
+        before = current
+        current = replace(line, row={"userId": line.row.get("user", line.row.get("userId")), "message": 0})
+        if before is not None and same_user(before, current):
+            current = replace(current, row={**before.row, "message": before.row["message"] + 1})
+        yield current

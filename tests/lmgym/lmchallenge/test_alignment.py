@@ -84,7 +84,7 @@ OTHER = CATS.replace("dog sat", "cow lay")
     [
         ("wp", OTHER, "my.log, line 3: .* Token 2 is 'cow'; in line 3 of the corpus it is 'dog'"),
         ("ic", OTHER, "my.log, line 3: .* Token 2 is 'cow'; in line 3 of the corpus it is 'dog'"),
-        ("tc", OTHER, "my.log, line 3: .* From character 5 on it has 'cow lay on .*', line 3 .* 'dog sat"),
+        ("tc", OTHER, "my.log, line 3: .* From character 5 on, it has 'cow lay on .*'; line 3 .* 'dog sat"),
         ("wp", CATS + "And more.\n", "line 6: .* The corpus has only 5 lines"),
         ("wp", "The cat sat\n", r"line 1: .* Token 4 is missing; in line 1 of the corpus it is '\.'"),
         ("wp", "Is the cat on the mat?\nNo!\n", "line 2: .* The corpus has only"),
@@ -100,7 +100,7 @@ def test_another_text_is_refused_where_it_first_differs(game: str, text: str, sa
     ("game", "says"),
     [
         ("wp", "line 3: .* Token 2 is 4 characters long; in line 3 of the corpus it is 3 characters long"),
-        ("tc", "line 3: .* It has 24 characters, line 3 of the corpus 23"),
+        ("tc", "line 3: .* It has 24 characters; line 3 of the corpus has 23"),
     ],
 )
 def test_lengths_are_compared_where_there_are_no_words(game: str, says: str) -> None:

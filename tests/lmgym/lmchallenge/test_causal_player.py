@@ -241,7 +241,7 @@ def test_values_that_memory_does_not_hold_at_once_are_read_in_smaller_blocks() -
     for most in (1, 2):
         for number, row in found(most).items():
             torch.testing.assert_close(row, whole[number], atol=1e-5, rtol=0)
-    with pytest.raises(PlayerError, match=r"Memory on cpu ran out on one text alone"):
+    with pytest.raises(PlayerError, match=r"Memory on cpu ran out on a single text"):
         found(0)
 
 

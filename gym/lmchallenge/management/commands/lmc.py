@@ -21,29 +21,29 @@ COMMANDS = ("run", "serve")
 
 class Command(BaseCommand):
     help = (
-        "LM Challenge with models of this site: play a typing game, or offer a model through the protocol. "
-        "Everything else about games and logs is `lmgym lmc`."
+        "LM Challenge with models of this site: play a typing game, or serve a model over the protocol. "
+        "For all other commands on games and logs, use `lmgym lmc`."
     )
     requires_system_checks: list[str] = []
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """The reference's options and exit codes, so Django's own options (-v, --settings, ...) are not offered."""
+        """Use the options and exit codes of `lmgym lmc` instead of Django's options (-v, --settings, …)."""
         sys.exit(main(argv[2:], f"manage.py {argv[1]}"))
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("arguments", nargs=argparse.REMAINDER)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """For call_command."""
+        """Run for `call_command`."""
         code = main(options["arguments"], "manage.py lmc")
         if code:
             sys.exit(code)
 
 
 def main(argv: list[str], prog: str, streams: Streams | None = None) -> int:
-    """The commands that play, with the site's players and models."""
+    """Run a command that plays, with the players and models of the site."""
     if argv and argv[0] in cli.COMMANDS and argv[0] not in COMMANDS:
-        sys.stderr.write(f"{prog}: {argv[0]} does not need a site; use lmgym lmc {argv[0]}\n")
+        sys.stderr.write(f"{prog}: {argv[0]} does not need a site. Use lmgym lmc {argv[0]}.\n")
         return cli.EXIT_ERROR
     return cli.main(argv, prog, streams=streams, model=_model, named=_named)
 
@@ -53,7 +53,7 @@ def _named() -> Mapping[str, Process]:
 
 
 def _model(slug: str, options: Mapping[str, Any]) -> Player:
-    """Load a model of the site. Anyone who can run manage.py may use all of them."""
+    """Load a model of the site. Anyone who can run manage.py may use all models."""
     from lmgym.lmchallenge.play.backend_players import player_for_backend
     from lmgym.models.backends import BackendError
     from models_registry.models import RegisteredModel
@@ -62,12 +62,14 @@ def _model(slug: str, options: Mapping[str, Any]) -> Player:
     if problem := database_problem():
         raise LmcError(problem)
     try:
-        found = RegisteredModel.objects.get(slug=slug)
+        registered = RegisteredModel.objects.get(slug=slug)
     except RegisteredModel.DoesNotExist:
-        raise LmcError(f"There is no model {slug!r}.", "Its slug is in the address of its page.") from None
-    if not found.is_hosted:
-        raise LmcError(found.not_hosted)
+        raise LmcError(
+            f"There is no model {slug!r}.", "A model's slug is in the address of its page."
+        ) from None
+    if not registered.is_hosted:
+        raise LmcError(registered.not_hosted)
     try:
-        return player_for_backend(load_pinned(found), options)
+        return player_for_backend(load_pinned(registered), options)
     except BackendError as error:
         raise LmcError(error.message, error.hint) from error

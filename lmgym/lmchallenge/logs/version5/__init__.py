@@ -1,5 +1,4 @@
-"""Logs and statistics of LM Challenge 5. One line of a log is one token or character; the games are in
-`play.version5`."""
+"""Logs and statistics of LM Challenge 5, with one token or character per line. The games are in `play.version5`."""
 
 GAME_WORDS = {
     "wc": "word completion",

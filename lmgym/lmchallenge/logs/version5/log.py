@@ -1,6 +1,6 @@
 """Read logs of version 5 as a stream: one token or character per line.
 
-msgspec decodes the counted fields. What it refuses (NaN, which JSON does not have) is parsed by the standard library.
+msgspec decodes the counted fields. Lines it rejects (NaN is not JSON) are parsed by the standard library.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from lmgym.lmchallenge.gzip_reader import ZIP
 from lmgym.lmchallenge.logs.log_rows import is_version_5, refuse_version_4
 
 GAMES = {"completions": "wc", "logp": "we", "results": "wr"}
-"""Key of the results -> game. `ce` writes logs like those of `we`."""
+"""Key of the results -> game. Logs of `ce` look like those of `we`."""
 
 
 class Token(Struct, gc=False, kw_only=True):
-    """A line: a token or character with the model's answers. `select` is written by `grep`."""
+    """A line: a token or character with the model's results. `grep` sets `select`."""
 
     target: str
     user: Any = None
@@ -43,24 +43,24 @@ class Token(Struct, gc=False, kw_only=True):
 
     @property
     def scores(self) -> list[tuple[str, float, float | None]]:
-        """Candidate, error score and model score of each of `results`. Raises LogError for another shape."""
-        found = []
-        for one in self.results or ():
-            word, error, score = (*one[:3], None, None, None)[:3]
+        """Candidate, error score and model score of each result. Raises LogError if a result is malformed."""
+        scores = []
+        for candidate in self.results or ():
+            word, error, score = (*candidate[:3], None, None, None)[:3]
             if (
-                len(one) < 3
+                len(candidate) < 3
                 or not isinstance(word, str)
                 or not isinstance(error, float | int)
                 or not isinstance(score, float | int | None)
             ):
-                raise LogError(f"{one!r} is not a candidate with its error score and its model score.")
-            found.append((word, float(error), None if score is None else float(score)))
-        return found
+                raise LogError(f"{candidate!r} is not a candidate with its error score and its model score.")
+            scores.append((word, float(error), None if score is None else float(score)))
+        return scores
 
 
 @dataclass(frozen=True)
 class Message:
-    """The tokens of a message, for code that compares texts."""
+    """Tokens of a message, for code that compares texts."""
 
     game: str
     text: list[str]
@@ -83,8 +83,8 @@ def read(
 
 
 def recognised(lines: Iterable[bytes], source: str) -> tuple[bool | None, Iterator[bytes]]:
-    """Detect the version by the first non-blank line: True for version 5, None without a line. Returns it with all
-    lines.
+    """Detect the version from the first non-blank line. Returns (True for version 5 or None for an empty log, all
+    lines).
 
     Raises LogError for a zip archive.
     """
@@ -96,10 +96,10 @@ def recognised(lines: Iterable[bytes], source: str) -> tuple[bool | None, Iterat
             break
     if head and head[0].startswith(ZIP):
         raise LogError(
-            f"{source}: this is a zip archive.", "Extract the log, and use it compressed with gzip or not."
+            f"{source}: this is a zip archive.", "Extract the log. It may be compressed with gzip."
         )
-    found = _is_version_5(head[-1]) if head and head[-1].strip() else None
-    return found, chain(head, lines)
+    version = _is_version_5(head[-1]) if head and head[-1].strip() else None
+    return version, chain(head, lines)
 
 
 def _is_version_5(line: bytes) -> bool:
@@ -111,8 +111,8 @@ def _is_version_5(line: bytes) -> bool:
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, everything in the line), for writing it again. Raises LogError for a line that is not a JSON
-    object.
+    """Yield (line number, row) for each line, with all keys, so that it can be written again. Raises LogError for a
+    line that is not a JSON object.
     """
     for number, raw in enumerate(stream, 1):
         if raw.strip():

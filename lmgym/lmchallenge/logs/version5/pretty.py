@@ -1,7 +1,7 @@
-"""Logs of version 5 as coloured text: one log (`pretty`), or a log against a baseline (`diff`). Each message is one
+"""Coloured text of version 5 logs: one log (`pretty`), or a log compared with a baseline (`diff`). Each message is one
 line.
 
-For wr the reference compares the target only with the candidates after it in the log, so it counts some wrong words as
+For wr, the reference compares the target only with the candidates after it in the log, so it counts some wrong words as
 right; readings="corrected" compares it with all candidates.
 """
 
@@ -56,11 +56,11 @@ LEGENDS = {
     "ce": (*_ENTROPY, "unknown", "skipped"),
     "wr": version4.LEGENDS["ic"],
 }
-"""Outcomes of each game, in the order of the legend."""
+"""Outcomes of each game, in legend order."""
 
 
 def words(interval: float = INTERVAL) -> dict[str, str]:
-    """Return the label of each outcome; entropies are graded within `interval` nats."""
+    """Return the label of each outcome. Entropies are divided into five ranges up to `interval` nats."""
     steps = [f"{step * interval / 5:g}" for step in range(1, 5)]
     between = [f"{low} to {high} nats" for low, high in pairwise(steps)]
     labels = [f"less than {steps[0]} nats", *between, f"{steps[-1]} nats or more"]
@@ -104,7 +104,7 @@ def outcomes(
 
 
 def is_first(token: Token, mixture: Mixture | None, readings: str = "corrected") -> bool:
-    """Return whether the target outscores all other candidates. Without a mixture, by the error scores alone."""
+    """Return whether the target outscores all other candidates. Without a mixture, only error scores are used."""
     worth = [
         (word == token.target, mixture.score(error, score) if mixture else error)
         for word, error, score in token.scores
@@ -130,7 +130,7 @@ def ansi(
 
 
 def game_of(log: Sequence[tuple[int, Token]]) -> str:
-    """Return wc, we, ce or wr; "" for an empty log. Logs of ce are those of we with characters for tokens."""
+    """Return wc, we, ce or wr; "" for an empty log. A ce log is a we log whose tokens are characters."""
     game = log[0][1].game if log else ""
     characters = game == "we" and all(
         token.token == token.character and len(token.target) == 1 for _, token in log
@@ -139,7 +139,7 @@ def game_of(log: Sequence[tuple[int, Token]]) -> str:
 
 
 def mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
-    """Find the best mixture of a log of wr; None for other games."""
+    """Find the best mixture for a wr log; return None for other games."""
     counts = Counts()
     for _, token in log:
         if token.select and token.game == "wr":
@@ -148,19 +148,19 @@ def mixture_of(log: Sequence[tuple[int, Token]]) -> Mixture | None:
 
 
 def _messages(tokens: Iterable[tuple[Token, list[Piece]]]) -> Iterator[str]:
-    """Join tokens into messages. A space, in the colour before it, separates tokens whose characters do not touch."""
-    for _, group in groupby(tokens, lambda one: (one[0].user, one[0].message)):
+    """Join tokens into messages, with a space, in the preceding colour, between tokens that do not touch."""
+    for _, group in groupby(tokens, lambda pair: (pair[0].user, pair[0].message)):
         members = list(group)
-        found: list[Piece] = []
+        joined: list[Piece] = []
         for (_, pieces), gap in zip(members, gaps(token for token, _ in members), strict=True):
             if gap:
-                found.append((" ", found[-1][1] if found else (DEFAULT, False)))
-            found += pieces
-        yield coded(found)
+                joined.append((" ", joined[-1][1] if joined else (DEFAULT, False)))
+            joined += pieces
+        yield coded(joined)
 
 
 def gaps(message: Iterable[Token]) -> Iterator[bool]:
-    """Return for each token whether there is text between it and the one before, or the start."""
+    """Yield for each token whether there is text between it and the previous token (or the start of the message)."""
     end: float = 0
     for token in message:
         start = token.character if isinstance(token.character, int | float) else end
@@ -179,16 +179,16 @@ CHANGES: dict[str, int] = {
     "right": BLACK,
     "skipped": BLUE,
 }
-"""Change of a piece of a token from the baseline -> its colour; some are bold, see CHANGE_WORDS."""
+"""Colour of each change of a piece of a token from the baseline. Some are also bold, see CHANGE_WORDS."""
 _ENTROPY_CHANGES = {
     ("better", True): "much lower entropy",
     ("better", False): "lower entropy",
     ("similar", False): "similar entropy",
     ("worse", False): "higher entropy",
     ("worse", True): "much higher entropy",
-    ("scored", False): "scored only now",
+    ("scored", False): "newly scored",
     ("scored", True): "no longer scored",
-    ("unknown", False): "no score in both",
+    ("unknown", False): "no score in either",
     ("skipped", False): "not selected",
 }
 CHANGE_WORDS: dict[str, dict[version4.Change, str]] = {
@@ -202,22 +202,22 @@ CHANGE_WORDS: dict[str, dict[version4.Change, str]] = {
     "we": _ENTROPY_CHANGES,
     "ce": _ENTROPY_CHANGES,
     "wr": {
-        ("better", False): "error, corrected only now",
+        ("better", False): "error, newly corrected",
         ("better", True): "typed right, no longer broken",
         ("right", False): "right in both",
         ("right", True): "wrong in both",
         ("worse", False): "error, no longer corrected",
-        ("worse", True): "typed right, broken only now",
+        ("worse", True): "typed right, newly broken",
         ("skipped", False): "not selected",
     },
 }
-"""Labels by game: (change, is bold) -> words, for a legend."""
+"""Legend labels by game: (change, is bold) -> label."""
 ChangedPiece: TypeAlias = tuple[str, version4.Change]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How two logs are compared: their mixtures, for wr, and the options."""
+    """Settings for comparing two logs: their mixtures, for wr, and the options."""
 
     mixtures: tuple[Mixture | None, Mixture | None]
     interval: float = INTERVAL
@@ -259,7 +259,9 @@ class Difference:
 
 
 def _typed(token: Token) -> int:
-    """Count the characters typed until the rest is among the first two answers, or the whole among the first three."""
+    """Count the characters typed until the completion is among the first two predictions. The whole word may be among
+    the first three.
+    """
     completions = token.completions or []
     if completions and (rank_of(completions[0], token.target) or _NEVER) <= 3:
         return 0
@@ -273,7 +275,7 @@ def difference(
     interval: float = INTERVAL,
     readings: str = "reference",
 ) -> Iterator[str]:
-    """Yield the messages of a log, coloured by the change from the baseline. Raises LogError where the texts differ."""
+    """Yield the messages of a log, coloured by the change from the baseline. Raises LogError if the texts differ."""
     change = Difference((mixture_of(baseline), mixture_of(log)), interval, readings)
     pairs = zip(texts_checked(baseline, log), log, strict=True)
     yield from _messages((now, _coloured(change.changes(before, now))) for before, (_, now) in pairs)
@@ -284,9 +286,9 @@ def _coloured(pieces: Sequence[ChangedPiece]) -> list[Piece]:
 
 
 def texts_checked(baseline: Sequence[tuple[int, Token]], log: Sequence[tuple[int, Token]]) -> Iterator[Token]:
-    """Yield the tokens of the baseline. Raises LogError where they are not those of the log."""
+    """Yield the tokens of the baseline. Raises LogError if they differ from those of the log."""
     if len(baseline) != len(log):
-        raise LogError(f"The logs have {len(baseline):,} and {len(log):,} tokens.", "Compare whole logs.")
+        raise LogError(f"The logs have {len(baseline):,} and {len(log):,} tokens.", "Compare complete logs.")
     for (number, before), (_, now) in zip(baseline, log, strict=True):
         for key in ("user", "character", "message", "token", "target", "select", "game"):
             was, is_now = getattr(before, key), getattr(now, key)

@@ -1,4 +1,4 @@
-"""The mixture of error and model scores that puts most targets first: (1 - alpha) error + max(alpha model, beta)."""
+"""Mixture of error and model scores that ranks most targets first: (1 - alpha) error + max(alpha model, beta)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Mixture:
-    """The best mixture of a log, the number of tokens that rank first with it, and by the error score alone."""
+    """The best mixture of a log, and the number of targets that rank first with it and with the error score only."""
 
     alpha: float
     beta: float
@@ -37,9 +37,9 @@ class Mixture:
 
 
 def best_mixture(error: array[float], model: array[float], lengths: array[int]) -> Mixture:
-    """Find the best mixture by Nelder-Mead from the reference's start.
+    """Find the best mixture by Nelder-Mead from the reference's starting point.
 
-    `lengths`: number of candidates of each token, the target first. Without any model score there is no mixture, and
+    `lengths`: number of candidates of each token, the target first. If there is no model score, there is no mixture and
     nothing is correct (beta is NaN).
     """
     of = np.frombuffer(lengths, dtype=np.int64)
@@ -62,25 +62,25 @@ def _mixed(alpha: Any, beta: Any, error: Any, model: Any) -> Any:
 
 
 def _matrix(values: array[float], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return float32[n_tokens, most candidates], padded with -inf."""
-    found = np.full((len(lengths), int(lengths.max())), -np.inf, dtype=np.float32)
-    found[np.arange(found.shape[1]) < lengths[:, None]] = np.frombuffer(values, dtype=np.float32)
-    return found
+    """Return float32[n_tokens, maximum number of candidates], padded with -inf."""
+    matrix = np.full((len(lengths), int(lengths.max())), -np.inf, dtype=np.float32)
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = np.frombuffer(values, dtype=np.float32)
+    return matrix
 
 
 def firsts(
     error: array[float], model: array[float], lengths: array[int], mixture: Mixture
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return two bool[n_tokens]: whether the target ranks first by the error score alone, and with the mixture."""
+    """Return two bool[n_tokens]: the target ranks first by the error score only, and with the mixture."""
     of = np.frombuffer(lengths, dtype=np.int64)
     errors, models = _matrix(error, of), _matrix(model, of)
     return _is_first(errors), _is_first(_mixed(mixture.alpha, mixture.beta, errors, models))
 
 
 def _is_first(scores: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return bool[n_rows]: whether the first score is above all others."""
-    found: NDArray[np.bool_] = scores[:, 0] > scores[:, 1:].max(axis=1, initial=-np.inf)
-    return found
+    """Return bool[n_rows]: True where the first score is above all others."""
+    is_first: NDArray[np.bool_] = scores[:, 0] > scores[:, 1:].max(axis=1, initial=-np.inf)
+    return is_first
 
 
 def _first(scores: NDArray[Any]) -> int:

@@ -1,4 +1,4 @@
-"""`validate`: check that the lines of a log have the form that version 5 asks for."""
+"""`validate`: check the lines of a log against the schema of version 5."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass
 class _Problem:
-    """A problem that several lines share."""
+    """A problem, with the first and last line that have it, and their number."""
 
     first: int
     last: int
@@ -51,30 +51,32 @@ class _Problem:
 
 
 def problems(rows: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterator[LogError]:
-    """Yield every problem: line, place in it and reason. A problem that several lines share is reported once, with the
-    first of them.
+    """Yield every problem with its line, its location in the line and the reason. A problem of several lines is
+    reported once, for the first of them.
 
     Raises LogError for a line that cannot be read.
     """
     validator = Draft4Validator(SCHEMA)
-    found: dict[tuple[str, str], _Problem] = {}
+    problems_by_words: dict[tuple[str, str], _Problem] = {}
     unreadable: LogError | None = None
     try:
         for number, row in rows:
             for error in validator.iter_errors(row):
-                one = found.setdefault(_words(error), _Problem(number, number))
-                one.last, one.count = number, one.count + 1
+                problem = problems_by_words.setdefault(_words(error), _Problem(number, number))
+                problem.last, problem.count = number, problem.count + 1
     except LogError as error:
         unreadable = error
-    for (place, words), one in found.items():
-        more = f" This is {one.count:,} times in the log, up to line {one.last:,}." if one.count > 1 else ""
-        yield LogError(f"{source}, line {one.first}{f', {place}' if place else ''}: {words}.{more}")
+    for (place, words), problem in problems_by_words.items():
+        more = (
+            f" It occurs {problem.count:,} times, last in line {problem.last:,}." if problem.count > 1 else ""
+        )
+        yield LogError(f"{source}, line {problem.first}{f', {place}' if place else ''}: {words}.{more}")
     if unreadable:
         raise unreadable
 
 
 def _words(error: ValidationError) -> tuple[str, str]:
-    """Return the place in the line, and what is wrong there."""
+    """Return the location in the line, and the reason."""
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
     return place.removeprefix(
         "."

@@ -1,4 +1,4 @@
-"""`grep`: choose which tokens of a log to count, by adding a `select` flag to each row."""
+"""`grep`: choose the tokens of a log to count, by adding a `select` flag to each row."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ TARGETS: dict[str, Callable[[str], bool]] = {
     "alphaemoji": lambda text: _LETTER.search(text) is not None or has_emoji(text),
     "emoji": has_emoji,
 }
-"""Name -> predicate on targets; `$name` in a pattern. Unlike the filters of version 4, those with letters accept tokens
-that begin with "@".
+"""Name -> predicate on targets, written `$name` in a pattern. Unlike the filters of version 4, the letter filters
+accept tokens that begin with "@".
 """
 
 
 def parse(pattern: str) -> Predicate:
     """Parse a pattern.
 
-    `REGEX` (found in the target), `~REGEX` (not found), `$NAME` of TARGETS, or `$KEY=REGEX` with user, message,
-    token or character, whose whole value must match. Raises OptionError.
+    `REGEX` (found in the target), `~REGEX` (not found), `$NAME` of TARGETS, or `$KEY=REGEX` with user, message, token
+    or character, whose whole value must match. Raises OptionError.
     """
     try:
         if not pattern.startswith(("$", "~")):
-            found = regex.compile(pattern)
-            return lambda row: found.search(row["target"]) is not None
+            expression = regex.compile(pattern)
+            return lambda row: expression.search(row["target"]) is not None
         if pattern.startswith("~"):
             missing = regex.compile(pattern[1:])
             return lambda row: missing.search(row["target"]) is None
@@ -57,9 +57,10 @@ def parse(pattern: str) -> Predicate:
 
 
 def select(rows: Iterable[tuple[int, Row]], patterns: Sequence[str], keep: str = "all") -> Iterator[Row]:
-    """Yield rows with `select`: all patterns match, and the row was selected before.
+    """Yield rows with `select`: True if all patterns match and the row was selected before.
 
-    `keep`: all rows, those of messages with a selected token, or selected tokens. Raises OptionError and LogError.
+    `keep`: "all" rows, those of each "message" with a selected token, or only selected "token" rows. Raises OptionError
+    and LogError.
     """
     predicates = [parse(pattern) for pattern in patterns]
     marked = (_marked(number, row, predicates) for number, row in rows)

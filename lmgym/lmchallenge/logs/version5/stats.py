@@ -1,5 +1,6 @@
-"""Statistics of version 5, accumulated token by token. `Counts.rates` is `lmc stats`, `Counts.sums` is `lmc
-stats -H`."""
+"""Statistics of version 5, accumulated token by token. `lmc stats` prints `Counts.rates`, `lmc stats -H` prints
+`Counts.sums`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 HITS = (1, 3, 10, 20)
 COMPLETED_WITHIN = 2
-"""A word is completed if it is among this many of the first answers."""
+"""A word counts as completed once it is among this many top predictions."""
 _BITS = 0xFFFFFFFF
 
 
@@ -34,20 +35,20 @@ def _hash_of(value: str | int | bool | None) -> int:
 
 
 def fingerprint_of(token: Token) -> int:
-    """Hash the question: user, message, token and target. A log's fingerprint is the sum, in any order. Raises
+    """Hash the input: user, message, token and target. The fingerprint of a log is the sum, whatever the order. Raises
     LogError.
     """
-    found = 0
+    result = 0
     for key in ("user", "message", "token", "target"):
         value = getattr(token, key)
         if not isinstance(value, str | int | None):
             raise LogError(f"{key} is {value!r}.", "Use a string, a whole number or null.")
-        found = found * 48677 + _hash_of(value)
-    return found & _BITS
+        result = result * 48677 + _hash_of(value)
+    return result & _BITS
 
 
 def rank_of(texts: list[str], target: str, most: int | None = None) -> int | None:
-    """Return the 1-based position of the target among the answers; None if it is not there."""
+    """Return the 1-based position of the target among the predictions, or None."""
     try:
         return 1 + texts.index(target, 0, len(texts) if most is None else most)
     except ValueError:
@@ -55,7 +56,7 @@ def rank_of(texts: list[str], target: str, most: int | None = None) -> int | Non
 
 
 def typed_until_completed(completions: list[list[str]], target: str) -> int | None:
-    """Count the characters typed before the rest is among the first answers; None if it never is."""
+    """Count the characters typed before the rest of the word is among the top predictions; None if it never is."""
     for typed, texts in enumerate(completions):
         if rank_of(texts, target[typed:], COMPLETED_WITHIN):
             return typed
@@ -117,8 +118,8 @@ class Counts:
             self.completed["tokens"] += 1
 
     def add_results(self, token: Token) -> None:
-        """Record the scores that decide the mixture, and nothing else."""
-        scores = sorted(token.scores, key=lambda one: one[0] != token.target)
+        """Record only the scores that determine the mixture."""
+        scores = sorted(token.scores, key=lambda candidate: candidate[0] != token.target)
         if not scores or scores[0][0] != token.target:
             scores.insert(0, (token.target, -float("inf"), None))
         self.lengths.append(len(scores))
@@ -128,7 +129,7 @@ class Counts:
 
     @property
     def mixture(self) -> Mixture | None:
-        """The best mixture of error and model scores, and its result, for a log of wr."""
+        """The best mixture of error and model scores, with its results, for a log of wr."""
         if self._mixture is None and self.lengths:
             from lmgym.lmchallenge.logs.version5.reranking import best_mixture
 
@@ -136,7 +137,7 @@ class Counts:
         return self._mixture
 
     def sums(self) -> dict[str, Any]:
-        """Return counts and sums under the reference's names. As in the reference, logs without results of wr have
+        """Return counts and sums under the reference's names. As in the reference, wr logs without results have
         `already_correct`, others `base_correct`.
         """
         mixture = self.mixture
@@ -162,9 +163,11 @@ class Counts:
         }
 
     def rates(self) -> dict[str, Any]:
-        """Return rates under the reference's names, for the parts in the log. A rate with denominator 0 is null."""
+        """Return rates under the reference's names, for the kinds of results in the log. Rates with denominator 0 are
+        null.
+        """
         tokens, characters = self.tokens, self.characters
-        found: dict[str, Any] = {
+        rates: dict[str, Any] = {
             "fingerprint": f"{self.fingerprint:08x}",
             "users": self.users,
             "messages_per_user": _ratio(self.messages, self.users),
@@ -174,27 +177,27 @@ class Counts:
         }
         if self.prediction["hit"]:
             names = {"srr": "mrr"}
-            found["prediction"] = {
+            rates["prediction"] = {
                 names.get(name, name): _ratio(value, tokens) for name, value in self.prediction.items()
             }
         if self.completed["tokens"]:
-            found["completion"] = {
+            rates["completion"] = {
                 "characters": _ratio(self.completed["characters"], characters),
                 "tokens": _ratio(self.completed["tokens"], tokens),
             }
         if self.entropy["tokens"]:
-            found["entropy"] = {
+            rates["entropy"] = {
                 "fingerprint": f"{self.entropy['fingerprint']:08x}",
                 "hit": _ratio(self.entropy["tokens"], tokens),
                 "mean": _ratio(self.entropy["sum"], self.entropy["tokens"]),
             }
         if mixture := self.mixture:
-            found["reranking"] = {
+            rates["reranking"] = {
                 "accuracy": _ratio(mixture.correct, tokens),
                 "base_accuracy": _ratio(mixture.base_correct, tokens),
                 "max_candidates": mixture.max_candidates,
             }
-        return found
+        return rates
 
 
 def _ratio(above: float, below: float) -> float | None:
@@ -203,23 +206,23 @@ def _ratio(above: float, below: float) -> float | None:
 
 def count(lines: Iterable[tuple[int, Token]]) -> Counts:
     """Count a log. Raises LogError naming the line."""
-    found = Counts()
+    counts = Counts()
     for number, token in lines:
         try:
-            found.add(token)
+            counts.add(token)
         except LogError as error:
             raise LogError(f"Line {number} of the log: {error.message}", error.hint) from None
-    return found
+    return counts
 
 
 def flat(row: dict[str, Any], before: str = "") -> dict[str, Any]:
     """Flatten nested dictionaries, joining names with dots."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in row.items():
-        found.update(
+        result.update(
             flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
         )
-    return found
+    return result
 
 
 _FIRST_COLUMNS = (

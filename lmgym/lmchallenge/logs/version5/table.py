@@ -1,5 +1,5 @@
-"""A log of version 5 as the columns of `logs.table`, so that it is measured and compared like one of version 4. A line
-is a message; the filter is what `grep` selected.
+"""A version 5 log as the columns of `logs.table`, so that it is measured and compared like a version 4 log. Each
+message is a line; the filter is the selection of `grep`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def read_table(
     typed_words = array("q")
     score, selected = array("d"), array("b")
     counts = Counts()
-    now: Any = object()
+    current: Any = object()
     for number, token in tokens:
-        if (token.user, token.message) != now:
-            now = (token.user, token.message)
+        if (token.user, token.message) != current:
+            current = (token.user, token.message)
             lines.add(number, token.user, None)
         line.append(len(lines) - 1)
         chars.append(len(token.target))
