@@ -351,4 +351,4 @@ def test_standard_input_that_is_no_utf8_is_refused(capsysbinary, monkeypatch, mo
 def test_results_are_not_saved_over_a_file(capsysbinary, model) -> None:
     status, _, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--save", "agreement.json")
     assert status == 2
-    assert "agreement.json is a file. Name a folder" in err
+    assert "agreement.json is a file. Choose a folder" in err

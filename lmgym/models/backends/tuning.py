@@ -74,7 +74,7 @@ def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> f
     packs.pack(model)
     try:
         return apart(bits(), before)
-    except Exception:  # noqa: BLE001 (any failure of a third-party model rules this way out)
+    except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
         return float("inf")
 
 

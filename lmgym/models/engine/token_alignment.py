@@ -24,7 +24,7 @@ from lmgym.models.engine.token_rules import TokenRules
 from lmgym.text import BLANKS
 
 MAX_STEPS = 50_000
-"""Search steps for one sentence; without unknown words about one per token."""
+"""Maximal search steps for one sentence. Without unknown words, about one step per token is used."""
 
 MAX_STEPS_OF_FILE = 3_000_000
 _TREEBANK = {
@@ -111,7 +111,7 @@ def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
 
 
 class _Text:
-    """A sentence as bytes with the character of each byte, lower-cased for uncased models."""
+    """A sentence as bytes with the character index of each byte, lower-cased for uncased models."""
 
     def __init__(self, text: str, rules: TokenRules) -> None:
         data = bytearray()
@@ -246,10 +246,10 @@ def _span(move: _Move, sentence: _Text) -> TokenSpan:
 
 
 def _reason(text: str, tokens: Sequence[str], k: int, place: int) -> str:
-    rest = text[place:].strip()
+    remainder = text[place:].strip()
     if k >= len(tokens):
-        return f"the tokens end before “{rest[:40]}”"
-    where = f"“{rest[:40]}”" if rest else "the end of the sentence"
+        return f"the tokens end before “{remainder[:40]}”"
+    where = f"“{remainder[:40]}”" if remainder else "the end of the sentence"
     return f"token {k + 1}, “{tokens[k][:40]}”, does not match at {where}"
 
 
@@ -271,7 +271,7 @@ def align_server_tokens(text: str, tokens: Sequence[str], offsets: Sequence[int]
         offsets: start of each token in characters, as reported by the server.
 
     Raises:
-        TokenAlignmentError: with the token that does not match, and its place.
+        TokenAlignmentError: names the token that does not match, and its position.
     """
     if offsets is not None and (spans := _by_offsets(text, tokens, offsets)) is not None:
         return spans
@@ -287,7 +287,7 @@ def token_bytes(token: str) -> bytes:
 
 
 def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[Span] | None:
-    """Use the reported offsets; None unless every token is in the text exactly there, in order, to the end."""
+    """Use the reported offsets; return None unless every token matches the text at its offset, up to the end."""
     if text[: offsets[0] if offsets else len(text)].strip() or min(offsets, default=0) < 0:
         return None
     spans: list[Span] = []
@@ -303,9 +303,9 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
 
 
 def _end_of_part(text: str, token: str, start: int, following: int) -> int | None:
-    """Return the end of a token that covers part of a character, which llama-cpp-python omits from its spelling.
+    """Return the end of a token that includes part of a character; None for other tokens.
 
-    The character is complete with the last of its parts. None for other tokens.
+    llama-cpp-python omits the part from the spelling of the token. The last part of a character covers it.
     """
     stretch = text[start:following]
     if start == following and not token:
@@ -315,7 +315,7 @@ def _end_of_part(text: str, token: str, start: int, following: int) -> int | Non
 
 
 def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
-    """Concatenate tokens as bytes; None unless they give the text, with an optional leading space (SentencePiece)."""
+    """Concatenate tokens as bytes; return None unless they spell the text, with an optional leading space."""
     pieces = [token_bytes(token) for token in tokens]
     whole, data = b"".join(pieces), text.encode("utf-8", "surrogatepass")
     if whole == data:
