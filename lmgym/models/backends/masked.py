@@ -1,6 +1,6 @@
 """Masked language models (BERT, RoBERTa and others), scored by pseudo-log-likelihood.
 
-torch and transformers are imported inside functions. Models are loaded under the rules of `causal`.
+torch and transformers are imported inside functions. The same rules for model files apply as in `causal`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class MaskedBackend:
     """A loaded model with its tokenizer. Thread-safe: concurrent calls take turns.
 
     The tokenizer's special tokens around a text ([CLS] and [SEP]) are always present and never scored. Policies that
-    require something else are refused, and so is the whitespace correction, which is defined for left-to-right
+    require other start or end tokens are rejected, as is the whitespace correction, which is defined for left-to-right
     prediction.
     """
 
@@ -182,7 +182,7 @@ class MaskedBackend:
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> MaskedBackend:
-    """Load a model from the configuration of a causal model plus "method" (original or within_word_l2r).
+    """Load a model. The configuration is that of a causal model plus "method" (original or within_word_l2r).
 
     Raises:
         BackendError: the model cannot be used.
@@ -190,7 +190,7 @@ def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Maske
     return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
-def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
+def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
     """Load a checked folder."""
     import torch
     from transformers import AutoModelForMaskedLM
@@ -198,16 +198,16 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
     device = choose_device(config.get("device", "auto"))
     name = config.get("dtype", "float32") if device.type == "cuda" else "float32"
     method = config.get("method", "within_word_l2r")
-    settings = _read_settings(found.path)
+    settings = _read_settings(source.path)
     notes = list[str]()
-    tokenizer = read_tokenizer(found.path, notes, framed=True)
+    tokenizer = read_tokenizer(source.path, notes, framed=True)
     if tokenizer.mask_token_id is None:
         raise BackendError("The tokenizer has no mask token.", _GAPS)
     dtype = getattr(torch, name)
 
     def read() -> Any:
         spread = config.get("device") == EVERY_GPU
-        return read_model(found.path, settings, dtype, device, AutoModelForMaskedLM, spread=spread)
+        return read_model(source.path, settings, dtype, device, AutoModelForMaskedLM, spread=spread)
 
     model = read()
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
@@ -231,8 +231,8 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         eos=tokenizer.sep_token or tokenizer.eos_token,
         dtype=name,
         device=device_name(device, runner.model),
-        revision=found.revision,
-        fingerprint=hashlib.sha256(f"{found.content} {name} masked {method}".encode()).hexdigest(),
+        revision=source.revision,
+        fingerprint=hashlib.sha256(f"{source.content} {name} masked {method}".encode()).hexdigest(),
         versions=versions(),
         kernels="packed" if runner.packed else "stock",
         architecture=architecture,
@@ -245,7 +245,7 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         score_kind=f"pseudo-log-likelihood {method}",
         error_bits=error_bound(name, half=half_error, ways=runner.gap),
     )
-    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=found.seen)
+    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=source.seen)
 
 
 def _read_settings(folder: Path) -> Any:

@@ -1,13 +1,13 @@
 """N-gram models with interpolated modified Kneser-Ney smoothing (Chen & Goodman 1998).
 
-A sentence is the words w1 ... wn between "<s>", which is given and never predicted, and "</s>". Counts of the highest
+A sentence consists of the words w1 ... wn between "<s>", which is never predicted, and "</s>". Counts of the highest
 order are raw; those of lower orders are continuation counts (the number of different preceding words), except for
 n-grams that begin with "<s>", which have no predecessor and keep raw counts. Each order has its own discounts D1, D2,
-D3+, and the unigram distribution is interpolated with the uniform one: every word of the vocabulary, including "<unk>",
-has a probability after every context, and these add up to 1.
+D3+, and the unigram distribution is interpolated with the uniform one. Every word of the vocabulary, including "<unk>",
+therefore has a probability after every context, and these add up to 1.
 
 Words seen fewer than `min_count` times in training are not in the vocabulary and count as "<unk>", as do unknown words
-of a scored text. All unknown words share that one probability.
+of a scored text. All unknown words share the probability of "<unk>".
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Grams(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts of a training text, sufficient to compute all others.
+    """Counts of a training text, from which all other counts are computed.
 
     Attributes:
         top: n-grams of the highest order.
@@ -214,7 +214,7 @@ def _build_levels(corpus: Corpus, size: int) -> list[_Level]:
     """Compute adjusted counts and backoff masses of every order from the counts of the highest."""
     grams = {corpus.order: corpus.top}
     for length in range(corpus.order - 1, 0, -1):
-        # Each n-gram of the next length adds one different word before its tail.
+        # Each n-gram of the next length adds one distinct predecessor to its last words.
         tails = _merge(grams[length + 1].rows[:, 1:])
         start = corpus.initial.get(length)
         grams[length] = tails if start is None else _union(tails, start)

@@ -1,6 +1,6 @@
 """Models on an OpenAI-compatible completion server (vLLM, llama.cpp) that returns log-probabilities of prompts.
 
-Nothing is scored before `completions_proof` has shown that values belong to the tokens they are listed with.
+Nothing is scored before `completions_proof` has verified that values belong to the tokens they are listed with.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _NOISE = 1e-3
 
 @dataclass(frozen=True)
 class _Manner:
-    """How the server processes prompts.
+    """The server's processing of prompts.
 
     Attributes:
         tokens: tokens of a probe sentence, as spelled by the server.
         started: the server adds a start token to each text.
-        hidden: that start token is not among the tokens.
+        hidden: the response omits this start token.
         batch: prompts in one request.
         lists_fail: why prompts are sent one by one, or "".
     """
@@ -113,8 +113,8 @@ class OpenAIBackend:
                 f"Method: {manner.method}. {_start(manner, self._bos)}",
                 *([manner.lists_fail] if manner.lists_fail else []),
                 *proof.notes,
-                "The server may change the model without notice; the fingerprint covers address, name and the tokens "
-                "of a probe sentence.",
+                "The server may change the model without notice; the fingerprint covers only the address, the name and "
+                "the tokens of a probe sentence.",
             ),
         )
 
@@ -143,7 +143,7 @@ class OpenAIBackend:
     def _proven_dialect(self, before: str) -> Dialect:
         """Return the proven dialect for a start token.
 
-        Each start token is proven when it is first used: values may be correct only after a start token.
+        Each start token is tested when it is first used, because values may be correct only after a start token.
         """
         if before not in self._proven:
             try:
@@ -159,9 +159,7 @@ class OpenAIBackend:
         if policy.eos and not self._eos:
             raise BackendError("The end token of this model is unknown.", "Register it with an end token.")
         if policy.bos == "never" and self._manner.started:
-            raise BackendError(
-                "The server adds a start token to every text, so bos=never cannot be followed."
-            )
+            raise BackendError("The server adds a start token to every text, so bos=never is not supported.")
         if policy.bos == "always" and not (self._manner.started or self._bos):
             raise BackendError("The start token of this model is unknown.", "Register it with a start token.")
         named_bos = policy.named_bos
@@ -199,7 +197,7 @@ class OpenAIBackend:
 
 
 def _may_be_the_list(error: NotEchoed | net.NetError) -> bool:
-    """Return whether the same prompts may succeed one by one."""
+    """Return whether the same prompts may succeed if they are sent one by one."""
     if isinstance(error, net.HTTPStatus):
         return error.status in REFUSED or (error.status >= 500 and error.status not in RETRIED)
     return isinstance(error, NotEchoed | net.TooLarge)

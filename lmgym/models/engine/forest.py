@@ -233,7 +233,7 @@ def _depth_first(levels: list[_Level]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
 
 
 def _edges(laid: _Laid, wanted: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
-    """Find distinct (node, next token). Returns the edge of each position (-1 = none), and node and token of each edge."""
+    """Find distinct (node, next token). Returns each position's edge (-1 = none), and each edge's node and token."""
     edge_of = np.full(len(laid.flat), -1, np.int64)
     keys = nodes[laid.before[wanted]] * laid.width + laid.flat[wanted]
     distinct, inverse = np.unique(keys, return_inverse=True)
