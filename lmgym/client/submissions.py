@@ -24,9 +24,10 @@ class Submissions(Connection):
         """Upload and score predictions.
 
         Args:
-            version: of the reference answers; default: the newest.
-            agree_to_repairs: score a repaired file at once; else it is `waiting`, with its changes in `raw["repairs"]`.
-            card: system, visibility, description, paper, link.
+            version: version of the reference answers; default: the newest.
+            agree_to_repairs: score a file that needs repairs immediately; otherwise the submission is `waiting`, with
+                the repairs in `raw["repairs"]`.
+            card: further fields: system, visibility, description, paper, link.
         """
         body: dict[str, Any] = {"answer_set": answer_set, "agree_to_repairs": agree_to_repairs, **card}
         body |= {"version": version} if version is not None else {}
@@ -50,10 +51,11 @@ class Submissions(Connection):
 
     def explanation(self, key: str, process: int | None = None) -> dict[str, Any]:
         """Read the report of a submission (both metrics, intervals, warnings, mistakes), or the details of one process
-        (grids, summaries, mistakes, and each pair with its parts and the reason)."""
+        (grids, summaries, mistakes, and each pair with its parts and the reason for its score)."""
         what = "report" if process is None else f"processes/{process}"
         return dict(self.get(f"propara/submissions/{quote(key)}/{what}/"))
 
     def compare_submissions(self, first: str, *others: str) -> dict[str, Any]:
-        """Compare each other submission with the first, paired over processes: `comparisons`, and `rows` by process."""
+        """Compare the first submission with each of the others, paired by process: `comparisons`, and `rows` by
+        process."""
         return dict(self.get("propara/compare/", first=first, second=list(others)))

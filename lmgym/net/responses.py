@@ -25,9 +25,9 @@ class Response:
     """A complete response.
 
     Attributes:
-        headers: names in lower case; the last of repeated headers wins.
+        headers: values by lower-case name; the last of repeated headers wins.
         body: decompressed bytes.
-        what: name of the server in messages.
+        what: server name for messages.
     """
 
     status: int
@@ -45,7 +45,7 @@ class Response:
         return retry_after(self.headers)
 
     def raise_for_status(self) -> Response:
-        """Return self, or raise HTTPStatus unless the status is 2xx."""
+        """Return self if the status is 2xx, else raise HTTPStatus."""
         if self.ok:
             return self
         text = excerpt(self.body)
@@ -55,7 +55,7 @@ class Response:
         )
 
     def json(self) -> Any:
-        """Parse the body as strict JSON; raise BadResponse if it is not."""
+        """Parse the body as strict JSON. Raises BadResponse if it is invalid."""
         return parse_json(self.body, self.what)
 
 
@@ -71,7 +71,7 @@ def _finite(digits: str) -> float:
 
 
 STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
-"""Decodes JSON without NaN, Infinity or numbers that overflow to it. Raises ValueError."""
+"""JSON decoder that rejects NaN, Infinity and numbers that overflow to infinity. Raises ValueError."""
 
 
 def parse_json(data: bytes, what: str) -> Any:
@@ -91,9 +91,9 @@ def excerpt(body: bytes) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a Retry-After header, or None without a valid one.
+    """Return the seconds to wait from a Retry-After header, or None if it is missing or invalid.
 
-    A date is compared with the server's own clock (the Date header) if it sends one.
+    A date is compared with the server's own clock (the Date header) if the response has one.
     """
     value = headers.get("retry-after", "").strip()
     try:
@@ -137,7 +137,7 @@ def pieces(response: httpcore2.Response, most_bytes: int, what: str) -> Iterator
 
 
 def _gunzip(raw: Iterable[bytes], what: str) -> Iterator[bytes]:
-    """Decompress one bounded piece at a time, so that a compression bomb uses little memory."""
+    """Decompress in pieces of bounded size, so that a compression bomb uses little memory."""
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     has_data = False
     for piece in raw:
@@ -158,19 +158,19 @@ def _gunzip(raw: Iterable[bytes], what: str) -> Iterator[bytes]:
 
 def lines(body: Iterable[bytes], most_bytes: int, what: str) -> Iterator[bytes]:
     """Yield lines of a body without line ends (LF or CRLF). The last line may lack one. Raises TooLarge."""
-    rest = bytearray()
+    buffer = bytearray()
     for piece in body:
         start = 0
         while (end := piece.find(b"\n", start)) >= 0:
-            rest += piece[start:end]
-            yield _line(rest, most_bytes, what)
-            rest.clear()
+            buffer += piece[start:end]
+            yield _line(buffer, most_bytes, what)
+            buffer.clear()
             start = end + 1
-        rest += piece[start:]
-        if len(rest) > most_bytes:
+        buffer += piece[start:]
+        if len(buffer) > most_bytes:
             raise TooLarge(f"{what} sent a line of more than {most_bytes} bytes.")
-    if rest:
-        yield _line(rest, most_bytes, what)
+    if buffer:
+        yield _line(buffer, most_bytes, what)
 
 
 def _line(data: bytearray, most_bytes: int, what: str) -> bytes:
