@@ -15,7 +15,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         prog=prog,
         description="Store the address of a site and an API token, so that other commands need neither. Create the "
         "token on your profile page; it is read without echo, or from standard input. The file is lm-gym/login.json in "
-        "your configuration folder (~/.config on Linux), readable by you only.",
+        "your configuration folder (~/.config on Linux), readable only by you.",
     )
     top.add_argument("site", metavar="URL", help="https://…")
     return top
