@@ -202,9 +202,9 @@ class Result:
         return _frame((*columns(tables.RunFacts), *header), cells)
 
     def _known(self, name: str) -> str:
-        known = list(dict.fromkeys(run.model for run in self.runs))
-        if name not in known:
-            raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(known) or 'none'}.")
+        names = list(dict.fromkeys(run.model for run in self.runs))
+        if name not in names:
+            raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(names) or 'none'}.")
         return name
 
 

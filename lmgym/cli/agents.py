@@ -139,9 +139,9 @@ def run(client: Client, arguments: Namespace) -> int:
     options: dict[str, Any] = {"early_stop": arguments.early_stop}
     optional = {name: getattr(arguments, name) for name in ("reading", "iterations", "parallel")}
     options |= {name: value for name, value in optional.items() if value is not None}
-    made = client.start_agent_run(arguments.suite, arguments.agent_server, cases=arguments.case, **options)
-    note(f"run {made.id} of {arguments.suite} on {arguments.agent_server} queued")
-    done = client.wait_for_agent_run(made.id, seconds=arguments.timeout)
+    queued = client.start_agent_run(arguments.suite, arguments.agent_server, cases=arguments.case, **options)
+    note(f"run {queued.id} of {arguments.suite} on {arguments.agent_server} queued")
+    done = client.wait_for_agent_run(queued.id, seconds=arguments.timeout)
     note(f"{done.server} {' → '.join(done.versions)}: {done.state}")
     report = (
         _table(done).encode()

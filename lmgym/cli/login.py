@@ -33,8 +33,8 @@ def _login(options: argparse.Namespace) -> int:
     at_site.require_lm_gym(client)
     account = client.get("me/")
     site = client.transport.server
-    place = login_file.store(login_file.Login(site, client.transport.token))
-    shared.note(f"Logged in at {site} as {account['username']}; stored in {place}")
+    path = login_file.store(login_file.Login(site, client.transport.token))
+    shared.note(f"Logged in at {site} as {account['username']}; stored in {path}")
     return shared.DONE
 
 

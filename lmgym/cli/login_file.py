@@ -25,7 +25,7 @@ def path() -> Path:
 
 
 def stored() -> Login | None:
-    """Read the stored login; None if there is none. Raises Failed if the file is malformed."""
+    """Return the stored login, or None. Raises Failed if the file is malformed."""
     try:
         data = json.loads(path().read_bytes())
         return Login(str(data["site"]), str(data["token"]))

@@ -43,17 +43,17 @@ class Submissions(Connection):
 
     def leaderboard(self, answer_set: str, version: int | None = None) -> list[dict[str, Any]]:
         """Read the leaderboard of a version (default: the newest), best first."""
-        place = f"propara/answer-sets/{quote(answer_set)}/"
-        number = version or max(self.get(place)["versions"], default=None)
+        path = f"propara/answer-sets/{quote(answer_set)}/"
+        number = version or max(self.get(path)["versions"], default=None)
         if number is None:
             raise ApiError(404, {"detail": f"{answer_set} has no version yet."})
-        return list(self.rows(f"{place}versions/{number}/leaderboard/"))
+        return list(self.rows(f"{path}versions/{number}/leaderboard/"))
 
     def explanation(self, key: str, process: int | None = None) -> dict[str, Any]:
         """Read the report of a submission (both metrics, intervals, warnings, mistakes), or the details of one process
         (grids, summaries, mistakes, and each pair with its parts and the reason for its score)."""
-        what = "report" if process is None else f"processes/{process}"
-        return dict(self.get(f"propara/submissions/{quote(key)}/{what}/"))
+        section = "report" if process is None else f"processes/{process}"
+        return dict(self.get(f"propara/submissions/{quote(key)}/{section}/"))
 
     def compare_submissions(self, first: str, *others: str) -> dict[str, Any]:
         """Compare the first submission with each of the others, paired by process: `comparisons`, and `rows` by

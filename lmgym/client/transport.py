@@ -53,14 +53,14 @@ _PLACE = re.compile(
 def place_in_words(where: str) -> str:
     """Do the same as `lmgym.text.problems.in_words`, so that this folder can be copied without the rest of `lmgym`."""
     if match := _PLACE.match(where):
-        return ", ".join(f"{what} {int(n) + 1}" for what, n in match.groupdict().items() if n is not None)
+        return ", ".join(f"{name} {int(n) + 1}" for name, n in match.groupdict().items() if n is not None)
     return re.sub(r"\A(\$\.?|\?)", "", where)
 
 
 def line_of(row: Mapping[str, Any]) -> str:
     """Format an error of the API on one line: place, message, hint."""
-    place = place_in_words(row["where"])
-    where = f"{place}: " if place else ""
+    location = place_in_words(row["where"])
+    where = f"{location}: " if location else ""
     if not row["hint"]:
         return f"{where}{row['message']}"
     stop = "" if row["message"].endswith((".", "!", "?", ":")) else "."
@@ -156,8 +156,8 @@ class Transport:
         except HTTPError as refused:
             problem = _problem(refused)
             if refused.code == 404 and not problem.get("errors"):
-                place = unquote(request.full_url.removeprefix(self.address("")))
-                problem["detail"] = f"{place}: {problem.get('detail', 'not found')}"
+                path = unquote(request.full_url.removeprefix(self.address("")))
+                problem["detail"] = f"{path}: {problem.get('detail', 'not found')}"
             error = ApiError(refused.code, problem)
             retry_after = refused.headers.get("Retry-After", "")
             if refused.code in {409, 429, 503} and retry_after.isdigit():

@@ -32,8 +32,8 @@ def machine_memory() -> MachineMemory | None:
 def _group_memory() -> MachineMemory | None:
     """Return the container's memory limit and its free part (cgroup version 2); None without a limit."""
     try:
-        most, used = (int((GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
+        limit, used = (int((GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
         rows = dict(row.split() for row in (GROUP / "memory.stat").read_text().splitlines())
-        return MachineMemory(most, max(0, most - used + int(rows.get("inactive_file", 0))))
+        return MachineMemory(limit, max(0, limit - used + int(rows.get("inactive_file", 0))))
     except (OSError, ValueError):
         return None  # "max": no limit

@@ -82,9 +82,9 @@ def request(
         NetError: see the subclasses in `lmgym.net.errors`.
     """
     call = _prepare(method, url, headers, json, content, policy)
-    with _open(call, policy) as (response, what):
-        body = b"".join(pieces(response, policy.max_bytes, what)) if call.method != "HEAD" else b""
-        return Response(response.status, headers_of(response), body, what)
+    with _open(call, policy) as (response, server):
+        body = b"".join(pieces(response, policy.max_bytes, server)) if call.method != "HEAD" else b""
+        return Response(response.status, headers_of(response), body, server)
 
 
 @contextmanager
@@ -106,11 +106,11 @@ def stream_lines(
         NetError: see the other subclasses in `lmgym.net.errors`.
     """
     call = _prepare(method, url, headers, json, content, policy)
-    with _open(call, policy) as (response, what):
-        body = pieces(response, policy.max_bytes, what)
+    with _open(call, policy) as (response, server):
+        body = pieces(response, policy.max_bytes, server)
         if not 200 <= response.status < 300:
-            Response(response.status, headers_of(response), b"".join(body), what).raise_for_status()
-        yield _named_errors(lines(body, policy.max_line_bytes, what), what)
+            Response(response.status, headers_of(response), b"".join(body), server).raise_for_status()
+        yield _named_errors(lines(body, policy.max_line_bytes, server), server)
 
 
 def _prepare(
@@ -184,7 +184,7 @@ def _open(call: _Call, policy: NetPolicy) -> Iterator[tuple[httpcore2.Response, 
                     yield response, call.what
                 return
             if not left:
-                raise Refused(f"{call.what} redirects more than {policy.redirects} times.")
+                raise Refused(f"{call.what} redirected the request more than {policy.redirects} times.")
             call = following
         finally:
             connection.close()
@@ -223,7 +223,7 @@ def _proxy(call: _Call) -> httpx2.URL | None:
 
 def _proxy_connection(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) -> httpcore2.HTTPProxy:
     port = proxy.port or _SCHEMES.get(proxy.scheme, 80)
-    what = f"the proxy {proxy.host}:{port}"
+    server = f"the proxy {proxy.host}:{port}"
     addresses = look_up_within(policy.lookup, proxy.host, port, deadline)
     if proxy.scheme not in _SCHEMES or not addresses:
         raise Unreachable(
@@ -234,7 +234,7 @@ def _proxy_connection(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) 
         f"{proxy.scheme}://{proxy.netloc.decode('ascii')}",
         proxy_auth=credentials,
         ssl_context=policy.tls,
-        network_backend=Fixed(addresses, deadline, _most_bytes(policy), what),
+        network_backend=Fixed(addresses, deadline, _most_bytes(policy), server),
     )
 
 
@@ -292,11 +292,11 @@ def _next_hop(call: _Call, response: httpcore2.Response) -> _Call | None:
 
 def _parse_relative(location: str) -> str:
     if len(location) > _MOST_URL or not location.isprintable():
-        raise Refused("The server redirects to something that is not an address.")
+        raise Refused("The server redirects to an invalid address.")
     try:
         return str(httpx2.URL(location))
     except (httpx2.InvalidURL, ValueError) as error:
-        raise Refused("The server redirects to something that is not an address.") from error
+        raise Refused("The server redirects to an invalid address.") from error
 
 
 def _without_body(call: _Call) -> _Call:
@@ -305,17 +305,17 @@ def _without_body(call: _Call) -> _Call:
 
 
 @contextmanager
-def _translated(what: str) -> Iterator[None]:
+def _translated(server: str) -> Iterator[None]:
     try:
         yield
     except (httpcore2.ReadError, httpcore2.WriteError, httpcore2.ConnectError) as error:
-        raise HungUp(f"{what} closed the connection without a response.") from error
+        raise HungUp(f"{server} closed the connection without a response.") from error
     except httpcore2.ProxyError as error:
-        raise Unreachable(f"The proxy did not connect to {what}.") from error
+        raise Unreachable(f"The proxy did not connect to {server}.") from error
     except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-        raise BadResponse(f"{what} cut off its response, or does not speak HTTP: {error}") from error
+        raise BadResponse(f"{server} cut off its response, or does not speak HTTP: {error}") from error
 
 
-def _named_errors(body_lines: Iterator[bytes], what: str) -> Iterator[bytes]:
-    with _translated(what):
+def _named_errors(body_lines: Iterator[bytes], server: str) -> Iterator[bytes]:
+    with _translated(server):
         yield from body_lines

@@ -146,7 +146,7 @@ class Stream(httpcore2.NetworkStream):
 
 
 class Fixed(httpcore2.NetworkBackend):
-    """Network backend that connects only to addresses checked beforehand, whatever the name resolves to now."""
+    """Network backend that connects only to addresses checked beforehand, even if the name now resolves to others."""
 
     def __init__(self, addresses: list[Address], deadline: Deadline, most_bytes: int, what: str) -> None:
         self._addresses = addresses[:_TRIED_ADDRESSES]

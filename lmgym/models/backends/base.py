@@ -75,7 +75,7 @@ class FilesMissing(NotOnThisMachine):
 
 
 class DeviceMissing(NotOnThisMachine):
-    """This machine does not have the device. `device` names it in words."""
+    """This machine does not have the device. `device` is its name in messages."""
 
     def __init__(self, message: str, hint: str, device: str) -> None:
         super().__init__(message, hint)
@@ -156,8 +156,8 @@ class ModelFacts:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ModelFacts:
         """Restore facts from `to_dict`; unknown keys are ignored."""
-        known = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
-        return cls(**{**known, "notes": tuple(known.get("notes", ()))})
+        values = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
+        return cls(**{**values, "notes": tuple(values.get("notes", ()))})
 
 
 class Backend(Protocol):

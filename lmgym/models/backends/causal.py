@@ -123,7 +123,7 @@ class CausalBackend:
                 self.facts = replace(self.facts, bos=record["token"])
         return record
 
-    def _bits_from(self, rows: list[list[int]], places: list[int]) -> list[list[float] | None]:
+    def _bits_from(self, rows: list[list[int]], first_positions: list[int]) -> list[list[float] | None]:
         from lmgym.models.engine.execute import compute
 
         limit = self.facts.context_length or math.inf
@@ -132,12 +132,12 @@ class CausalBackend:
             self._runner,
             [rows[at] for at in short],
             budget=self._budget,
-            needed=[[place >= places[at] for place in range(len(rows[at]))] for at in short],
+            needed=[[position >= first_positions[at] for position in range(len(rows[at]))] for at in short],
         )
         bits: list[list[float] | None] = [None] * len(rows)
         for at, computed in zip(short, values, strict=True):
             if not isinstance(computed, ScoringFailure):
-                bits[at] = computed.bits[places[at] :].tolist()
+                bits[at] = computed.bits[first_positions[at] :].tolist()
         return bits
 
     def score(
@@ -243,7 +243,7 @@ class CausalBackend:
         policy: ScoringPolicy,
         start: int | None,
     ) -> _Encoded | ScoringFailure:
-        """Add start and end tokens, and refuse texts that the model cannot read."""
+        """Add start and end tokens, and reject texts that the model cannot read."""
         special = [False] * len(ids)
         spans = list(offsets)
         eos = self._tokenizer.eos_token_id
@@ -258,7 +258,7 @@ class CausalBackend:
         self,
         item: _Encoded,
         values: Computed | ScoringFailure,
-        wanted: Sequence[bool] | None,
+        needed_flags: Sequence[bool] | None,
         policy: ScoringPolicy,
     ) -> TokenScores | ScoringFailure:
         """Combine tokens and values; the first token has no context and so no value."""
@@ -268,8 +268,8 @@ class CausalBackend:
         if bits:
             bits[0] = None
         skipped: list[bool] = []
-        if wanted is not None:
-            skipped = [not flag and at > 0 for at, flag in enumerate(wanted)]
+        if needed_flags is not None:
+            skipped = [not flag and at > 0 for at, flag in enumerate(needed_flags)]
             bits = [None if skip else value for value, skip in zip(bits, skipped, strict=True)]
         tokens = [self._spelling[number] or "" for number in item.ids]
         boundary = None
@@ -286,8 +286,8 @@ def _merged(
     if needed is None:
         return None
     spans: list[dict[tuple[int, int], None]] = [{} for _ in unique.values]
-    for place, ranges in zip(unique.places, needed, strict=True):
-        spans[place].update(((int(start), int(end)), None) for start, end in ranges)
+    for index, ranges in zip(unique.places, needed, strict=True):
+        spans[index].update(((int(start), int(end)), None) for start, end in ranges)
     return [list(ranges) for ranges in spans]
 
 
@@ -490,10 +490,10 @@ def _require_causal(settings: Any, stated: str) -> None:
 
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
-    known = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
+    has_causal_class = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
     # Encoders such as BERT also have a causal class, which is bidirectional unless `is_decoder` is set.
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
-    if not known or both_ways or not _says_causal(settings):
+    if not has_causal_class or both_ways or not _says_causal(settings):
         raise BackendError(f"{stated} is not a causal language model.", _LEFT_TO_RIGHT)
 
 

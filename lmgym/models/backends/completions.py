@@ -216,7 +216,7 @@ def _prompt_of(
     except TokenAlignmentError:
         size = len(dialect.before)
         with suppress(TokenAlignmentError):
-            moved = offsets and [place - offsets[1] for place in offsets[1:]] if len(tokens) > 1 else None
+            moved = offsets and [offset - offsets[1] for offset in offsets[1:]] if len(tokens) > 1 else None
             spans = align_server_tokens(prompt, tokens[1:], moved)
             return Prompt(tokens, ids, [(0, 0), *spans], logs, started=True)
         if not size:

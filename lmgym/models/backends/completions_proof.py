@@ -226,11 +226,11 @@ def _read(evidence: _Evidence, dialect: Dialect) -> _Verdict:
 def _echoed(continuation: _Continuation, prompts: dict[str, Prompt]) -> float | None:
     """Return the bits of the word in its prompt; None unless it is one token there, after the tokens of the prefix."""
     prefix, prompt = prompts[continuation.prefix], prompts[continuation.prompt]
-    place = len(prefix.tokens)
-    if prompt.tokens[:place] != prefix.tokens or place >= len(prompt.tokens):
+    index = len(prefix.tokens)
+    if prompt.tokens[:index] != prefix.tokens or index >= len(prompt.tokens):
         return None
-    start, end = prompt.spans[place]
-    log = prompt.logs[place]
+    start, end = prompt.spans[index]
+    log = prompt.logs[index]
     word_end = len(f"{continuation.prefix} {continuation.word}")
     if end != word_end or continuation.prompt[start:end].strip() != continuation.word:
         return None
@@ -239,14 +239,14 @@ def _echoed(continuation: _Continuation, prompts: dict[str, Prompt]) -> float | 
 
 def _changed(prompts: Sequence[Prompt]) -> str:
     """Name a token that has two values after the same tokens, or return ""."""
-    known: dict[tuple[str, ...], float] = {}
+    bits_by_prefix: dict[tuple[str, ...], float] = {}
     for prompt in prompts:
-        for place, log in enumerate(prompt.logs):
-            key = tuple(prompt.tokens[: place + 1])
+        for index, log in enumerate(prompt.logs):
+            key = tuple(prompt.tokens[: index + 1])
             bits = math.inf if log is None else _bits(log)
-            before = known.setdefault(key, bits)
+            before = bits_by_prefix.setdefault(key, bits)
             if before != bits and not abs(before - bits) <= HALF_TOLERANCE_BITS:
-                return f"“{key[-1].strip()}”, token {place + 1}, had {before:.2f} bits and then {bits:.2f}"
+                return f"“{key[-1].strip()}”, token {index + 1}, had {before:.2f} bits and then {bits:.2f}"
     return ""
 
 

@@ -35,7 +35,7 @@ def find(path: Path) -> Path | None:
     """Locate the GGUF file at a path: the file itself, or the only one in a folder without safetensors.
 
     Returns:
-        The file; None if there is none.
+        The file, or None if the path has no GGUF file.
 
     Raises:
         BackendError: the folder has several GGUF files.
@@ -46,7 +46,7 @@ def find(path: Path) -> Path | None:
     if not candidates or any(path.glob("*.safetensors")):
         return None
     if len(candidates) > 1:
-        names = ", ".join(path.name for path in candidates[:5])
+        names = ", ".join(candidate.name for candidate in candidates[:5])
         raise BackendError(
             f"{path.name} contains {len(candidates)} GGUF files: {names}.",
             f"Choose one of them, for example {path.name}/{candidates[0].name}.",

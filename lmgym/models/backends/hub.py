@@ -98,7 +98,7 @@ def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
 
 
 def kept(repo: str, commit: str, names: Iterable[str]) -> set[str]:
-    """Return those of the files that are in the cache of this machine."""
+    """Return the names of the files that are in the cache of this machine."""
     from huggingface_hub import try_to_load_from_cache
 
     return {name for name in names if isinstance(try_to_load_from_cache(repo, name, revision=commit), str)}

@@ -210,22 +210,22 @@ class LMZooBackend:
             BackendError: the container cannot follow the policy, or a command failed.
         """
         self._require_possible(policy)
-        known: dict[str, TokenScores | ScoringFailure] = {}
+        results: dict[str, TokenScores | ScoringFailure] = {}
         lines = []
         for text in dict.fromkeys(texts):
             if not text.strip():
-                known[text] = TokenScores([], [], [], [], [])
+                results[text] = TokenScores([], [], [], [], [])
             elif len(text.splitlines()) > 1:
-                known[text] = ScoringFailure(
+                results[text] = ScoringFailure(
                     "it contains a line break, but LM Zoo reads one sentence per line"
                 )
             else:
                 lines.append(text)
         if lines:
-            results = self._surprisals(lines)
-            known |= {text: self._scores(text, rows) for text, rows in zip(lines, results, strict=True)}
-            self._retry_with_unknown_words(known)
-        return [self._without_end(known[text], policy) for text in texts]
+            tables = self._surprisals(lines)
+            results |= {text: self._scores(text, rows) for text, rows in zip(lines, tables, strict=True)}
+            self._retry_with_unknown_words(results)
+        return [self._without_end(results[text], policy) for text in texts]
 
     def _require_possible(self, policy: ScoringPolicy) -> None:
         require_possible("lmzoo", policy)
@@ -261,27 +261,27 @@ class LMZooBackend:
         except TokenAlignmentError as error:
             return ScoringFailure(str(error))
         bits: list[float | None] = []
-        for place, (token, value) in enumerate(rows):
-            if place == 0 and (value == 0 or math.isnan(value)):
+        for index, (token, value) in enumerate(rows):
+            if index == 0 and (value == 0 or math.isnan(value)):
                 bits.append(None)  # a first token without context is not scored
             elif not (math.isfinite(value) and value >= 0):
-                return ScoringFailure(f"the surprisal of token {place + 1}, {token!r}, is {value}")
+                return ScoringFailure(f"the surprisal of token {index + 1}, {token!r}, is {value}")
             else:
                 bits.append(value)
         size, last = len(text), len(rows) - 1
         offsets = [
-            (size, size) if span.special and place == last and place else (span.start, span.end)
-            for place, span in enumerate(spans)
+            (size, size) if span.special and index == last and index else (span.start, span.end)
+            for index, span in enumerate(spans)
         ]
         tokens = [token for token, _ in rows]
         ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
         return TokenScores(tokens, ids, offsets, bits, [span.special for span in spans])
 
-    def _retry_with_unknown_words(self, known: dict[str, TokenScores | ScoringFailure]) -> None:
+    def _retry_with_unknown_words(self, results: dict[str, TokenScores | ScoringFailure]) -> None:
         """Retry the alignment of failed sentences with the unknown words that `unkify` reports."""
         failed = [
             text
-            for text, result in known.items()
+            for text, result in results.items()
             if isinstance(result, ScoringFailure) and len(text.splitlines()) == 1
         ]
         if not failed:
@@ -294,7 +294,7 @@ class LMZooBackend:
             unknown = {token for (token, _), mark in zip(rows, marks, strict=False) if mark == "1"}
             if unknown:
                 rules = replace(self._rules, unknown=self._rules.unknown | unknown)
-                known[text] = self._scores(text, rows, rules)
+                results[text] = self._scores(text, rows, rules)
 
     def _without_end(
         self, result: TokenScores | ScoringFailure, policy: ScoringPolicy
@@ -350,10 +350,10 @@ def load(
     name = config["command"]
     argv = external_access.commands.get(name)
     if not argv:
-        known = ", ".join(sorted(external_access.commands)) or "none so far"
+        names = ", ".join(sorted(external_access.commands)) or "none so far"
         raise BackendError(
             f"This site has no LM Zoo command {name!r}.",
-            f"The administrator lists commands in GYM_LMZOO_COMMANDS ({known}).",
+            f"The administrator lists commands in GYM_LMZOO_COMMANDS ({names}).",
         )
     seconds = float(config.get("seconds", 300))
     try:

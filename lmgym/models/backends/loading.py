@@ -325,7 +325,7 @@ def device_name(device: torch.device, model: Any) -> str:
     """Name the device for display; for a distributed model, all its devices."""
     import torch
 
-    devices = sorted({str(place) for place in getattr(model, "hf_device_map", {}).values()})
+    devices = sorted({str(part) for part in getattr(model, "hf_device_map", {}).values()})
     if len(devices) > 1:
         return f"{device.type}, spread over {', '.join(devices)}"
     return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)

@@ -114,11 +114,11 @@ class MaskedBackend:
         unique = unique_texts(texts)
         encoded = [self._encode(text) for text in unique.values]
         spans: list[list[tuple[int, int]]] = [[] for _ in encoded]
-        for place, ranges in zip(unique.places, needed or (), strict=needed is not None):
-            spans[place].extend(ranges)
+        for index, ranges in zip(unique.places, needed or (), strict=needed is not None):
+            spans[index].extend(ranges)
         ready = [at for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
         items = [item for item in encoded if isinstance(item, _Encoded)]
-        wanted = [
+        needed_flags = [
             [True] * len(item.ids) if needed is None else needed_tokens(item.offsets, spans[at])
             for at, item in zip(ready, items, strict=True)
         ]
@@ -126,7 +126,7 @@ class MaskedBackend:
             self._runner,
             [item.ids for item in items],
             [item.words for item in items],
-            wanted,
+            needed_flags,
             method=self._method,
             mask_id=self._tokenizer.mask_token_id,
             budget=self._budget,
@@ -135,7 +135,7 @@ class MaskedBackend:
         results: list[TokenScores | ScoringFailure] = [
             item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
         ]
-        for at, item, flags, item_values in zip(ready, items, wanted, values, strict=True):
+        for at, item, flags, item_values in zip(ready, items, needed_flags, values, strict=True):
             results[at] = self._result(item, flags, item_values)
         return [results[at] for at in unique.places]
 
@@ -168,13 +168,17 @@ class MaskedBackend:
         return _Encoded(ids, offsets, special, words)
 
     def _result(
-        self, item: _Encoded, wanted: Sequence[bool], values: Floats | ScoringFailure
+        self, item: _Encoded, needed_flags: Sequence[bool], values: Floats | ScoringFailure
     ) -> TokenScores | ScoringFailure:
         if isinstance(values, ScoringFailure):
             return values
-        scored = [flag and not is_special for flag, is_special in zip(wanted, item.special, strict=True)]
+        scored = [
+            flag and not is_special for flag, is_special in zip(needed_flags, item.special, strict=True)
+        ]
         bits = [value if flag else None for value, flag in zip(values.tolist(), scored, strict=True)]
-        skipped = [not flag and not is_special for flag, is_special in zip(wanted, item.special, strict=True)]
+        skipped = [
+            not flag and not is_special for flag, is_special in zip(needed_flags, item.special, strict=True)
+        ]
         tokens = [self._spelling[number] or "" for number in item.ids]
         return TokenScores(
             tokens, item.ids, item.offsets, bits, item.special, skipped if any(skipped) else []

@@ -81,9 +81,9 @@ class NgramBackend:
         if policy.eos:
             ids, offsets, special = [*ids, EOS], [*offsets, (len(text), len(text))], [*special, True]
         reach = self.model.order - 1
-        places = range(1, len(ids))
+        positions = range(1, len(ids))
         chances = self.model.probabilities(
-            [ids[at] for at in places], [ids[max(0, at - reach) : at] for at in places]
+            [ids[at] for at in positions], [ids[max(0, at - reach) : at] for at in positions]
         )
         # math.log2 per value, so that equal words in equal contexts get the same bits in any batch.
         bits: list[float | None] = [None, *(-math.log2(chance) for chance in chances.tolist())] if ids else []

@@ -174,9 +174,9 @@ class OpenAIBackend:
         self, texts: Sequence[str], dialect: Dialect, after: str
     ) -> list[TokenScores | ScoringFailure]:
         distinct = [text for text in dict.fromkeys(texts) if dialect.before + text + after]
-        known: dict[str, TokenScores | ScoringFailure] = {"": TokenScores([], [], [], [], [])}
-        known |= dict(zip(distinct, self._ask(distinct, dialect, after), strict=True)) if distinct else {}
-        return [known[text] for text in texts]
+        results: dict[str, TokenScores | ScoringFailure] = {"": TokenScores([], [], [], [], [])}
+        results |= dict(zip(distinct, self._ask(distinct, dialect, after), strict=True)) if distinct else {}
+        return [results[text] for text in texts]
 
     def _ask(self, texts: list[str], dialect: Dialect, after: str) -> list[TokenScores | ScoringFailure]:
         prompts = [dialect.before + text + after for text in texts]
@@ -235,9 +235,9 @@ def _to_bits(text: str, prompt: Prompt, before: str, after: str) -> TokenScores:
 
 def _bits(prompt: Prompt) -> list[float | None]:
     bits: list[float | None] = []
-    for place, (token, log) in enumerate(zip(prompt.tokens, prompt.logs, strict=True)):
-        if log is None or place == 0:  # some servers return 0 for an unscored first token
-            if place:
+    for index, (token, log) in enumerate(zip(prompt.tokens, prompt.logs, strict=True)):
+        if log is None or index == 0:  # some servers return 0 for an unscored first token
+            if index:
                 raise Unreadable(f"the token {token!r} has no value")
             bits.append(None)
         elif log <= _NO_CHANCE or not math.isfinite(log):

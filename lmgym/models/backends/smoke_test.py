@@ -45,7 +45,7 @@ def run_smoke_test(request: dict[str, Any]) -> dict[str, Any]:
         return _problem(str(error), memory_in_use=isinstance(error, MemoryInUse), lacks=lacks)
     except MemoryError:
         return _problem("The model does not fit into the memory of this machine.")
-    except Exception as error:  # noqa: BLE001  whatever a library raises is the result of the test
+    except Exception as error:  # noqa: BLE001  any exception of a library is a result of the test
         traceback.print_exc()
         return _problem(describe_exception(error, Path(request["model_dir"])), raised=True)
     return {"facts": backend.facts.to_dict(), "probe": probe_result, "seconds": seconds}

@@ -91,7 +91,7 @@ def _chat_template(tokenizer: Any) -> tuple[str, str]:
         return "", ""
     try:
         return str(tokenizer.apply_chat_template(_TURNS, chat_template=template, tokenize=False)), template
-    except Exception:  # noqa: BLE001  a template is a program, and may refuse any conversation
+    except Exception:  # noqa: BLE001  a template is a program, and may reject any conversation
         return "", str(template)
 
 
@@ -130,8 +130,8 @@ def measured(tokenizer: Any, tried: Sequence[Candidate], bits: Bits, size: int) 
         [backend_tokenizer.token_to_id(candidate.token)] if candidate.token else [] for candidate in tried
     ]
     sequences = [[*start, *ids] for start in starts for ids in rows]
-    places = [len(start) + 1 for start in starts for _ in rows]
-    values = bits(sequences, places)
+    first_positions = [len(start) + 1 for start in starts for _ in rows]
+    values = bits(sequences, first_positions)
     by_candidate = [values[at * len(rows) : (at + 1) * len(rows)] for at in range(len(tried))]
     usable = [at for at in range(len(rows)) if all(row_bits[at] is not None for row_bits in by_candidate)]
     n_tokens = sum(len(rows[at]) - 1 for at in usable)

@@ -130,8 +130,8 @@ def _wrapped(raw: Any, tokenizer: Any) -> Any:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    known = raw.get_vocab(with_added_tokens=True)
-    added = {at: token for at, token in _added(tokenizer).items() if token.content not in known}
+    vocabulary = raw.get_vocab(with_added_tokens=True)
+    added = {at: token for at, token in _added(tokenizer).items() if token.content not in vocabulary}
     wrap: Any = PreTrainedTokenizerFast
     return wrap(
         tokenizer_object=Tokenizer.from_str(raw.to_str()),
@@ -154,8 +154,10 @@ def _differences(tokenizer: Any, raw: Any, framed: bool) -> list[str]:
     names = [name for name in PARTS if framed or name != "post_processor"]
     differing = [PARTS[name] for name in names if loaded[name] != file[name]]
     added = _added(tokenizer)
-    same = all(_flags(added.get(at)) == _flags(token) for at, token in raw.get_added_tokens_decoder().items())
-    return differing if same else [*differing, "added tokens"]
+    is_same = all(
+        _flags(added.get(at)) == _flags(token) for at, token in raw.get_added_tokens_decoder().items()
+    )
+    return differing if is_same else [*differing, "added tokens"]
 
 
 def _flags(token: Any) -> list[Any]:

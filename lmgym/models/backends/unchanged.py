@@ -107,14 +107,14 @@ def has_changed_files(backend: Backend) -> bool:
     return seen is not None and seen.has_changed()
 
 
-def _paths(place: Path) -> list[Path]:
-    if place.is_file():
-        return [place]
-    return sorted({path for pattern in KEPT for path in place.glob(pattern) if path.is_file()})
+def _paths(model: Path) -> list[Path]:
+    if model.is_file():
+        return [model]
+    return sorted({path for pattern in KEPT for path in model.glob(pattern) if path.is_file()})
 
 
-def _states(place: Path) -> dict[str, State]:
-    return {path.name: _state(path) for path in _paths(place)}
+def _states(model: Path) -> dict[str, State]:
+    return {path.name: _state(path) for path in _paths(model)}
 
 
 def _state(path: Path) -> State:

@@ -89,7 +89,7 @@ def compute(
 
     Returns:
         Values or a failure for each sequence. When memory runs out, the budget is halved. A sequence fails if it does
-        not fit into memory by itself, or if one of its values is not finite.
+        not fit into memory even when it is run separately, or if one of its values is not finite.
     """
     flat = compute_flat(
         runner,
@@ -160,13 +160,13 @@ def _retry_alone(
     stems: Sequence[Sequence[int]],
     stem_of: Sequence[int] | None,
 ) -> None:
-    """Rerun each text that ran out of memory by itself in a plain pass, since another text may have been the cause."""
+    """Rerun each text that ran out of memory separately in a plain pass: another text may have been the cause."""
     if len(sequences) == 1 and not runner.blocks:
         return
     plain = replace(runner, blocks=0)
     for at in [at for at, failure in flat.failures.items() if isinstance(failure, _TooLarge)]:
-        place = slice(*flat.starts[at : at + 2])
-        needed, rows = (None if values is None else values[place] for values in flags)
+        span = slice(*flat.starts[at : at + 2])
+        needed, rows = (None if values is None else values[span] for values in flags)
         alone = compute_flat(
             plain,
             [sequences[at]],
@@ -177,7 +177,7 @@ def _retry_alone(
             stems=stems,
             stem_of=_of(stem_of, [at]),
         )
-        flat.bits[place], flat.mass[place] = alone.bits, alone.mass
+        flat.bits[span], flat.mass[span] = alone.bits, alone.mass
         del flat.failures[at]
         if alone.failures:
             flat.failures[at] = alone.failures[0]
@@ -269,10 +269,10 @@ def _spread(forest: Forest, ledger: _Ledger, flat: Flat, at: slice | Ints) -> di
     short[has_row] |= ledger.short_row[forest.row_of[has_row]]
     not_finite = has_edge & ~np.isfinite(bits) | np.isnan(mass[:, :1]).any(1) & has_row
     failed: dict[int, tuple[int, bool]] = {}
-    for place in np.flatnonzero(short | not_finite).tolist():
-        number = int(np.searchsorted(forest.starts, place, "right")) - 1
-        token, is_memory = failed.get(number, (place - int(forest.starts[number]), False))
-        failed[number] = (token, is_memory or bool(short[place]))
+    for position in np.flatnonzero(short | not_finite).tolist():
+        number = int(np.searchsorted(forest.starts, position, "right")) - 1
+        token, is_memory = failed.get(number, (position - int(forest.starts[number]), False))
+        failed[number] = (token, is_memory or bool(short[position]))
     return failed
 
 

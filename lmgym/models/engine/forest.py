@@ -98,17 +98,17 @@ def grow(
     """
     laid = _laid(sequences, stems, stem_of)
     shift, total = int(laid.starts[len(stems)]), len(laid.flat)
-    want, look = np.zeros(total, np.bool_), np.zeros(total, np.bool_)
-    want[shift:] = _flags(needed, total - shift, default=True)
-    want &= laid.before >= 0
-    look[shift:] = _flags(rows, total - shift, default=False)
-    node_of, levels = _levels(laid, _fed(laid, want, look, whole))
+    to_score, to_read = np.zeros(total, np.bool_), np.zeros(total, np.bool_)
+    to_score[shift:] = _flags(needed, total - shift, default=True)
+    to_score &= laid.before >= 0
+    to_read[shift:] = _flags(rows, total - shift, default=False)
+    node_of, levels = _levels(laid, _fed(laid, to_score, to_read, whole))
     number, token, depth, parent, end = _depth_first(levels)
     nodes = np.where(node_of >= 0, number[node_of], -1) if len(number) else node_of
-    edge_of, edge_node, edge_token = _edges(laid, np.flatnonzero(want), nodes)
+    edge_of, edge_node, edge_token = _edges(laid, np.flatnonzero(to_score), nodes)
     row_of = np.full(total, -1, np.int64)
-    row_node, inverse = np.unique(nodes[look], return_inverse=True)
-    row_of[look] = inverse
+    row_node, inverse = np.unique(nodes[to_read], return_inverse=True)
+    row_of[to_read] = inverse
     starts = laid.starts[len(stems) :] - shift
     return Forest(
         token, depth, parent, end, edge_node, edge_token, row_node, starts, edge_of[shift:], row_of[shift:]
@@ -153,16 +153,16 @@ def _laid(
     return _Laid(flat, starts, stem, offset, before, int(flat.max(initial=0)) + 1)
 
 
-def _fed(laid: _Laid, want: Flags, look: Flags, whole: bool) -> Ints:
+def _fed(laid: _Laid, to_score: Flags, to_read: Flags, whole: bool) -> Ints:
     """Return the number of tokens to run for each sequence.
 
     A token is run if it or a later token has a needed successor or row. A whole stem is run if a sequence that
     continues it has a needed token or row.
     """
     lengths = np.diff(laid.starts)
-    place = np.arange(len(want)) - np.repeat(laid.starts[:-1], lengths)
+    position = np.arange(len(to_score)) - np.repeat(laid.starts[:-1], lengths)
     # Counted from 1; 0 = nothing is needed. If only the first token after a stem is needed, only the stem is run.
-    reach = np.maximum(np.where(want, place + 1, 0), np.where(look, place + 2, 0))
+    reach = np.maximum(np.where(to_score, position + 1, 0), np.where(to_read, position + 2, 0))
     most = np.zeros(len(lengths), np.int64)
     if (some := lengths > 0).any():
         most[some] = np.maximum.reduceat(reach, laid.starts[:-1][some])
@@ -232,12 +232,12 @@ def _depth_first(levels: list[_Level]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     return number, token, depth, parent, end
 
 
-def _edges(laid: _Laid, wanted: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
+def _edges(laid: _Laid, positions: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
     """Find distinct (node, next token). Returns each position's edge (-1 = none), and each edge's node and token."""
     edge_of = np.full(len(laid.flat), -1, np.int64)
-    keys = nodes[laid.before[wanted]] * laid.width + laid.flat[wanted]
+    keys = nodes[laid.before[positions]] * laid.width + laid.flat[positions]
     distinct, inverse = np.unique(keys, return_inverse=True)
-    edge_of[wanted] = inverse
+    edge_of[positions] = inverse
     return edge_of, distinct // laid.width, distinct % laid.width
 
 

@@ -64,9 +64,9 @@ def masked_copies(
             if not flag or word < 0:
                 continue
             later = [
-                place
-                for place in range(at + 1, len(word_of))
-                if method == "within_word_l2r" and word_of[place] == word
+                position
+                for position in range(at + 1, len(word_of))
+                if method == "within_word_l2r" and word_of[position] == word
             ]
             copies.append(Copy(number, at, (at, *later)))
     return copies
@@ -96,7 +96,7 @@ def distinct_copies(
     """
     numbers: dict[tuple[tuple[int, ...], int], int] = {}
     inputs: list[Distinct] = []
-    places: list[tuple[int, int]] = []
+    indices: list[tuple[int, int]] = []
     for copy in copies:
         ids = list(sequences[copy.sequence])
         token = ids[copy.target]
@@ -109,8 +109,8 @@ def distinct_copies(
         tokens = inputs[number].tokens
         if token not in tokens:
             tokens.append(token)
-        places.append((number, tokens.index(token)))
-    return inputs, places
+        indices.append((number, tokens.index(token)))
+    return inputs, indices
 
 
 def compute_masked(
@@ -137,11 +137,11 @@ def compute_masked(
         For each sequence float64[tokens] in bits, NaN = not requested; or a failure.
     """
     copies = masked_copies(words, needed, method)
-    inputs, places = distinct_copies(sequences, copies, mask_id)
+    inputs, indices = distinct_copies(sequences, copies, mask_id)
     values = _run(runner, inputs, budget, rows or whole_rows(runner))
     results = [np.full(len(ids), np.nan) for ids in sequences]
     failed: dict[int, ScoringFailure] = {}
-    for copy, (number, which) in zip(copies, places, strict=True):
+    for copy, (number, which) in zip(copies, indices, strict=True):
         bits = values[number]
         if bits is None:
             reason = f"This text ({len(inputs[number].ids)} tokens) does not fit into the memory of {runner.device}."

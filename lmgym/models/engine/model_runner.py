@@ -36,7 +36,7 @@ class ModelRunner:
         parts: the head by parts of the vocabulary if it is a plain linear layer (see `engine.vocabulary`); else empty.
         turns: lengths above which a forward pass computes differently.
         blocks: queries per block of tree attention (see `engine.block_attention`) if the model supports it; 0 = padded
-            batches, in which a text has the same positions as by itself.
+            batches, in which each text starts at position 0.
         reach: length of the longest text for trees (see `lengths.reach`); None = unlimited.
         batching: mode in which copies for a masked model share passes (see `masked.BATCHINGS`).
         packed: True if linear weights were repacked for the CPU's kernels.

@@ -75,14 +75,14 @@ def _linears(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any, torch.Tens
     from transformers.pytorch_utils import Conv1D
 
     plain = (nn.Linear, Conv1D)
-    places = [
+    layers = [
         (parent, name)
         for parent in model.modules()
         if type(parent) not in plain
         for name, child in parent.named_children()
         if type(child) in plain
     ]
-    for parent, name in places:
+    for parent, name in layers:
         layer: Any = getattr(parent, name)
         yield parent, name, layer, layer.weight if type(layer) is nn.Linear else layer.weight.t()
 

@@ -106,7 +106,7 @@ class Trees:
         self.calm = self.budget
 
     def shrink(self) -> bool:
-        """Reduce the budget after memory ran out. Returns False if the path does not fit alone and is skipped."""
+        """Reduce the budget after memory ran out. Returns False if the path does not fit by itself and is skipped."""
         assert self.chunk is not None
         size, least = len(self.chunk.token), self.chunk.least
         if size == least:
@@ -161,7 +161,7 @@ class Padded:
         """Do nothing: the batch is no longer on the stack."""
 
     def shrink(self) -> bool:
-        """Reduce the budget after memory ran out. Returns False if the path does not fit alone and is skipped."""
+        """Reduce the budget after memory ran out. Returns False if the path does not fit by itself and is skipped."""
         if len(self.batch) == 1:
             return False
         width = int(self.forest.depth[self.leaves[self.batch]].max()) + 1
@@ -224,7 +224,7 @@ def run_passes(
 def _forward(runner: ModelRunner, step: Step, read: Read[Result]) -> Result:
     """Build a job and run it; both take memory."""
     job = step.build()
-    place = to_device(job.place, runner.device)
+    positions = to_device(job.place, runner.device)
     with attending(job.keys):
-        states = runner.states_at(place, **job.inputs)
+        states = runner.states_at(positions, **job.inputs)
     return read(job._replace(inputs={}, keys=None), states)

@@ -64,7 +64,9 @@ def word_ends(text: str, offsets: Sequence[tuple[int, int]], special: Sequence[b
         if special[at]:
             flags.append(at == 0 and bool(text.strip(BLANKS)))
             continue
-        reach = next((place for place in range(end, start, -1) if text[place - 1] not in BLANKS), None)
+        reach = next(
+            (position for position in range(end, start, -1) if text[position - 1] not in BLANKS), None
+        )
         follows = offsets[at + 1][0] if at + 1 < len(offsets) else len(text)
         # A token of blanks does not end a word, nor does the first of several tokens that share a character.
         flags.append(reach is not None and follows >= reach and text[reach : reach + 1] in BLANKS)
