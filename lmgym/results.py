@@ -85,21 +85,21 @@ class Result:
         return f"<lmgym.Result: {len(self.runs)} runs, {len(models)} models, {len({s[:2] for s in suites})} suites>"
 
     def rates(self) -> pd.DataFrame:
-        """One row per prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson), `chance`,
+        """Return one row per prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson), `chance`,
         `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All columns:
         docs/names.md."""
         return self._frame(columns(*tables.RATES), Run._predictions)
 
     def outcomes(self) -> pd.DataFrame:
-        """One row per prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
+        """Return one row per prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
         return self._frame(columns(tables.Outcome), Run._outcomes)
 
     def regions(self) -> pd.DataFrame:
-        """One row per item, condition and region: `surprisal`."""
+        """Return one row per item, condition and region: `surprisal`."""
         return self._frame(columns(tables.Region), Run._regions)
 
     def tokens(self) -> pd.DataFrame:
-        """One row per token, including start and end tokens (`special`), with its position in the sentence."""
+        """Return one row per token, including start and end tokens (`special`), with its position in the sentence."""
         return self._frame(columns(tables.Token), Run._tokens)
 
     def compare(self, first: str, second: str) -> pd.DataFrame:

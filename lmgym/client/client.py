@@ -73,7 +73,7 @@ class Client(Games, Submissions, AgentTests):
         return Model.of(self.get(f"models/{quote(slug)}/"))
 
     def register_model(self, slug: str, backend: str, config: Mapping[str, Any], **card: Any) -> Model:
-        """Register a model. Models that read files wait for approval by staff; others are checked at once.
+        """Register a model. Models that read files wait for approval by staff; others are checked immediately.
 
         Args:
             config: configuration that fits the JSON schema of the backend (`GET backends/{kind}/`).

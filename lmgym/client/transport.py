@@ -51,7 +51,10 @@ _PLACE = re.compile(
 
 
 def place_in_words(where: str) -> str:
-    """Do the same as `lmgym.text.problems.in_words`, so that this folder can be copied without the rest of `lmgym`."""
+    """Convert a JSON path to words: item 4, condition 1, region 3.
+
+    Repeats `lmgym.text.problems.in_words`, so that this folder can be copied without the rest of `lmgym`.
+    """
     if match := _PLACE.match(where):
         return ", ".join(f"{name} {int(n) + 1}" for name, n in match.groupdict().items() if n is not None)
     return re.sub(r"\A(\$\.?|\?)", "", where)

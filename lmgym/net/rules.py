@@ -189,7 +189,7 @@ def _not_admitted_name(scheme: str, host: str, port: int) -> NotAdmitted:
 
 
 def _not_admitted(scheme: str, host: str, address: Address, port: int) -> NotAdmitted:
-    """Suggest a rule that would admit the server, except for addresses that should never be listed."""
+    """Build the error. It suggests a rule that would admit the server, except for addresses never to be listed."""
     if _within(address, (*_PRIVATE, *_LOOPBACK)) and not _within(address, _METADATA):
         where, example = "private addresses or its own machine", "10.1.2.3:8080"
     elif is_public(address):

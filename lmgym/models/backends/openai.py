@@ -270,7 +270,7 @@ def load(
     external_access: ExternalAccess,
     sleep: Callable[[float], None] = time.sleep,
 ) -> OpenAIBackend:
-    """Try each method until one works and is proven. Raises BackendError."""
+    """Try each method until one works and is verified. Raises BackendError if none is."""
     if external_access.net is None:
         raise BackendError("This site does not allow this model to send requests.")
     policy = replace(external_access.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)

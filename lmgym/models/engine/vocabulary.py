@@ -48,7 +48,7 @@ class PartedHead(nn.Module):
 
 
 def parts_of(head: Any, device: torch.device) -> list[Part]:
-    """Split a head that is a plain linear layer on a CPU; empty for others."""
+    """Split a head that is a plain linear layer on a CPU; return an empty list for other heads."""
     if device.type != "cpu" or hasattr(head, "_hf_hook"):
         return []
     if isinstance(head, PartedHead):
