@@ -1,11 +1,11 @@
-"""Targeted tests for language models: suites, surprisal, predictions, and three neighbouring evaluations.
+"""Targeted tests for language models: suites, surprisal, predictions, and three related evaluations.
 
     import lmgym
     result = lmgym.evaluate("suites/*.json", ["SmolLM2-135M/", "openai-community/gpt2"])
     result.rates()
 
-The names in `__all__` are promised; other modules may move. Nothing here imports Django or the site (gym, suites,
-models_registry), which stands on top of this package.
+Only the names in `__all__` are stable; other modules may move. Nothing here imports Django or the site (gym, suites,
+models_registry), which is built on this package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.9.0"
 __all__ = ["Result", "ScoringPolicy", "__version__", "errors", "evaluate", "lint", "load_suite", "score"]
 
-_HOMES = {
+_MODULES = {
     "Result": "lmgym.results",
     "ScoringPolicy": "lmgym.models.engine.policy",
     "evaluate": "lmgym.evaluation",
@@ -33,14 +33,14 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
+    """Import a public name on first use."""
     from importlib import import_module
 
     if name == "errors":
         return import_module("lmgym.errors")
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'lmgym' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,23 +1,23 @@
-"""`python -m lmgym` and the console script: the command line."""
+"""Entry point of `python -m lmgym` and of the console script."""
 
 import sys
 
 
 def run() -> None:
-    """End the process with the status of the command. Quiet where the reader closed the pipe, or after Ctrl-C while
-    packages were still being imported."""
+    """Run the command line and exit with its status. A closed pipe, or Ctrl-C while packages are still being imported,
+    prints no traceback."""
     try:
         from lmgym.cli import main
 
         status = main(sys.argv[1:])
-        if status == 0 and sys.stdout is not None:  # None: standard output was closed from the beginning
+        if status == 0 and sys.stdout is not None:  # None: standard output was closed at startup
             sys.stdout.flush()
     except BrokenPipeError:
         from lmgym.cli.shared import silence
 
         silence()
         status = 0
-    except OSError as error:  # a full disk behind standard output
+    except OSError as error:  # for example, standard output is redirected to a full disk
         from lmgym.cli.shared import silence
 
         silence()

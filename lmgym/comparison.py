@@ -1,4 +1,4 @@
-"""`Result.compare` and `lmgym compare`: two models, prediction by prediction, from the frames of `Result.outcomes`."""
+"""Comparison of two models, prediction by prediction, for `Result.compare` and `lmgym compare`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def compared_rows(first: pd.DataFrame, second: pd.DataFrame) -> list[Row]:
     """Compare two models on the predictions that both have, in the order of the first.
 
     Args:
-        first, second: outcomes of one model each. Ties and items without a value count as not passed.
+        first, second: frames of `Result.outcomes` for one model each. Ties and items without a value count as not
+            passed.
 
     Returns:
-        Rows of COMPARED; p is corrected over all of them by Holm's method.
+        Rows of COMPARED; p is Holm-corrected over all rows.
 
     Raises:
-        InvalidArgument: no prediction of the same suite is in both.
+        InvalidArgument: the frames have no prediction of the same suite in common.
     """
     by_prediction = dict(list(second.groupby(_SAME_PREDICTION, sort=False)))
     subjects: list[Row] = []
@@ -46,8 +47,9 @@ def compared_rows(first: pd.DataFrame, second: pd.DataFrame) -> list[Row]:
         subjects.append(subject)
         comparisons.append(compare_rates(names, shares))
     if not comparisons:
-        raise InvalidArgument("The two have no prediction of the same suite in common.")
-    return [(*subject, *row(found)) for subject, found in zip(subjects, corrected(comparisons), strict=True)]
+        raise InvalidArgument("The two results have no prediction of the same suite in common.")
+    pairs = zip(subjects, corrected(comparisons), strict=True)
+    return [(*subject, *row(comparison)) for subject, comparison in pairs]
 
 
 def _passed(column: pd.Series[bool]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

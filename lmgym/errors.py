@@ -1,14 +1,14 @@
-"""Exceptions raised by the library. Messages say what is wrong, where, and what to do; the site shows the same ones.
+"""Exceptions raised by the library. Messages say what is wrong, where, and what to do; the site shows the same text.
 
-    FormatError      a file is not a valid suite; `problems` lists every reason with its place
-    NotUnderstood    a FormatError that options of `load_suite` (columns, sheet, encoding) may resolve
+    FormatError      a file is not a valid suite; `problems` lists every reason with its location
+    NotUnderstood    a FormatError that arguments of `load_suite` (columns, sheet, encoding) may resolve
     FormulaError     a formula cannot be parsed, or names something that does not exist
     BackendError     a model cannot be used, or cannot follow the policy
     InvalidArgument  an invalid argument (a ValueError)
     Interrupted      Ctrl-C during `evaluate`; `result` has the completed runs
 
-`Result.upload` also raises `ApiError` and `NotReached` of `lmgym.client`. Saving a chart raises ValueError for an
-unknown file format and ModuleNotFoundError without lm-gym[charts]; files raise OSError.
+`Result.upload` also raises `ApiError` and `NotReached` from `lmgym.client`. Saving a chart raises ValueError for an
+unknown file format and ModuleNotFoundError without lm-gym[charts]; file operations raise OSError.
 """
 
 from __future__ import annotations
@@ -35,6 +35,6 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, result: Result) -> None:
         super().__init__(
-            f"interrupted after {len(result.runs)} runs, which are in `result` of this exception"
+            f"interrupted after {len(result.runs)} runs, available as `result` of this exception"
         )
         self.result = result

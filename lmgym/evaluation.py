@@ -41,22 +41,22 @@ def load_suite(
     DataFrame.
 
     Args:
-        source: a DataFrame has the columns of a CSV file: long (one row per region: item_number, condition_name,
+        source: a DataFrame needs the columns of a CSV file: long (one row per region: item_number, condition_name,
             region_number, content) or wide (one row per sentence); see docs/suite-format.md.
-        name: of the suite; default: the one in the file, else the file's.
+        name: name of the suite; default: the name in the file, else the file name.
         columns: roles of table columns by letter: {"A": "item", "B": "condition", "C": "text"}; see
-            `lmgym.suites.intake.parsing.ROLES`. Needed if it is unclear which columns are regions.
-        sheet: name of a workbook's sheet; needed if several could be the suite.
-        encoding: of a text file that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
+            `lmgym.suites.intake.parsing.ROLES`. Required if it is unclear which columns are regions.
+        sheet: sheet of a workbook; required if several sheets could be the suite.
+        encoding: encoding of a text file that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
 
     Raises:
-        InvalidArgument: unknown encoding, or a source of another type.
-        FormatError: the suite is malformed; names every problem with its line or place.
+        InvalidArgument: unknown encoding, or unsupported type of source.
+        FormatError: the suite is malformed; lists every problem with its location.
         OSError: the file cannot be read.
     """
     if encoding and encoding not in ENCODINGS:
         raise InvalidArgument(f"{encoding!r} is not a supported encoding. Choose {', '.join(ENCODINGS)}.")
-    answers = ParseOptions(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
+    options = ParseOptions(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
     if isinstance(source, SuiteDocument):
         return source
     if isinstance(source, Mapping):
@@ -68,9 +68,9 @@ def load_suite(
             ) from error
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
-        return read_any(path.read_bytes(), name or path.name, answers)
+        return read_any(path.read_bytes(), name or path.name, options)
     if hasattr(source, "to_csv"):
-        return read_any(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv", answers)
+        return read_any(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv", options)
     raise InvalidArgument(
         f"{type(source).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
     )
@@ -86,29 +86,26 @@ def evaluate(
     progress: bool | None = None,
     cache: str | Path | None = None,
 ) -> Result:
-    """Run suites on models. On the same machine with the same kernels the numbers equal the site's bit for bit.
+    """Run suites on models. On the same machine with the same kernels, the numbers equal the site's bit for bit.
 
     Each model is loaded once, scores all suites, and is released before the next one is loaded.
 
     Args:
         suites: a file, a pattern ("suites/*.json"), anything `load_suite` accepts, or a list of these.
         models: one model or several (see `lmgym.models.given.open_model`), or {name: model}.
-        policy: start and end tokens, joining, metric, whitespace; see `ScoringPolicy`. Without a metric each suite
-            uses
-            its own.
+        policy: start and end tokens, joining, metric, whitespace; see `ScoringPolicy`. Without a metric, each suite
+            uses its own.
         device, dtype: for models loaded from files.
-        progress: show a bar on standard error; None: if that is a terminal or a notebook.
-        cache: file to keep scores of sentences in between calls; created if missing. A sentence is scored again if
-            its
-            model, policy or a library version changes. Models given as objects are not cached.
+        progress: show a progress bar on standard error; None = only in a terminal or a notebook.
+        cache: file that keeps sentence scores between calls; created if missing. A sentence is scored again if the
+            model, the policy or a library version changes. Scores of models passed as objects are not cached.
 
     Returns:
-        A `Result` with one run per model and suite. A sentence that cannot be scored has NaN and a reason; the others
-            are
-        not affected.
+        A `Result` with one run per model and suite. A sentence that cannot be scored has NaN and a reason; other
+        sentences are not affected.
 
     Raises:
-        InvalidArgument: no suite, no model, or two models of one name.
+        InvalidArgument: no suite, no model, or two models with the same name.
         FormatError: a suite is malformed.
         BackendError: a model cannot be loaded, or does not support the policy.
         Interrupted: Ctrl-C (a KeyboardInterrupt); the completed runs are in `result`.
@@ -127,9 +124,9 @@ def evaluate(
                 loaded = (
                     model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
                 )
-                for document, own in zip(documents, policies, strict=True):
+                for document, suite_policy in zip(documents, policies, strict=True):
                     bar = step(f"{name} · {document.name}")
-                    runs.append(_run(document, name, loaded, own, bar, cache))
+                    runs.append(_run(document, name, loaded, suite_policy, bar, cache))
     except KeyboardInterrupt:
         raise Interrupted(Result(tuple(runs))) from None
     return Result(tuple(runs))
@@ -146,34 +143,33 @@ def score(
     """Compute surprisals of single texts.
 
     Returns:
-        A DataFrame with one row per token: `text_number` and `token_number` (from 1), `token`, `token_id`, `start`
-            and
+        A DataFrame with one row per token: `text_number` and `token_number` (from 1), `token`, `token_id`, `start` and
         `end` (character offsets), `special`, `surprisal` in bits (NaN = not scored, e.g. the first token without a
-            start
-        token), and `failure`. A text that cannot be scored has one row with the reason in `failure`.
+        start token), and `failure`. A text that cannot be scored has one row with the reason in `failure`.
 
     Raises:
+        InvalidArgument: a text is not a string.
         BackendError: the model cannot be loaded, or does not support the policy.
     """
     rows = [texts] if isinstance(texts, str) else list(texts)
-    if not all(isinstance(one, str) for one in rows):
-        raise InvalidArgument("Texts must be strings: pass one or a list.")
+    if not all(isinstance(text, str) for text in rows):
+        raise InvalidArgument("Texts must be strings: pass one string or a list of strings.")
     loaded = model if isinstance(model, LoadedModel) else open_model(model, device=device, dtype=dtype)
     scoring_policy = policy if isinstance(policy, ScoringPolicy) else _of_mapping(policy or {})
     require_possible(loaded.kind, scoring_policy)
     cells: list[tuple[Any, ...]] = []
-    for number, found in enumerate(loaded.backend.score(rows, scoring_policy), start=1):
-        if isinstance(found, ScoringFailure):
-            cells.append((number, None, None, None, None, None, None, None, found.reason))
+    for number, result in enumerate(loaded.backend.score(rows, scoring_policy), start=1):
+        if isinstance(result, ScoringFailure):
+            cells.append((number, None, None, None, None, None, None, None, result.reason))
             continue
-        columns = zip(found.tokens, found.ids, found.offsets, found.special, found.bits, strict=True)
-        for place, (token, token_id, (start, end), special, bits) in enumerate(columns, start=1):
-            cells.append((number, place, token, token_id, start, end, special, bits, ""))
+        columns = zip(result.tokens, result.ids, result.offsets, result.special, result.bits, strict=True)
+        for token_number, (token, token_id, (start, end), special, bits) in enumerate(columns, start=1):
+            cells.append((number, token_number, token, token_id, start, end, special, bits, ""))
     return token_frame(cells)
 
 
 def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    """Build the frame of `score` from its rows."""
+    """Build the DataFrame that `score` returns from its rows."""
     import pandas as pd
 
     names = (
@@ -186,7 +182,7 @@ def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def files_like(pattern: str) -> list[str]:
-    """Expand a glob pattern to sorted files; return a name without wildcards as it is."""
+    """Expand a glob pattern to sorted files; return a name without wildcards unchanged."""
     if not glob.has_magic(pattern) or Path(pattern).exists():
         return [pattern]
     return sorted(glob.glob(str(Path(pattern).expanduser()), recursive=True))
@@ -201,15 +197,15 @@ def _documents(suites: Any) -> Iterator[SuiteDocument]:
         raise InvalidArgument(
             f"{type(suites).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
         )
-    for one in suites:
-        if isinstance(one, str) and (files := files_like(one)) != [one]:
+    for suite in suites:
+        if isinstance(suite, str) and (files := files_like(suite)) != [suite]:
             yield from _documents(map(Path, files))
             continue
         try:
-            yield load_suite(one)
+            yield load_suite(suite)
         except FormatError as error:
-            if isinstance(one, str | Path):
-                error.add_note(f"in {one}")
+            if isinstance(suite, str | Path):
+                error.add_note(f"in {suite}")
             raise
 
 
@@ -222,8 +218,8 @@ def _named(models: Any) -> list[tuple[str, Any]]:
         and not hasattr(models, "score")
     )
     named = [
-        (one.name if isinstance(one, LoadedModel) else name_of(one), one)
-        for one in (models if several else [models])
+        (model.name if isinstance(model, LoadedModel) else name_of(model), model)
+        for model in (models if several else [models])
     ]
     names = [name for name, _ in named]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -233,19 +229,19 @@ def _named(models: Any) -> list[tuple[str, Any]]:
     return named
 
 
-def _policy(document: SuiteDocument, given: ScoringPolicy | Mapping[str, Any] | None) -> ScoringPolicy:
-    if isinstance(given, ScoringPolicy):
-        return given
-    if given is not None and not isinstance(given, Mapping):
+def _policy(document: SuiteDocument, requested: ScoringPolicy | Mapping[str, Any] | None) -> ScoringPolicy:
+    if isinstance(requested, ScoringPolicy):
+        return requested
+    if requested is not None and not isinstance(requested, Mapping):
         raise InvalidArgument(
-            f"{given!r} is not a policy. Pass a ScoringPolicy or a dictionary of its fields."
+            f"{requested!r} is not a policy. Pass a ScoringPolicy or a dictionary of its fields."
         )
-    return _of_mapping({"metric": metric_of(document), **(given or {})})
+    return _of_mapping({"metric": metric_of(document), **(requested or {})})
 
 
-def _of_mapping(given: Mapping[str, Any]) -> ScoringPolicy:
+def _of_mapping(fields: Mapping[str, Any]) -> ScoringPolicy:
     try:
-        return ScoringPolicy.from_dict(given)
+        return ScoringPolicy.from_dict(fields)
     except ValueError as error:
         raise InvalidArgument(f"Invalid policy: {error}.") from error
 
@@ -272,7 +268,7 @@ def _run(
 
 
 def _is_in_notebook() -> bool:
-    """Return whether this is a notebook kernel, whose streams are not terminals."""
+    """Return True in a notebook kernel, whose streams are not terminals."""
     shell = ipython.get_ipython() if (ipython := sys.modules.get("IPython")) else None
     return hasattr(shell, "kernel")
 

@@ -43,8 +43,8 @@ class Run:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Verdicts of the predictions against chance, Holm-corrected over the suite's predictions."""
-        known = self.coverage
-        share = coverage_share(known.n_words, known.n_unknown) if known else None
+        coverage = self.coverage
+        share = coverage_share(coverage.n_words, coverage.n_unknown) if coverage else None
         return verdicts(self.result.predictions, coverage=share)
 
     @property
@@ -55,8 +55,8 @@ class Run:
     def _predictions(self) -> Iterator[Row]:
         policy = self.policy.to_dict()
         for row, verdict in zip(self.result.predictions, self.verdicts, strict=True):
-            found = statistics(shares_of([row.outcomes], EACH), row.margins)
-            yield tables.rate_row(row.position, _label(row), row.formula, row, verdict, found, policy)
+            figures = statistics(shares_of([row.outcomes], EACH), row.margins)
+            yield tables.rate_row(row.position, _label(row), row.formula, row, verdict, figures, policy)
 
     def _outcomes(self) -> Iterator[Row]:
         for row in self.result.predictions:
@@ -65,18 +65,18 @@ class Run:
     def _regions(self) -> Iterator[Row]:
         names = self.suite.region_names
         for row in self.result.sentences:
-            for one in region_bits(names, self.suite.sentences[row.position].contents, row):
-                yield tables.region_row(row.item, row.condition, one)
+            for region in region_bits(names, self.suite.sentences[row.position].contents, row):
+                yield tables.region_row(row.item, row.condition, region)
 
     def _tokens(self) -> Iterator[Row]:
         for row in self.result.sentences:
-            for number, one in enumerate(token_bits(row), start=1):
-                yield tables.token_row(row.item, row.condition, number, one)
+            for number, token in enumerate(token_bits(row), start=1):
+                yield tables.token_row(row.item, row.condition, number, token)
 
 
 @dataclass(frozen=True)
 class Result:
-    """Runs of suites on models: by model, then by suite."""
+    """Runs of suites on models, ordered by model, then by suite."""
 
     runs: tuple[Run, ...]
 
@@ -85,35 +85,33 @@ class Result:
         return f"<lmgym.Result: {len(self.runs)} runs, {len(models)} models, {len({s[:2] for s in suites})} suites>"
 
     def rates(self) -> pd.DataFrame:
-        """One row per prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson), `chance`,
+        """Return one row per prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson), `chance`,
         `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All columns:
         docs/names.md."""
         return self._frame(columns(*tables.RATES), Run._predictions)
 
     def outcomes(self) -> pd.DataFrame:
-        """One row per prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
+        """Return one row per prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
         return self._frame(columns(tables.Outcome), Run._outcomes)
 
     def regions(self) -> pd.DataFrame:
-        """One row per item, condition and region: `surprisal`."""
+        """Return one row per item, condition and region: `surprisal`."""
         return self._frame(columns(tables.Region), Run._regions)
 
     def tokens(self) -> pd.DataFrame:
-        """One row per token, start and end tokens included (`special`), with its place in the sentence."""
+        """Return one row per token, including start and end tokens (`special`), with its position in the sentence."""
         return self._frame(columns(tables.Token), Run._tokens)
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
-        """Compare two models item by item on the suites that both have run.
+        """Compare two models item by item on the suites that were run on both.
 
         Returns:
             One row per prediction: both rates, `difference` (second − first) with its 95% interval (Newcombe, paired
-                rates),
-            the items that only one of them gets right, the exact two-sided p of McNemar's test, and `p_corrected`,
-                corrected
-            over all rows by Holm's method.
+            rates), the items that only one of them gets right, the exact two-sided p of McNemar's test, and
+            `p_corrected`, Holm-corrected over all rows.
 
         Raises:
-            InvalidArgument: there is no run of one of the models, or they share no suite.
+            InvalidArgument: one of the models has no run, or they share no suite.
         """
         outcomes = self.outcomes()
         sides = [outcomes[outcomes["model"] == self._known(name)] for name in (first, second)]
@@ -126,22 +124,22 @@ class Result:
         return _frame(COMPARED, rows)
 
     def plot(self, what: str = "regions", *, suite: str | None = None, model: str | None = None) -> Figure:
-        """Draw a chart. Notebooks show it; `save(path)` writes SVG, PNG or PDF, or its data as CSV or JSON, by the
-        ending.
+        """Draw a chart. Notebooks display it; its `save(path)` writes SVG, PNG or PDF, or the data as CSV or JSON,
+        depending on the file extension.
 
         Args:
             what: "regions": mean surprisal by region and condition with 95% intervals.
-            suite, model: the run to draw, if there are several.
+            suite, model: the run to draw; required if there are several runs.
 
         Raises:
-            InvalidArgument: unknown chart, or not exactly one run fits.
+            InvalidArgument: unknown chart, or the number of matching runs is not one.
         """
         if what != "regions":
             raise InvalidArgument(f"Unknown chart {what!r}. Choose 'regions'.")
-        found = [run for run in self.runs if suite in (None, run.suite.name) and model in (None, run.model)]
-        if len(found) != 1:
-            raise InvalidArgument(f"{len(found)} runs match. Name suite and model.")
-        return _regions_figure(found[0])
+        matches = [run for run in self.runs if suite in (None, run.suite.name) and model in (None, run.model)]
+        if len(matches) != 1:
+            raise InvalidArgument(f"{len(matches)} runs match. Specify one suite and one model.")
+        return _regions_figure(matches[0])
 
     def save(self, folder: str | Path) -> Path:
         """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json to a folder, creating it if
@@ -149,14 +147,14 @@ class Result:
 
         Raises:
             InvalidArgument: `folder` is a file.
-            OSError: it cannot be written.
+            OSError: the files cannot be written.
         """
-        place = Path(folder).expanduser()
-        if place.is_file():
-            raise InvalidArgument(f"{place} is a file. Name a folder.")
-        place.mkdir(parents=True, exist_ok=True)
+        target = Path(folder).expanduser()
+        if target.is_file():
+            raise InvalidArgument(f"{target} is a file. Choose a folder.")
+        target.mkdir(parents=True, exist_ok=True)
         for name in ("rates", "outcomes", "regions", "tokens"):
-            getattr(self, name)().to_csv(place / f"{name}.csv", index=False)
+            getattr(self, name)().to_csv(target / f"{name}.csv", index=False)
         facts = [
             {
                 "suite": run.suite.name,
@@ -168,22 +166,22 @@ class Result:
             for run in self.runs
         ]
         text = json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False)
-        (place / "provenance.json").write_text(text + "\n", encoding="utf-8")
-        return place
+        (target / "provenance.json").write_text(text + "\n", encoding="utf-8")
+        return target
 
     def upload(self, site: str, token: str, *, visibility: str = "private") -> list[dict[str, Any]]:
-        """Upload the runs with all tokens to a site, which marks them as computed elsewhere: one file per model and
-        suite.
+        """Upload the runs with all tokens to a site, one file per model and suite. The site marks them as computed
+        elsewhere.
 
         Can be repeated after a failure: the site does not store a file twice.
 
         Args:
-            site: its address. Suites are found there by name, and must have the same sentences.
+            site: URL of the site. Its suites are matched by name, and must have the same sentences.
             token: an API token with write access.
-            visibility: of models that are new to the site: private or public.
+            visibility: visibility of models that are new to the site: private or public.
 
         Returns:
-            The site's response for each file: address of the report, runs, and notices.
+            The site's response for each file: URL of the report, runs, and notices.
 
         Raises:
             lmgym.client.ApiError: the site rejects a file.
@@ -192,21 +190,21 @@ class Result:
         from lmgym.client import Client
 
         client = Client(site, token)
-        answers = []
+        responses = []
         for run in self.runs:
             data = Result((run,)).tokens().to_csv(index=False).encode()
             name = f"{run.model}-{run.suite.name}.csv".replace("/", "-")
-            answers.append(client.upload_results(name, data, visibility=visibility))
-        return answers
+            responses.append(client.upload_results(name, data, visibility=visibility))
+        return responses
 
     def _frame(self, header: Sequence[Column], rows: Callable[[Run], Iterable[Row]]) -> pd.DataFrame:
         cells = ((*run._context, *row) for run in self.runs for row in rows(run))
         return _frame((*columns(tables.RunFacts), *header), cells)
 
     def _known(self, name: str) -> str:
-        known = list(dict.fromkeys(run.model for run in self.runs))
-        if name not in known:
-            raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(known) or 'none'}.")
+        names = list(dict.fromkeys(run.model for run in self.runs))
+        if name not in names:
+            raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(names) or 'none'}.")
         return name
 
 
@@ -227,6 +225,7 @@ def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
 
 
 def _regions_figure(run: Run) -> Figure:
-    critical = {region for one in run.suite.predictions for region in parse(one.formula).regions}
+    predictions = run.suite.predictions
+    critical = {region for prediction in predictions for region in parse(prediction.formula).regions}
     drawn = Drawn(run.model, run.suite.name, run.policy.whitespace, {})
     return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical)

@@ -1,6 +1,6 @@
 """The command `lmgym`: one module per subcommand, imported when it is called.
 
-Commands are local by default; `--site` and the site-only commands use `lmgym.client`. Exit statuses:
+Commands are local by default; `--site` and the site-only commands use `lmgym.client`. Exit statuses are listed in
 `lmgym.cli.shared.EXIT_STATUS`.
 """
 
@@ -17,13 +17,13 @@ Main = Callable[[Sequence[str], str], int]
 DESCRIPTION = "Targeted tests of language models."
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("lmgym.cli.evaluate", "run suites on models and print the pass rates"),
-    "score": ("lmgym.cli.score", "surprisals of sentences, token by token"),
+    "score": ("lmgym.cli.score", "compute surprisals of sentences, token by token"),
     "compare": ("lmgym.cli.compare", "compare two models on the same items"),
     "lint": ("lmgym.cli.lint", "check suites for problems"),
     "convert": ("lmgym.cli.convert", "write a suite in another format"),
     "lmc": ("lmgym.cli.lmc", "LM Challenge: typing games and their logs"),
     "propara": ("lmgym.cli.propara", "ProPara: score predictions about processes"),
-    "agents": ("lmgym.cli.agents", "tests of agents by conversations"),
+    "agents": ("lmgym.cli.agents", "test agents with scripted conversations"),
     "login": ("lmgym.cli.login", "store the address of a site and an API token"),
     "logout": ("lmgym.cli.logout", "delete the stored login"),
     "suites": ("lmgym.cli.suites", "on a site: list suites"),
@@ -35,13 +35,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "upload": ("lmgym.cli.upload", "on a site: upload results computed elsewhere"),
     "export": ("lmgym.cli.export", "on a site: download results of many runs as one table"),
     "serve": ("lmgym.cli.site", "run a site: web server and worker together"),
-    "web": ("lmgym.cli.site", "run a site's web server alone"),
+    "web": ("lmgym.cli.site", "run only a site's web server"),
     "worker": ("lmgym.cli.site", "run a site's queued jobs"),
-    "doctor": ("lmgym.cli.site", "check what a site needs on this machine"),
+    "doctor": ("lmgym.cli.site", "check that this machine has what a site needs"),
     "init": ("lmgym.cli.site", "prepare a site's database and first account"),
-    "manage": ("lmgym.cli.site", "any other command of a site (Django's manage.py)"),
+    "manage": ("lmgym.cli.site", "run any other command of a site (Django's manage.py)"),
 }
-"""Name -> module with `main(argv, prog)` and `parser(prog)`, and its line in `lmgym --help`."""
+"""By name: module with `main(argv, prog)` and `parser(prog)`, and the command's line in `lmgym --help`."""
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -64,14 +64,14 @@ def main(argv: Sequence[str], prog: str = "lmgym") -> int:
 
         meant = nearest_name(name, COMMANDS)
         hint = f" Did you mean {meant}?" if meant else ""
-        print(f"{prog}: unknown command {name!r}.{hint} {prog} --help lists them.", file=sys.stderr)  # noqa: T201
+        print(f"{prog}: unknown command {name!r}.{hint} {prog} --help lists all commands.", file=sys.stderr)  # noqa: T201
         return 2
     run: Main = import_module(COMMANDS[name][0]).main
     return run(_site_apart(argv[1:]), f"{prog} {name}")
 
 
 def _site_apart(argv: Sequence[str]) -> list[str]:
-    """Give `--site` a value only if the next word is an address: `compare --site A B` means the default site."""
+    """Give `--site` a value only if the next word is a URL: `compare --site A B` uses the default site."""
     words: list[str] = []
     for word, following in zip(argv, [*argv[1:], ""], strict=False):
         words.append("--site=" if word == "--site" and "://" not in following else word)
@@ -79,16 +79,17 @@ def _site_apart(argv: Sequence[str]) -> list[str]:
 
 
 def usage(prog: str) -> str:
-    """Text of `lmgym --help`."""
+    """Return the text of `lmgym --help`."""
     from lmgym.cli.shared import EXIT_STATUS
 
     width = max(map(len, COMMANDS))
-    rows = "\n".join(f"  {name:<{width}}  {what}" for name, (_, what) in COMMANDS.items())
-    statuses = "\n".join(f"  {status:<{width}}  {what}" for status, what in EXIT_STATUS.items())
+    rows = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items())
+    statuses = "\n".join(f"  {status:<{width}}  {text}" for status, text in EXIT_STATUS.items())
     return (
-        f"usage: {prog} COMMAND …\n\n{DESCRIPTION} Local, unless a command is for a site or has --site.\n\n{rows}\n\n"
-        f"{prog} COMMAND --help has the details; {prog} --version prints the version; "
-        f"{prog} --print-completion {'|'.join(SHELLS)} prints a script for your shell.\n\n"
-        f"Sites: --site URL, LM_GYM_SITE or {prog} login name the site; LM_GYM_TOKEN or the login the token.\n\n"
+        f"usage: {prog} COMMAND …\n\n{DESCRIPTION} Commands run locally, unless they are for a site or have --site.\n\n"
+        f"{rows}\n\n"
+        f"{prog} COMMAND --help shows the details; {prog} --version prints the version; "
+        f"{prog} --print-completion {'|'.join(SHELLS)} prints a completion script for your shell.\n\n"
+        f"The site is taken from --site URL, LM_GYM_SITE or {prog} login; the token from LM_GYM_TOKEN or the login.\n\n"
         f"Exit status:\n{statuses}"
     )

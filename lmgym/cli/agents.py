@@ -1,4 +1,4 @@
-"""`lmgym agents`: tests of agents, on this machine and on a site."""
+"""`lmgym agents`: tests of agents, locally and on a site."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lmgym.client.agent_tests import case_files
 
 FORMS = ("table", "json", "junit", "csv")
 READINGS = ("document", "reference-compatible")
-PLACES = ("second", "third", "fourth", "fifth")
+ORDINALS = ("second", "third", "fourth", "fifth")
 
 
 def parser(prog: str) -> ArgumentParser:
@@ -25,7 +25,7 @@ def parser(prog: str) -> ArgumentParser:
 
 
 def main(argv: Sequence[str], prog: str = "lmgym agents") -> int:
-    """Run a command and return its exit status. Raises SystemExit(2) for wrong arguments."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
     if argv and argv[0] in local.COMMANDS:
         return local.main(argv, prog)
     return at_site.run(parser(prog), argv)
@@ -41,7 +41,7 @@ def _added(names: Any, name: str, act: at_site.Act, text: str) -> ArgumentParser
 def _add_site_commands(names: Any) -> None:
     card = _added(names, "register", register, "on a site: register a server and wait for its check")
     card.add_argument("name")
-    card.add_argument("--url", required=True, help="its address")
+    card.add_argument("--url", required=True, help="URL of the server")
     card.add_argument("--slug", help="default: derived from the name")
 
     send = _added(names, "upload", upload, "on a site: upload cases into a suite")
@@ -51,19 +51,23 @@ def _add_site_commands(names: Any) -> None:
     start = _added(names, "run", run, "on a site: run the cases, wait and print the report")
     start.add_argument("suite", help="slug")
     start.add_argument("--agent-server", required=True, metavar="SLUG", help="a registered server")
-    start.add_argument("--case", action="append", metavar="NAME", help="only this one; may be repeated")
+    start.add_argument("--case", action="append", metavar="NAME", help="run only this case; may be repeated")
     start.add_argument(
         "--reading",
         choices=READINGS,
-        help="the rules of neuro-san's documentation (default), or of neuro-san 0.7.15 (reference-compatible)",
+        help="follow neuro-san's documentation (document, the default) or neuro-san 0.7.15 (reference-compatible)",
     )
-    start.add_argument("--iterations", type=int, metavar="N", help="of each case; default: as the case says")
+    start.add_argument(
+        "--iterations", type=int, metavar="N", help="iterations of each case; default: set by the case"
+    )
     start.add_argument("--parallel", type=int, metavar="N", help="iterations to run at the same time")
-    start.add_argument("--early-stop", action="store_true", help="stop once the ratio is decided")
-    start.add_argument("-o", "--output", type=Path, help="a file; standard output is then the run's id")
+    start.add_argument(
+        "--early-stop", action="store_true", help="stop a case as soon as its pass ratio is decided"
+    )
+    start.add_argument("-o", "--output", type=Path, help="file for the report; the run's id is then printed")
     add_waiting(start)
 
-    versus = _added(names, "compare", compare, "on a site: compare runs with a first one, case by case")
+    versus = _added(names, "compare", compare, "on a site: compare runs with an earlier run, case by case")
     versus.add_argument("first", help="id of the earlier run")
     versus.add_argument("second", nargs="+", help="ids of later runs, each compared with the first")
     versus.add_argument(
@@ -71,7 +75,7 @@ def _add_site_commands(names: Any) -> None:
         type=_alpha,
         default=0.05,
         metavar="P",
-        help="exit with 1 where a rate is lower with p (Holm) below this; default: 0.05",
+        help="exit with status 1 if a rate is lower with p (Holm) below this value; default: 0.05",
     )
     for command in (card, send, start, versus):
         forms = FORMS if command is start else FORMS[:2]
@@ -88,42 +92,42 @@ def _alpha(text: str) -> float:
     return value
 
 
-def register(client: Client, given: Namespace) -> int:
+def register(client: Client, arguments: Namespace) -> int:
     """Register a server. Return WRONG if its check fails."""
-    card = {"slug": given.slug} if given.slug else {}
-    slug = client.register_agent_server(given.name, given.url, **card)
+    card = {"slug": arguments.slug} if arguments.slug else {}
+    slug = client.register_agent_server(arguments.name, arguments.url, **card)
     state = client.wait_for_agent_server(slug)
-    found = client.get(f"agent-servers/{slug}/")
-    if given.format == "json":
-        write(as_json(found), None)
+    server = client.get(f"agent-servers/{slug}/")
+    if arguments.format == "json":
+        write(as_json(server), None)
     else:
-        say(f"{slug}\t{state}\t{found['version']}\t{', '.join(found['agents'])}")
+        say(f"{slug}\t{state}\t{server['version']}\t{', '.join(server['agents'])}")
     if state == "broken":
-        note(found["state_reason"])
+        note(server["state_reason"])
     return DONE if state == "ready" else WRONG
 
 
-def upload(client: Client, given: Namespace) -> int:
-    """Upload cases. If they are rejected, a suite created for them is deleted."""
-    files = case_files(given.file)
+def upload(client: Client, arguments: Namespace) -> int:
+    """Upload cases. If they are rejected, the suite is deleted if it was created for them."""
+    files = case_files(arguments.file)
     is_new = False
     try:
-        client.get(f"agent-suites/{given.suite}/")
+        client.get(f"agent-suites/{arguments.suite}/")
     except ApiError as error:
         if error.status != 404:
             raise
-        client.make_agent_suite(given.suite, slug=given.suite)
+        client.make_agent_suite(arguments.suite, slug=arguments.suite)
         is_new = True
     try:
-        names = client.upload_cases(given.suite, files)
+        names = client.upload_cases(arguments.suite, files)
     except ApiError:
         if is_new:
-            with suppress(ApiError):  # report why the cases were rejected, not this
-                client.delete_agent_suite(given.suite)
+            with suppress(ApiError):  # the error to report is why the cases were rejected
+                client.delete_agent_suite(arguments.suite)
         raise
     if is_new:
-        note(f"created the suite {given.suite}")
-    if given.format == "json":
+        note(f"created the suite {arguments.suite}")
+    if arguments.format == "json":
         write(as_json(names), None)
     else:
         for name in names:
@@ -131,17 +135,21 @@ def upload(client: Client, given: Namespace) -> int:
     return DONE
 
 
-def run(client: Client, given: Namespace) -> int:
-    options: dict[str, Any] = {"early_stop": given.early_stop}
-    optional = {name: getattr(given, name) for name in ("reading", "iterations", "parallel")}
+def run(client: Client, arguments: Namespace) -> int:
+    options: dict[str, Any] = {"early_stop": arguments.early_stop}
+    optional = {name: getattr(arguments, name) for name in ("reading", "iterations", "parallel")}
     options |= {name: value for name, value in optional.items() if value is not None}
-    made = client.start_agent_run(given.suite, given.agent_server, cases=given.case, **options)
-    note(f"run {made.id} of {given.suite} on {given.agent_server} queued")
-    done = client.wait_for_agent_run(made.id, seconds=given.timeout)
+    queued = client.start_agent_run(arguments.suite, arguments.agent_server, cases=arguments.case, **options)
+    note(f"run {queued.id} of {arguments.suite} on {arguments.agent_server} queued")
+    done = client.wait_for_agent_run(queued.id, seconds=arguments.timeout)
     note(f"{done.server} {' → '.join(done.versions)}: {done.state}")
-    report = _table(done).encode() if given.format == "table" else client.agent_report(done.id, given.format)
-    write(report, given.output)
-    if given.output is not None:
+    report = (
+        _table(done).encode()
+        if arguments.format == "table"
+        else client.agent_report(done.id, arguments.format)
+    )
+    write(report, arguments.output)
+    if arguments.output is not None:
         say(done.id)
     return _status(done)
 
@@ -153,8 +161,8 @@ def _table(done: AgentRun) -> str:
 
 
 def _status(done: AgentRun) -> int:
-    """Return the exit status, as `agenttest` does: DONE if all passed, BELOW if some failed, NO_VERDICT if none failed
-    but some have no verdict, WRONG if no check of a case was made or the run itself failed."""
+    """Return the exit status, like `agenttest`: DONE if all cases passed, BELOW if some failed, NO_VERDICT if none
+    failed but some have no verdict, WRONG if a case ran none of its checks or the run itself failed."""
     unchecked = [row.name for row in done.cases if row.is_unchecked]
     for name in unchecked:
         note(f"no check was made: {name}")
@@ -165,29 +173,29 @@ def _status(done: AgentRun) -> int:
     return DONE if all(row.outcome == "pass" for row in done.cases) else NO_VERDICT
 
 
-def compare(client: Client, given: Namespace) -> int:
-    """Print the comparison.
+def compare(client: Client, arguments: Namespace) -> int:
+    """Print the comparison and return the exit status.
 
-    Return BELOW if the rate of a case, or of all cases together, is lower than in the first run at the corrected p;
-    otherwise NO_VERDICT if a case has no verdict, or missed its ratio and has no p.
+    The status is BELOW if the pass rate of a case, or of all cases together, is significantly lower than in the first
+    run (corrected p); otherwise NO_VERDICT if a case has no verdict, or missed its ratio and has no p.
     """
-    compared = client.compare_agent_runs(given.first, *given.second)
+    compared = client.compare_agent_runs(arguments.first, *arguments.second)
     several = len(compared["comparisons"]) > 1
     notes: list[tuple[str, str]] = []
     for other in compared["comparisons"]:
         for row in _rows(other):
-            if change := _change(row, given.alpha):
-                kind, why = change
-                place = f" in {other['id']}" if several else ""
-                notes.append((kind, f"{row['case']}{place}{why}"))
+            if change := _change(row, arguments.alpha):
+                kind, reason = change
+                run_id = f" in {other['id']}" if several else ""
+                notes.append((kind, f"{row['case']}{run_id}{reason}"))
     kinds = {kind for kind, _ in notes}
     status = BELOW if REGRESSION in kinds else NO_VERDICT if kinds & {UNDECIDED, NOT_TESTED} else DONE
-    if given.format == "json":
+    if arguments.format == "json":
         write(as_json(compared), None)
         return status
-    for place, other in zip(PLACES, compared["comparisons"], strict=False):
+    for ordinal, other in zip(ORDINALS, compared["comparisons"], strict=False):
         first, second = (" → ".join(run["versions"]) or "?" for run in (compared["first"], other))
-        say(f"case\tfirst ({first})\t{place} ({second})\tdifference\tlow\thigh\tp\tp_corrected")
+        say(f"case\tfirst ({first})\t{ordinal} ({second})\tdifference\tlow\thigh\tp\tp_corrected")
         for row in _rows(other):
             sides = [_side(row, side) for side in ("first", "second")]
             differences = [row[name] for name in ("difference", "low", "high")]
@@ -206,11 +214,12 @@ REGRESSION, UNDECIDED, NOT_TESTED, MISSED = KINDS = (
     "not tested",
     "ratio missed",
 )
-"""Kinds of notes on a case. A missed ratio alone is no failure: equal rates may lie on both sides of it."""
+"""Kinds of notes on a case. A missed ratio by itself is not a failure, because pass rates that do not differ
+significantly may be on either side of it."""
 
 
 def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the cases, and if there are several, all of them together."""
+    """Return a row per case, and a row for all cases together if several are compared."""
     cases: list[dict[str, Any]] = other["cases"]
     if sum(row["difference"] is not None for row in cases) < 2:
         return cases
@@ -218,8 +227,10 @@ def _rows(other: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _change(row: dict[str, Any], alpha: float) -> tuple[str, str] | None:
-    """Return one of KINDS and the reason, for a case that both runs have, or None. The rate decides, whose p the table
-    shows, not the side of the required ratio that it lies on."""
+    """Return one of KINDS and the reason for a case that both runs have, or None.
+
+    A regression is decided by the p of the difference, which the table shows, not by the required ratio.
+    """
     outcomes = row["first_outcome"], row["second_outcome"]
     if None in outcomes:
         return None

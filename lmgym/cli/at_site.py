@@ -12,7 +12,7 @@ from lmgym.client import ApiError, Client
 
 Act: TypeAlias = Callable[[Client, argparse.Namespace], int]
 AddCommands: TypeAlias = Callable[[Any], None]
-"""Adds subcommands to what `add_subparsers` returns."""
+"""Function that adds subcommands to the object returned by `add_subparsers`."""
 
 WHICH = "default: LM_GYM_SITE, or the site of lmgym login"
 VISIBILITIES = ("private", "unlisted", "public")
@@ -24,11 +24,11 @@ def add_site(parser: argparse.ArgumentParser) -> None:
 
 
 def add_choice_of_site(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add `--site` to a command that is local without it. `what`: what the command does or takes on a site."""
+    """Add `--site` to a command that is local without it. `what` describes the command, or its arguments, on a site."""
     parser.add_argument("--site", nargs="?", const="", metavar="URL", help=f"on a site: {what}; {WHICH}")
 
 
-def is_asked_for(argv: Sequence[str]) -> bool:
+def has_site_option(argv: Sequence[str]) -> bool:
     """Return whether the arguments include --site."""
     return any(word == "--site" or word.startswith("--site=") for word in argv)
 
@@ -43,11 +43,11 @@ def run(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
     return shared.run(act, parser, argv)
 
 
-# --- commands that work locally and with a site ---
+# --- commands that work locally and on a site ---
 
 
 def add_command(names: Any, name: str, act: Act, text: str) -> argparse.ArgumentParser:
-    """Add a subcommand that runs `act` with a site."""
+    """Add a subcommand that runs `act` on a site."""
     command: argparse.ArgumentParser = names.add_parser(
         name, help=text, description=f"{text[0].upper()}{text[1:]}."
     )
@@ -63,25 +63,25 @@ def parser_with_site(
     either: Mapping[str, str],
     add_site_commands: AddCommands,
 ) -> argparse.ArgumentParser:
-    """Build the parser of calls without --site.
+    """Build the parser for calls without --site.
 
     Args:
         prog: name of the program.
-        build: builds the parser of the local commands, and calls its second argument to add more.
-        either: commands that also work with a site: what they take there.
-        add_site_commands: adds the commands that only a site has.
+        build: function that builds the parser of the local commands, and calls its second argument to add more.
+        either: help texts of the local commands that also work on a site, by name.
+        add_site_commands: function that adds the commands that work only on a site.
     """
 
     def add(names: Any) -> None:
         for name, text in either.items():
-            add_choice_of_site(names.choices[name], f"{text}; {prog} {name} --site --help")
+            add_choice_of_site(names.choices[name], f"{text}; see {prog} {name} --site --help")
         add_site_commands(names)
 
     return build(prog, add)
 
 
 def parser_of_site(prog: str, description: str, *adders: AddCommands) -> argparse.ArgumentParser:
-    """Build the parser of calls with --site."""
+    """Build the parser for calls with --site."""
     top = argparse.ArgumentParser(prog=prog, description=description)
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in adders:
@@ -97,12 +97,12 @@ def run_either(
     local_commands: Collection[str],
     run_local: Callable[[], int],
 ) -> int:
-    """Run a command with a site if the arguments have --site, else locally. Return the exit status.
+    """Run a command on a site if the arguments include --site, else locally; return its exit status.
 
-    `parsers`: of calls without and with --site. Wrong arguments raise SystemExit(2).
+    `parsers` build the parsers for calls without and with --site. Invalid arguments raise SystemExit(2).
     """
     parser, site_parser = parsers
-    if is_asked_for(argv):
+    if has_site_option(argv):
         return run(site_parser(prog), argv)
     if argv and argv[0] in local_commands and not {"-h", "--help"} & set(argv):
         try:
@@ -117,7 +117,7 @@ def run_either(
 
 
 def client_of(options: argparse.Namespace) -> Client:
-    """Connect to the chosen site and check that it is an LM Gym. Raises Failed, ApiError or NotReached."""
+    """Connect to the chosen site and check that it is an LM Gym site. Raises Failed, ApiError or NotReached."""
     login = login_file.stored()
     site = options.site or os.environ.get("LM_GYM_SITE") or (login.site if login else "")
     if not site:
@@ -138,7 +138,7 @@ def opened(site: str, token: str) -> Client:
 
 
 def require_lm_gym(client: Client) -> None:
-    """Raise Failed if another program responds or the token is wrong."""
+    """Raise Failed if the server is not an LM Gym site or rejects the token."""
     server = client.transport.server
     try:
         index = client.get("")

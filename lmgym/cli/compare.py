@@ -21,13 +21,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument(
         "first", metavar="FIRST", help="folder written by lmgym evaluate --save; with --site: a run's id"
     )
-    top.add_argument("second", metavar="SECOND", help="another folder or run, or the same one")
+    top.add_argument("second", metavar="SECOND", help="another folder or run, or the same folder")
     for side in ("first", "second"):
         top.add_argument(
             f"--{side}-model", metavar="NAME", help=f"model in the {side} folder, if it has several"
         )
     shared.add_output(top)
-    at_site.add_choice_of_site(top, "two runs on a suite, over all its predictions together")
+    at_site.add_choice_of_site(top, "compare two runs on a suite, over all its predictions together")
     return top
 
 
@@ -37,8 +37,8 @@ def main(argv: Sequence[str], prog: str = "lmgym compare") -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    found = _local(options) if options.site is None else _at_site(at_site.client_of(options), options)
-    text = _table(found) if options.format == "table" else shared.rendered(found, options.format)
+    frame = _local(options) if options.site is None else _at_site(at_site.client_of(options), options)
+    text = _table(frame) if options.format == "table" else shared.rendered(frame, options.format)
     shared.write(text, options.output)
     return shared.DONE
 
@@ -69,7 +69,7 @@ def _outcomes(folder: str, model: str | None, side: str) -> Any:
         models = frame["model"].unique().tolist()
         frame["passed"] = frame["passed"].astype(bool)
     except (ValueError, KeyError) as error:
-        raise shared.Failed(f"{path} is not a table of outcomes: {error}") from error
+        raise shared.Failed(f"{path} is not an outcomes table: {error}") from error
     if model is None and len(models) != 1:
         raise shared.Failed(f"{folder} has results of {', '.join(models)}: choose one with --{side}-model.")
     if model is not None and model not in models:
@@ -83,16 +83,16 @@ def _at_site(client: Client, options: argparse.Namespace) -> Any:
     if options.first_model or options.second_model:
         raise shared.Failed("A run has one model: omit --first-model and --second-model with --site.")
     try:
-        found = client.compare(options.first, options.second)
+        comparison = client.compare(options.first, options.second)
     except ValueError as error:
         raise shared.Failed(str(error)) from error
-    for fact in found["unlike"]:
+    for fact in comparison["unlike"]:
         shared.note(f"The runs differ in {fact['fact']}: {', '.join(str(value) for value in fact['values'])}")
-    return pd.DataFrame([{"suite": found["suite"], **found["rate"]}])
+    return pd.DataFrame([{"suite": comparison["suite"], **comparison["rate"]}])
 
 
-def _table(found: Any) -> str:
-    names = [name for name in ("suite", "prediction", "first", "second") if name in found.columns]
+def _table(frame: Any) -> str:
+    names = [name for name in ("suite", "prediction", "first", "second") if name in frame.columns]
     head = (*names, "first rate", "second rate", "difference", "95 %", "p", "p (Holm)")
     body = [
         (
@@ -100,7 +100,7 @@ def _table(found: Any) -> str:
             _points(row["difference"]), f"{_points(row['low'])} to {_points(row['high'])}",
             _p(row["p"]), _p(row["p_corrected"]),
         )
-        for row in found.to_dict("records")
+        for row in frame.to_dict("records")
     ]  # fmt: skip
     return shared.aligned((head, *body), right=range(len(names), len(head)))
 

@@ -1,4 +1,4 @@
-"""`lmgym --print-completion SHELL`: a script that completes the command in a shell."""
+"""`lmgym --print-completion SHELL`: print a shell script that completes the command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _print(options: argparse.Namespace) -> int:
 
 
 def _complete_files(parser: argparse.ArgumentParser, files: Any) -> None:
-    """Offer file names for every value without choices, as shells do by default."""
+    """Complete file names for every value without choices, as shells do by default."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for sub in action.choices.values():

@@ -15,7 +15,7 @@ from lmgym.suites.formats.write import WRITERS
 from lmgym.suites.regions import JOIN_POLICIES
 
 MINIMAL_PAIRS = ("blimp", "lm-eval")
-"""Formats of whole sentences: regions are joined."""
+"""Formats with whole sentences, in which regions are joined."""
 BINARY = ("xlsx", "lm-eval")
 
 
@@ -29,7 +29,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--to",
         dest="form",
         choices=[*sorted(WRITERS), *MINIMAL_PAIRS],
-        help="default: by the ending of --output, else json. blimp: minimal pairs, JSON Lines; lm-eval: a "
+        help="default: by the extension of --output, else json. blimp: minimal pairs, JSON Lines; lm-eval: a "
         "zipped task folder. Both need predictions that compare two conditions",
     )
     top.add_argument("--output", "-o", type=Path, help="default: standard output")
@@ -53,7 +53,7 @@ def _convert(options: argparse.Namespace) -> int:
         options.output, (*WRITERS, *MINIMAL_PAIRS), shared.PAIR_ENDINGS, option="--to"
     )
     if form in BINARY and options.output is None:
-        raise shared.Failed(f"{form} is binary: name a file with --output.")
+        raise shared.Failed(f"{form} is binary: specify a file with --output.")
     document = load(options.suite, options)
     for notice in document.notices:
         shared.note(f"{options.suite}: {notice}")

@@ -23,7 +23,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     shared.add_output(top)
     top.add_argument(
         "--rows", choices=("rates", "outcomes", "regions", "tokens"), default="rates",
-        help="one row per prediction, item and prediction, region, or token; --format table has rates only",
+        help="one row per prediction, per item and prediction, per region, or per token; table shows only rates",
     )  # fmt: skip
     top.add_argument(
         "--save", type=Path, metavar="FOLDER",
@@ -50,7 +50,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
     if options.format == "table" and options.rows != "rates":
         raise shared.Failed(
-            f"--rows {options.rows} needs --format csv, json or parquet, or a file with such an ending."
+            f"--rows {options.rows} needs --format csv, json or parquet, or an output file with that extension."
         )
     _require_different_names(options.models)
     documents = [load(path, options) for path in _paths(options.suites)]
@@ -66,29 +66,29 @@ def _evaluate(options: argparse.Namespace) -> int:
     except Interrupted as stopped:
         if options.save is not None and stopped.result.runs:
             stopped.result.save(options.save)
-            shared.note(f"completed runs, in {options.save}: {len(stopped.result.runs)}")
+            shared.note(f"completed runs saved in {options.save}: {len(stopped.result.runs)}")
         raise
     if options.save is not None:
         result.save(options.save)
-    found = result.rates()
+    frame = result.rates()
     if options.rows == "rates":
-        return rates.report(found, options)
+        return rates.report(frame, options)
     shared.write(shared.rendered(getattr(result, options.rows)(), options.format), options.output)
-    return rates.gate(found, options.fail_under)
+    return rates.gate(frame, options.fail_under)
 
 
 def _require_different_names(models: Sequence[str]) -> None:
-    """Results name a model by the last part of its path. Raise Failed if two models would have the same name."""
+    """Raise Failed if two models would have the same name in results, which use the last part of the path."""
     from lmgym.models.given import name_of
 
     by_name: dict[str, str] = {}
     for model in models:
         other = by_name.setdefault(name_of(model), model)
         if other == model and models.count(model) > 1:
-            raise shared.Failed(f"The model {model} is given twice.")
+            raise shared.Failed(f"The model {model} is listed twice.")
         if other != model:
             raise shared.Failed(
-                f"{other} and {model} have the same name in results. Rename one, or run each by itself with --save "
+                f"{other} and {model} have the same name in results. Rename one, or run them separately with --save "
                 "and compare the folders with lmgym compare."
             )
 

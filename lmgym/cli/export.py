@@ -14,17 +14,21 @@ TABLES = ("scores", "predictions", "outcomes", "regions", "tokens")
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Download results of many runs as one table. By default: the newest run of each model on every "
-        "suite that is listed for you.",
+        description="Download results of many runs as one table. By default, it contains the newest run of each model "
+        "on every suite that you can see in the list of suites.",
     )
     top.add_argument(
         "table", nargs="?", choices=TABLES, default="predictions",
-        help="one row per run, prediction, item and prediction, region, or token; default: predictions",
+        help="one row per run, per prediction, per item and prediction, per region, or per token; default: predictions",
     )  # fmt: skip
-    top.add_argument("--suite", action="append", default=[], metavar="SLUG", help="may be repeated")
-    top.add_argument("--model", "-m", action="append", default=[], metavar="SLUG", help="may be repeated")
+    top.add_argument(
+        "--suite", action="append", default=[], metavar="SLUG", help="only this suite; may be repeated"
+    )
+    top.add_argument(
+        "--model", "-m", action="append", default=[], metavar="SLUG", help="only this model; may be repeated"
+    )
     top.add_argument("--tag", help="only suites with this tag")
-    top.add_argument("--collection", metavar="SLUG", help="only the revisions of this collection")
+    top.add_argument("--collection", metavar="SLUG", help="only the revisions in this collection")
     top.add_argument("--all", action="store_true", help="every finished run, not only the newest")
     shared.add_output(top, ("csv", "parquet"))
     at_site.add_site(top)

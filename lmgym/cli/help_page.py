@@ -19,12 +19,12 @@ FILE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
 _INTRO = """# Commands
 
 `lmgym` (or `python -m lmgym`) works with suites, models and results on your own machine, and with a site. This page
-lists the arguments of each command, as `--help` prints them; `python -m lmgym.cli.help_page` makes it.
+lists the arguments of each command, as `--help` prints them; `python -m lmgym.cli.help_page` generates it.
 
 ```sh
 # on your own machine
 lmgym evaluate suite.json -m openai-community/gpt2 --save results
-# on a site: login asks once for a token of your profile page, push prints the suite's slug
+# on a site: login asks once for a token from your profile page; push prints the suite's slug
 lmgym login https://gym.example.org
 lmgym push suite.json --freeze
 lmgym run my_suite -m demo-gpt2 --fail-under 0.8
@@ -32,13 +32,13 @@ lmgym run my_suite -m demo-gpt2 --fail-under 0.8
 
 ## Sites and tokens
 
-Commands for a site take it from `--site URL`, else from `LM_GYM_SITE`, else from `lmgym login`. The token is
-`LM_GYM_TOKEN`, or the one of `lmgym login`, which goes to no other site. `score`, `compare`, `lmc` and `propara` are
-local unless `--site` is given; without an address it means the default site.
+Site commands use the site from `--site URL`, else from `LM_GYM_SITE`, else from `lmgym login`. The token is
+`LM_GYM_TOKEN`, or the one stored by `lmgym login`, which is sent to no other site. `score`, `compare`, `lmc` and
+`propara` run locally unless `--site` is given; `--site` without a URL means the default site.
 
 ## Exit status
 
-Every command ends with one of these; those of a site's own (`serve` to `manage`) end with 1 for any error:
+Every command exits with one of these; commands that run a site (`serve` to `manage`) exit with 1 for any error.
 
 | status | meaning |
 |---:|---|
@@ -68,7 +68,7 @@ def page() -> str:
 def _command(name: str) -> str:
     module = import_module(COMMANDS[name][0])
     text = "".join(_sections(subcommand(name), 2))
-    either = getattr(module, "EITHER", ())
+    either = getattr(module, "LOCAL_OR_SITE", ())
     if either:
         at_site = module.site_parser(f"lmgym {name}")
         for sub in either:
@@ -87,22 +87,24 @@ def _sections(parser: argparse.ArgumentParser, level: int, title: str = "") -> I
     if not subparsers:
         yield f"\n    {' '.join(usage)}\n"
     for group in parser._action_groups:
-        actions = [one for one in group._group_actions if not _is_left_out(one)]
+        actions = [action for action in group._group_actions if not _is_left_out(action)]
         if actions:
             own_title = group.title not in ("positional arguments", "options")
             plain = "Arguments" if group.title == "positional arguments" else "Options"
             yield f"\n{str(group.title).capitalize() if own_title else plain}:\n\n"
-            yield "".join(f"* {_names(one)}{_text(one)}\n" for one in actions)
+            yield "".join(f"* {_names(action)}{_text(action)}\n" for action in actions)
     for sub in subparsers.values():
         yield from _sections(sub, 3)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Required arguments, options first."""
+    """Return the required arguments, options first."""
     needed = [
-        one for one in parser._actions if not _is_left_out(one) and (one.required or not one.option_strings)
+        action
+        for action in parser._actions
+        if not _is_left_out(action) and (action.required or not action.option_strings)
     ]
-    return sorted(needed, key=lambda one: not one.option_strings)
+    return sorted(needed, key=lambda action: not action.option_strings)
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -139,7 +141,7 @@ def _longest(action: argparse.Action) -> str:
 
 
 def _value(action: argparse.Action) -> str:
-    """Metavar of an argument with its dots; empty for an option without a value."""
+    """Return the metavar of an argument, with dots if it is repeated; empty for an option without a value."""
     if action.nargs == 0:
         return ""
     if action.metavar is not None:

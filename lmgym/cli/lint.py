@@ -15,13 +15,13 @@ from lmgym.suites.regions import JOIN_POLICIES
 from lmgym.text.problems import Notice
 
 Reports: TypeAlias = Mapping[str, tuple[Sequence[Finding], Sequence[Notice]]]
-"""File -> findings, and notices from reading it."""
+"""Findings, and notices from reading, by file."""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Check suites for problems. Exit status 1 if a finding is an error.",
+        description="Check suites for problems. The exit status is 1 if a finding is an error.",
     )
     top.add_argument("files", nargs="+", metavar="SUITE")
     top.add_argument(

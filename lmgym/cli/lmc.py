@@ -1,4 +1,4 @@
-"""`lmgym lmc`: LM Challenge, here and on a site."""
+"""`lmgym lmc`: LM Challenge, locally and on a site."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from lmgym.lmchallenge.play.player import Player
 
 GAMES = ("wp", "tc", "ic", "wc", "we", "ce", "wr")
-EITHER = {"stats": "metrics of a game, by its id", "compare": "games, by their ids"}
-"""Commands of both places, and what they take on a site."""
+EITHER = {"stats": "metrics of a game, by its id", "compare": "compare games, by their ids"}
+"""Commands that work locally and on a site, with a description of what they do on a site."""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -25,27 +25,27 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def site_parser(prog: str) -> argparse.ArgumentParser:
-    """Parser for calls with --site."""
+    """Build the parser for calls with --site."""
     return at_site.parser_of_site(prog, "LM Challenge on a site.", _add_site_commands, _add_site_forms)
 
 
 def _add_site_forms(names: Any) -> None:
-    read = at_site.add_command(names, "stats", _stats, "all metrics of a game on a site")
+    read = at_site.add_command(names, "stats", _stats, "on a site: print all metrics of a game")
     read.add_argument("game", help="id")
-    read.add_argument("--filter", help="tokens that count; default: alphaemoji")
+    read.add_argument("--filter", help="tokens to count; default: alphaemoji")
 
     versus = at_site.add_command(
-        names, "compare", _compare, "compare games on the same text on a site, with intervals"
+        names, "compare", _compare, "on a site: compare games on the same text, with intervals"
     )
     versus.add_argument("first", help="id of the baseline")
-    versus.add_argument("second", nargs="+", help="id; each is compared with the first")
-    versus.add_argument("--filter", help="tokens that count; default: alphaemoji")
+    versus.add_argument("second", nargs="+", help="ids of other games, each compared with the baseline")
+    versus.add_argument("--filter", help="tokens to count; default: alphaemoji")
     versus.add_argument("--metric", help="default: the games' main metric, such as hit3")
-    versus.add_argument("--cluster", help="what is resampled: auto, user or line")
+    versus.add_argument("--cluster", help="unit of resampling: auto, user or line")
 
 
 def main(argv: Sequence[str], prog: str = "lmgym lmc") -> int:
-    """Run; the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
 
     def run_local() -> int:
         return local.main(argv, prog, model=_model, named=local.named_players)
@@ -56,7 +56,7 @@ def main(argv: Sequence[str], prog: str = "lmgym lmc") -> int:
 
 
 def _model(name: str, options: Mapping[str, Any]) -> Player:
-    """A model by its path or hub id. Raises OptionError."""
+    """Load a model by its path or hub id. Raises OptionError."""
     from lmgym.errors import BackendError
     from lmgym.lmchallenge.errors import OptionError
     from lmgym.lmchallenge.play.backend_players import player_for_backend
@@ -70,13 +70,13 @@ def _model(name: str, options: Mapping[str, Any]) -> Player:
 
 def _add_site_commands(names: Any) -> None:
     send = at_site.add_command(names, "upload", _upload, "on a site: upload logs and print their metrics")
-    send.add_argument("file", nargs="+", type=Path, help="a log, compressed with gzip or not")
-    send.add_argument("--corpus", metavar="SLUG", help="the text it was played on; compared with the log")
+    send.add_argument("file", nargs="+", type=Path, help="a log, optionally gzipped")
+    send.add_argument("--corpus", metavar="SLUG", help="corpus it was played on; checked against the log")
     start = at_site.add_command(names, "play", _play, "on a site: start a game, wait and print its metrics")
     start.add_argument("corpus", help="slug")
     start.add_argument("--game", required=True, choices=GAMES)
     start.add_argument("--player", required=True, help="model:SLUG, process:NAME or adaptive")
-    start.add_argument("--train", action="store_true", help="learn each line after playing it")
+    start.add_argument("--train", action="store_true", help="train the player on each line after playing it")
     for command in (send, start):
         command.add_argument("--title", default="")
         command.add_argument("--visibility", default="private", choices=at_site.VISIBILITIES)
@@ -95,9 +95,7 @@ def _upload(client: Client, arguments: argparse.Namespace) -> int:
             made.append(client.upload_log(name, data, title=title, **card))
         except Exception:
             if made:
-                before = (
-                    "One log before it remains" if len(made) == 1 else f"{len(made)} logs before it remain"
-                )
+                before = "One earlier log remains" if len(made) == 1 else f"{len(made)} earlier logs remain"
                 shared.note(f"{name} was not uploaded. {before} on the site:")
                 _say_games(arguments, made)
             raise
@@ -113,49 +111,51 @@ def _play(client: Client, arguments: argparse.Namespace) -> int:
 def _ended(client: Client, arguments: argparse.Namespace, made: list[Game]) -> int:
     """Wait for the queued games and print a line for each. Return WRONG if one did not finish."""
     shared.note(f"{len(made)} game{'' if len(made) == 1 else 's'} queued")
-    games = [_waited(client, one, arguments.timeout) for one in made]
+    games = [_waited(client, game, arguments.timeout) for game in made]
     _say_games(arguments, games)
-    return shared.DONE if all(one.state == "done" for one in games) else shared.WRONG
+    return shared.DONE if all(game.state == "done" for game in games) else shared.WRONG
 
 
 def _waited(client: Client, game: Game, seconds: float) -> Game:
     waiting = Waiting()
-    return client.wait_for_game(game.id, seen=lambda one: waiting(one.title, one.behind), seconds=seconds)
+    return client.wait_for_game(
+        game.id, seen=lambda state: waiting(state.title, state.behind), seconds=seconds
+    )
 
 
 def _say_games(arguments: argparse.Namespace, games: list[Game]) -> None:
     if arguments.format == "json":
-        shared.write(shared.as_json([one.raw for one in games]), None)
-    for one in games:
-        figure = one.raw["figure"]
+        shared.write(shared.as_json([game.raw for game in games]), None)
+    for game in games:
+        figure = game.raw["figure"]
         if arguments.format == "table":
             value = (
                 f"{figure['name']} {figure['value']:.4f}" if figure and figure["value"] is not None else "–"
             )
-            shared.say(f"{one.id}\t{one.title}\t{one.game}\t{one.state}\t{value}")
-        if one.error:
-            shared.note(f"{one.title}: {one.error}")
+            shared.say(f"{game.id}\t{game.title}\t{game.game}\t{game.state}\t{value}")
+        if game.error:
+            shared.note(f"{game.title}: {game.error}")
 
 
 def _stats(client: Client, arguments: argparse.Namespace) -> int:
-    found = client.statistics(arguments.game, filter=arguments.filter)
+    statistics = client.statistics(arguments.game, filter=arguments.filter)
     if arguments.format == "json":
-        shared.write(shared.as_json(found), None)
+        shared.write(shared.as_json(statistics), None)
         return shared.DONE
-    for name, value in _flat(found["parts"][0]):
+    for name, value in _flat(statistics["parts"][0]):
         shared.say(f"{name}\t{value}")
     return shared.DONE
 
 
 def _flat(figures: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    """Names with dots, as `lmc stats` of version 5 writes them."""
-    found: list[tuple[str, Any]] = []
+    """Flatten nested figures to names with dots, as in the output of `lmc stats` in version 5."""
+    rows: list[tuple[str, Any]] = []
     for name, value in figures.items():
         if isinstance(value, dict):
-            found += _flat(value, f"{before}{name}.")
+            rows += _flat(value, f"{before}{name}.")
         elif not isinstance(value, list):
-            found.append((before + name, "" if value is None else value))
-    return found
+            rows.append((before + name, "" if value is None else value))
+    return rows
 
 
 _COMPARED = (
@@ -172,12 +172,12 @@ def _cell(value: Any) -> str:
 
 def _compare(client: Client, arguments: argparse.Namespace) -> int:
     query = {name: getattr(arguments, name) for name in ("filter", "cluster", "metric")}
-    found = client.compare_games(arguments.first, *arguments.second, **query)
+    comparison = client.compare_games(arguments.first, *arguments.second, **query)
     if arguments.format == "json":
-        shared.write(shared.as_json(found), None)
+        shared.write(shared.as_json(comparison), None)
         return shared.DONE
     shared.say("\t".join(_COMPARED))
-    for row in found["comparisons"]:
+    for row in comparison["comparisons"]:
         shared.say("\t".join(_cell(row[name]) for name in _COMPARED))
         if row["note"]:
             shared.note(f"{row['second']}: {row['note']}")

@@ -15,7 +15,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         prog=prog,
         description="Store the address of a site and an API token, so that other commands need neither. Create the "
         "token on your profile page; it is read without echo, or from standard input. The file is lm-gym/login.json in "
-        "your configuration folder (~/.config on Linux), readable by you only.",
+        "your configuration folder (~/.config on Linux), readable only by you.",
     )
     top.add_argument("site", metavar="URL", help="https://…")
     return top
@@ -33,8 +33,8 @@ def _login(options: argparse.Namespace) -> int:
     at_site.require_lm_gym(client)
     account = client.get("me/")
     site = client.transport.server
-    place = login_file.store(login_file.Login(site, client.transport.token))
-    shared.note(f"Logged in at {site} as {account['username']}; stored in {place}")
+    path = login_file.store(login_file.Login(site, client.transport.token))
+    shared.note(f"Logged in at {site} as {account['username']}; stored in {path}")
     return shared.DONE
 
 

@@ -1,4 +1,4 @@
-"""File of `lmgym login`: address of a site and a token, readable by its owner only."""
+"""File written by `lmgym login`: URL of a site and a token, readable only by its owner."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Login:
 
 
 def path() -> Path:
-    """lm-gym/login.json in the user's configuration folder."""
+    """Return the path of lm-gym/login.json in the user's configuration folder."""
     return user_config_path("lm-gym") / "login.json"
 
 
 def stored() -> Login | None:
-    """Read the stored login; None if there is none. Raises Failed if the file is malformed."""
+    """Return the stored login, or None. Raises Failed if the file is malformed."""
     try:
-        found = json.loads(path().read_bytes())
-        return Login(str(found["site"]), str(found["token"]))
+        data = json.loads(path().read_bytes())
+        return Login(str(data["site"]), str(data["token"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -37,19 +37,19 @@ def stored() -> Login | None:
 
 def store(login: Login) -> Path:
     """Write the login with mode 0600, replacing any other. Raises OSError."""
-    place = path()
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = place.with_name(f".{place.name}.{os.getpid()}")
+    target = path()
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump(asdict(login), file)
-        fresh.replace(place)
+        fresh.replace(target)
     except OSError:
         with suppress(OSError):
             fresh.unlink()
         raise
-    return place
+    return target
 
 
 def forget() -> bool:

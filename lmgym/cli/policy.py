@@ -36,7 +36,7 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
 
 
 def policy_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Policy options given on the command line, as fields of `ScoringPolicy`."""
+    """Return the policy options set on the command line, as fields of `ScoringPolicy`."""
     return {name: value for name in NAMES if (value := getattr(options, name)) is not None}
 
 

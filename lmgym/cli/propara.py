@@ -1,4 +1,4 @@
-"""`lmgym propara`: ProPara, locally and with a site."""
+"""`lmgym propara`: ProPara, locally and on a site."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from lmgym.client import Client
 from lmgym.client.transport import line_of
 from lmgym.propara import cli as local
 
-LOCAL_OR_SITE = {"explain": "where a submission loses points", "compare": "submissions, by their ids"}
-"""Commands that work locally and with a site: what they do with a site."""
+LOCAL_OR_SITE = {
+    "explain": "show where a submission loses points",
+    "compare": "compare submissions, by their ids",
+}
+"""Commands that work locally and on a site, with a description of what they do on a site."""
 OWN_STATUS = ("check",)
 """Commands whose exit status 1 is not an error. `evaluate` and `explain` exit with 1 where the reference crashes."""
 
@@ -23,26 +26,28 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def site_parser(prog: str) -> argparse.ArgumentParser:
-    """Parser for calls with --site."""
-    return at_site.parser_of_site(prog, "ProPara with a site.", _add_site_commands, _add_site_forms)
+    """Build the parser for calls with --site."""
+    return at_site.parser_of_site(prog, "ProPara on a site.", _add_site_commands, _add_site_forms)
 
 
 def _add_site_forms(names: Any) -> None:
-    why = at_site.add_command(names, "explain", _explain, "show where a submission loses points")
-    why.add_argument("submission", help="id")
-    why.add_argument(
+    report = at_site.add_command(
+        names, "explain", _explain, "on a site: show where a submission loses points"
+    )
+    report.add_argument("submission", help="id")
+    report.add_argument(
         "--process", type=int, help="one process, mistake by mistake; default: all processes, worst first"
     )
 
     versus = at_site.add_command(
-        names, "compare", _compare, "compare submissions of a site with the first, with intervals"
+        names, "compare", _compare, "on a site: compare submissions with a baseline, with intervals"
     )
     versus.add_argument("first", help="id of the baseline")
-    versus.add_argument("second", nargs="+", help="ids of others, each compared with the baseline")
+    versus.add_argument("second", nargs="+", help="ids of other submissions, each compared with the baseline")
 
 
 def main(argv: Sequence[str], prog: str = "lmgym propara") -> int:
-    """Run the command and return the exit status. Wrong arguments raise SystemExit(2)."""
+    """Run the command; return its exit status. Invalid arguments raise SystemExit(2)."""
 
     def run_local() -> int:
         status = local.main(argv, prog)
@@ -91,7 +96,8 @@ def _submit(client: Client, options: argparse.Namespace) -> int:
         shared.note(f"This file was submitted before, as {same}.")
     if made.state == "waiting":
         shared.note(
-            "It is scored once you agree to these repairs: on its page, or by repeating this with --agree-to-repairs."
+            "It will be scored once you agree to these repairs: on its page, or by repeating this command with "
+            "--agree-to-repairs."
         )
     return shared.DONE if made.f1 is not None else shared.WRONG
 
@@ -136,8 +142,8 @@ def _print_report(result: dict[str, Any]) -> None:
 
 
 def _print_process(result: dict[str, Any]) -> None:
-    for question, one in (result["scores"] or {}).items():
-        shared.say(f"{question}\tprecision {_number(one['precision'])}\trecall {_number(one['recall'])}")
+    for question, score in (result["scores"] or {}).items():
+        shared.say(f"{question}\tprecision {_number(score['precision'])}\trecall {_number(score['recall'])}")
     for mistake in result["mistakes"]:
         shared.say(f"step {mistake['step']}\t{mistake['participant']}\t{mistake['message']}")
 

@@ -16,7 +16,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog=prog, description="Download a frozen revision of a suite as a file.")
     top.add_argument("suite", metavar="SLUG")
     top.add_argument("--revision", type=int, metavar="N", help="default: the newest frozen revision")
-    top.add_argument("--format", choices=FORMATS, help="default: by the ending of --output, else json")
+    top.add_argument("--format", choices=FORMATS, help="default: by the extension of --output, else json")
     top.add_argument("--output", "-o", type=Path, help="default: standard output")
     at_site.add_site(top)
     top.set_defaults(act=_pull)

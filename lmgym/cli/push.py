@@ -16,7 +16,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
         description="Upload suite files. Prints one line per file: the slug of the suite, and its revision if it is "
-        "frozen. A file that is identical to one of your suites does not create another.",
+        "frozen. A file that is identical to one of your suites does not create a new suite.",
     )
     top.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="in any format that lmgym convert reads"
@@ -46,7 +46,7 @@ def main(argv: Sequence[str], prog: str = "lmgym push") -> int:
 
 def _push(client: Client, options: argparse.Namespace) -> int:
     if len(options.files) > 1 and (options.into or options.title):
-        raise shared.Failed("--into and --title take one file.")
+        raise shared.Failed("--into and --title can be used with only one file.")
     files = [(path, *_content(path, options)) for path in options.files]
     for path, name, data in files:
         try:
@@ -60,7 +60,7 @@ def _push(client: Client, options: argparse.Namespace) -> int:
 
 
 def _content(path: Path, options: argparse.Namespace) -> tuple[str, bytes]:
-    """Name and bytes to send. A file that needs reading options is parsed here and sent as JSON, which is lossless."""
+    """Return the name and bytes to send. If reading options are set, the file is parsed and sent as (lossless) JSON."""
     if not reading(vars(options)):
         return path.name, path.read_bytes()
     from lmgym.suites.formats import write_json
@@ -87,11 +87,11 @@ def _new(client: Client, name: str, data: bytes, options: argparse.Namespace) ->
 
 def _into(client: Client, name: str, data: bytes, options: argparse.Namespace) -> tuple[str, int | None]:
     slug = options.into
-    before = _suite(client, slug)
-    if before.has_draft:
+    suite = _suite(client, slug)
+    if suite.has_draft:
         raise shared.Failed(f"{slug} already has a draft. Freeze or discard it first.")
     number = client.put_draft(slug, name, data)
-    newest = next(iter(before.revisions), None)
+    newest = next(iter(suite.revisions), None)
     if newest is not None and not client.differs(slug, newest, number):
         client.discard_draft(slug)
         shared.note(f"{name} is identical to {slug} r{newest}")

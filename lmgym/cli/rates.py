@@ -14,7 +14,7 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
         "--fail-under",
         type=share,
         metavar="RATE",
-        help="0 to 1: exit with status 1 if the pass rate of a prediction is lower, or if there is no prediction",
+        help="0 to 1: exit with status 1 if the pass rate of a prediction is lower, or if there are no predictions",
     )
 
 
@@ -25,7 +25,7 @@ def report(rates: Any, options: argparse.Namespace) -> int:
 
 
 def gate(rates: Any, least: float | None) -> int:
-    """Exit status for --fail-under. Missing rates count as 0. A table without predictions fails: it tests nothing."""
+    """Return the exit status for --fail-under. Missing rates count as 0. A table without predictions fails."""
     if least is None:
         return DONE
     if rates["rate"].dropna().empty:
@@ -35,7 +35,7 @@ def gate(rates: Any, least: float | None) -> int:
 
 
 def table(rates: Any) -> str:
-    """One line per prediction, in columns."""
+    """Format one line per prediction, in aligned columns."""
     if rates.empty:
         return "The suites have no predictions.\n"
     head = ("suite", "model", "prediction", "passed", "rate", "95 %", "chance", "")

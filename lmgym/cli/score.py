@@ -15,7 +15,8 @@ from lmgym.client import Client
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Compute surprisals of sentences in bits, token by token. Exit status 2 if a sentence has none.",
+        description="Compute surprisals of sentences in bits, token by token. The exit status is 2 if a sentence has "
+        "none.",
     )
     top.add_argument("texts", nargs="*", metavar="TEXT", help="default: one text per line of standard input")
     top.add_argument(
@@ -24,7 +25,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     shared.add_output(top, ("csv", "json", "parquet"))
     add_policy(top)
     add_device(top)
-    at_site.add_choice_of_site(top, "with a model of the site")
+    at_site.add_choice_of_site(top, "use a model of the site")
     return top
 
 
@@ -56,7 +57,7 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _lines() -> list[str]:
-    """Non-blank lines of standard input. Raises Failed if it is not UTF-8."""
+    """Return the non-blank lines of standard input. Raises Failed if it is not UTF-8."""
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -68,11 +69,12 @@ def _at_site(client: Client, texts: Sequence[str], options: argparse.Namespace) 
     from lmgym.evaluation import token_frame
 
     cells: list[tuple[Any, ...]] = []
-    for number, one in enumerate(client.score(options.model, texts, policy=policy_of(options)), start=1):
-        if one.failure:
-            cells.append((number, None, None, None, None, None, None, None, one.failure))
+    scored = client.score(options.model, texts, policy=policy_of(options))
+    for number, sentence in enumerate(scored, start=1):
+        if sentence.failure:
+            cells.append((number, None, None, None, None, None, None, None, sentence.failure))
             continue
-        for place, token in enumerate(one.tokens, start=1):
-            found = (token.token, token.token_id, token.start, token.end, token.special, token.surprisal)
-            cells.append((number, place, *found, ""))
+        for token_number, token in enumerate(sentence.tokens, start=1):
+            values = (token.token, token.token_id, token.start, token.end, token.special, token.surprisal)
+            cells.append((number, token_number, *values, ""))
     return token_frame(cells)

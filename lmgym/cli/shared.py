@@ -1,4 +1,4 @@
-"""Run a subcommand: problems, progress, output. Imports little: exception types are imported when one is raised."""
+"""Running of a subcommand: errors, progress, output. Exception types are imported only when an error is raised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXIT_STATUS = {
     NO_VERDICT: "no agent test failed, but some have no verdict",
     INTERRUPTED: "interrupted",
 }
-"""Exit status of every command."""
+"""Exit statuses of all commands."""
 
 
 class Failed(Exception):
@@ -48,7 +48,7 @@ def run(
 
 
 def _problems() -> tuple[type[Exception], ...]:
-    """Exceptions caused by input or environment. Anything else is a bug and keeps its traceback."""
+    """Return the exceptions caused by input or environment. Any other exception is a bug and keeps its traceback."""
     from lmgym.client.transport import ApiError, NotReached
     from lmgym.errors import BackendError, FormatError, InvalidArgument
 
@@ -56,7 +56,7 @@ def _problems() -> tuple[type[Exception], ...]:
 
 
 def in_words(error: Exception) -> str:
-    """Message of one of `_problems`; may have several lines."""
+    """Return the message of one of `_problems`; may have several lines."""
     from lmgym.client.transport import ApiError
 
     if isinstance(error, ApiError):
@@ -67,7 +67,7 @@ def in_words(error: Exception) -> str:
 
 
 def silence() -> None:
-    """Discard what is left in the buffer of standard output: flushing it at exit would fail again."""
+    """Discard the buffer of standard output, because flushing it at exit would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
@@ -77,7 +77,7 @@ def say(line: str = "") -> None:
 
 
 def note(line: str) -> None:
-    """Write progress or a remark to standard error; standard output is the result alone."""
+    """Write progress or a remark to standard error; standard output is only for the result."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
@@ -94,16 +94,16 @@ def share(text: str) -> float:
 
 
 PAIR_ENDINGS = {"jsonl": "blimp", "zip": "lm-eval"}
-"""Endings of files with minimal pairs; the others are the name of their format."""
+"""Formats of minimal pairs by file extension. The extensions of other formats are their names."""
 TABLE_ENDINGS = {"txt": "table"}
 FORMATS = ("table", "csv", "json", "parquet")
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
-    """Add `--format` and `--output`. `run` sets the format: as given, else by the ending of the file, else the
-    first of `formats`."""
+    """Add `--format` and `--output`. `run` sets the format: the one requested, else by the extension of the file, else
+    the first of `formats`."""
     parser.add_argument(
-        "--format", choices=formats, help=f"default: by the ending of --output, else {formats[0]}"
+        "--format", choices=formats, help=f"default: by the extension of --output, else {formats[0]}"
     )
     parser.add_argument("--output", "-o", type=Path, help="a file; default: standard output")
     parser.set_defaults(formats=formats)
@@ -115,7 +115,7 @@ def _settle_format(options: argparse.Namespace) -> None:
     if options.format is None:
         options.format = format_of(options.output, formats, TABLE_ENDINGS, default=formats[0])
     if options.format == "parquet" and options.output is None:
-        raise Failed("Parquet is binary: name a file with --output.")
+        raise Failed("Parquet is binary: specify a file with --output.")
 
 
 def write(text: str | bytes, output: Path | None) -> None:
@@ -140,28 +140,28 @@ def format_of(
     default: str = "json",
     option: str = "--format",
 ) -> str:
-    """Choose the format of a file by its ending.
+    """Choose the format of a file by its extension.
 
     Args:
-        formats: formats of the command; an ending that is the name of one means it.
-        endings: other endings -> format.
-        default: without a file or an ending.
-        option: names the format explicitly, for the message.
+        formats: formats of the command; each may be selected by using its name as the extension.
+        endings: formats by other extensions.
+        default: format without a file or an extension.
+        option: option that sets the format explicitly, for the message.
 
     Raises:
-        Failed: an unknown ending.
+        Failed: unknown extension.
     """
-    ending = output.suffix.lstrip(".").lower() if output else ""
-    if not ending:
+    extension = output.suffix.lstrip(".").lower() if output else ""
+    if not extension:
         return default
-    known = {ending: form for ending, form in endings.items() if form in formats}
-    known |= {form: form for form in formats if form not in known.values() and "-" not in form}
-    if ending not in known:
+    by_extension = {extension: form for extension, form in endings.items() if form in formats}
+    by_extension |= {form: form for form in formats if form not in by_extension.values() and "-" not in form}
+    if extension not in by_extension:
         raise Failed(
-            f"{output}: unknown ending. Use {', '.join(f'.{one}' for one in sorted(known))}, "
+            f"{output}: unknown extension. Use {', '.join(f'.{extension}' for extension in sorted(by_extension))}, "
             f"or choose a format with {option}."
         )
-    return known[ending]
+    return by_extension[extension]
 
 
 def as_json(value: Any) -> str:

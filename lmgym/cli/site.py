@@ -1,4 +1,4 @@
-"""Commands that run a site: serve, web, worker, doctor, init, and any other through `manage`.
+"""Commands that run a site: serve, web, worker, doctor and init; `manage` runs any other.
 
 The site is a Django project: `lmgym/_site` in the wheel, the repository itself in a checkout. It runs in a separate
 process, so that its packages (gym, suites, models_registry) cannot be imported next to the library.
@@ -22,22 +22,22 @@ PROG = "LM_GYM_PROG"
 
 ABOUT = {
     "serve": "Prepare the database, then run the web server and a worker until Ctrl-C.",
-    "web": "Run the web server alone.",
+    "web": "Run only the web server.",
     "worker": "Run queued jobs until stopped.",
-    "doctor": "Check this machine for what a site needs; exit status 1 if something is missing.",
+    "doctor": "Check that this machine has what a site needs; exit with status 1 if something is missing.",
     "init": "Create or update the tables, and an administrator if there is none.",
     "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, trim_scores, help …",
 }
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    """Parser for docs/commands.md and completion. The options are the site's own, listed by `--help`."""
+    """Build a parser for docs/commands.md and completion. The options belong to the site; `--help` lists them."""
     name = prog.split()[-1]
     described = argparse.ArgumentParser(
-        prog=prog, description=f"{ABOUT[name]} Where a site is installed, `{prog} --help` lists the options."
+        prog=prog, description=f"{ABOUT[name]} If a site is installed, `{prog} --help` lists the options."
     )
     described.add_argument(
-        "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="of the site's command"
+        "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="arguments of the site's command"
     )
     return described
 
@@ -57,11 +57,11 @@ def main(argv: Sequence[str], prog: str) -> int:
 
 
 def manage_py() -> Path:
-    """Path of the site's manage.py. Raises Failed if the site or its dependencies are not installed."""
+    """Return the path of the site's manage.py. Raises Failed if the site or its dependencies are not installed."""
     candidates = (PACKAGE / "_site" / "manage.py", PACKAGE.parent / "manage.py")
-    found = next((path for path in candidates if (path.parent / "gym" / "settings.py").is_file()), None)
-    if found is None:
+    script = next((path for path in candidates if (path.parent / "gym" / "settings.py").is_file()), None)
+    if script is None:
         raise Failed("this installation has no site; install the wheel or use a checkout of the repository")
     if importlib.util.find_spec("django") is None:
         raise Failed('the site needs more packages: pip install "lm-gym[site,hf]"')
-    return found
+    return script

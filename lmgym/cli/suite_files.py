@@ -1,4 +1,4 @@
-"""Read suite files on the command line: the options, and problems as messages."""
+"""Reading of suite files on the command line: options, and messages for problems."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default={},
         metavar="A=item,B=condition,C=text,D=data",
         help=f"role of each column of a table, by letter: {', '.join(ROLES)} (data: kept with the items, not scored); "
-        "other columns are not read. Needed if it is unclear which columns are regions",
+        "other columns are not read. Required if it is unclear which columns are regions",
     )
     group.add_argument(
         "--sheet",
         default="",
         metavar="NAME",
-        help="sheet of a workbook; needed if several could be the suite",
+        help="sheet of a workbook; required if several sheets could be the suite",
     )
     group.add_argument(
         "--encoding", default="", choices=list(ENCODINGS), help="encoding of a text file that is not UTF-8"
@@ -40,22 +40,22 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def columns(text: str) -> dict[str, str]:
     """Parse `A=item,B=condition` to {letter: role}."""
-    found = {}
+    roles = {}
     for part in filter(None, text.replace(" ", "").split(",")):
         letter, _, role = part.partition("=")
         if not letter.isalpha() or role not in ROLES:
             raise argparse.ArgumentTypeError(f"“{part}” is not LETTER=ROLE with a role of {', '.join(ROLES)}")
-        found[letter.upper()] = role
-    return found
+        roles[letter.upper()] = role
+    return roles
 
 
 def reading(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Reading options given on the command line, as arguments of `load_suite`."""
+    """Return the reading options set on the command line, as arguments of `load_suite`."""
     return {name: options[name] for name in NAMES if options[name]}
 
 
 def load(path: str, options: argparse.Namespace) -> SuiteDocument:
-    """Load a suite file. Raises Failed naming the file and every problem with its place."""
+    """Load a suite file. Raises Failed, which names the file and every problem with its location."""
     from lmgym.evaluation import load_suite
 
     arguments = reading(vars(options))
@@ -70,7 +70,7 @@ def load(path: str, options: argparse.Namespace) -> SuiteDocument:
 
 
 def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
-    """Say which reading options have no effect on this file, by its first bytes. Raises OSError."""
+    """Report reading options that have no effect on this file, judging by its first bytes. Raises OSError."""
     with Path(path).open("rb") as file:
         start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] in (b"{", b"["):
@@ -85,7 +85,7 @@ def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
 
 
 def unread(path: str | Path, error: FormatError) -> str:
-    """List the problems of an unreadable file with their places, and the option that would resolve them."""
+    """List the problems of an unreadable file with their locations, and the option that would resolve them."""
     problems = "\n".join(f"  {problem}" for problem in error.problems)
     return f"{path} cannot be read as a suite:\n{problems}{_remedy(error)}"
 
@@ -101,5 +101,5 @@ def _remedy(error: FormatError) -> str:
         return f'\nSheets: {", ".join(read.sheets)}. For example: --sheet "{read.sheets[0]}"'
     if "encoding" in read.asks:
         samples = [f"\n  --encoding {name}: {lines[0]}" for name, lines in read.encodings.items() if lines]
-        return "".join(["\nThe first line with letters beyond ASCII, by encoding:", *samples])
+        return "".join(["\nThe first line with non-ASCII letters, by encoding:", *samples])
     return ""

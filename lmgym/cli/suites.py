@@ -14,8 +14,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     names = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     text = "list suites: slug, items, predictions, visibility, title"
     listed = names.add_parser("list", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    listed.add_argument("-q", metavar="WORDS", help="only those with these words")
-    listed.add_argument("--tag", help="only those with this tag")
+    listed.add_argument("-q", metavar="WORDS", help="only suites with these words")
+    listed.add_argument("--tag", help="only suites with this tag")
     shared.add_output(listed, ("table", "json"))
     at_site.add_site(listed)
     listed.set_defaults(act=_list)

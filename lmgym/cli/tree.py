@@ -9,7 +9,7 @@ from lmgym.cli import COMMANDS, DESCRIPTION
 
 
 def parser(prog: str = "lmgym") -> argparse.ArgumentParser:
-    """Build the parsers of all subcommands. Imports all their modules, about half a second."""
+    """Build the parsers of all subcommands. Imports all their modules, which takes about half a second."""
     top = argparse.ArgumentParser(prog=prog, description=DESCRIPTION)
     top.add_argument("--version", action="version", version="")
     names = top.add_subparsers(dest="command", metavar="COMMAND")
@@ -19,7 +19,7 @@ def parser(prog: str = "lmgym") -> argparse.ArgumentParser:
 
 
 def subcommand(name: str, prog: str = "lmgym") -> argparse.ArgumentParser:
-    """Parser of one subcommand: `parser(prog)` of its module, or a bare one if another program parses."""
+    """Build the parser of one subcommand with its module's `parser(prog)`, or an empty one if there is none."""
     module, text = COMMANDS[name]
     build = getattr(import_module(module), "parser", None)
     made: argparse.ArgumentParser = (

@@ -17,12 +17,12 @@ NAMES = ("suite", "revision", "model", "name", "kind", "unit", "visibility")
 def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
-        description="Upload results computed elsewhere; the site marks them as such. Files with problems are reported, "
-        "the others are stored. A file that is already stored is not stored twice.",
+        description="Upload results computed elsewhere; the site marks them as such. Files with problems are reported; "
+        "the others are stored. A file is never stored twice.",
     )
     top.add_argument(
         "files", nargs="+", type=Path, metavar="FILE",
-        help="a table of tokens, regions or outcomes, evaluated JSON, LM Zoo output; or a folder written by lmgym "
+        help="a table of tokens, regions or outcomes, evaluated JSON, LM Zoo output, or a folder written by lmgym "
         "evaluate --save",
     )  # fmt: skip
     top.add_argument("--suite", metavar="SLUG", help="default: the suites named in the file")
@@ -92,7 +92,7 @@ def _write(
     for path, answer in answers:
         if options.check:
             for run in answer["runs"]:
-                rates = ", ".join(f"{one['passed']} of {one['n']}" for one in run["predictions"])
+                rates = ", ".join(f"{row['passed']} of {row['n']}" for row in run["predictions"])
                 lines.append(f"{path}\t{run['suite']} r{run['revision']}\t{run['model']}\t{rates}")
         else:
             runs = len(answer["runs"])
@@ -103,10 +103,10 @@ def _write(
 
 def _notices(report: dict[str, Any]) -> list[str]:
     rows = [*report["warnings"], *report["notices"]]
-    found = [f"{row['where']}: {row['message']}" for row in rows]
-    found += [f"“{row['name']}” was left out: {row['reason']}" for row in report["unmatched"]]
+    notices = [f"{row['where']}: {row['message']}" for row in rows]
+    notices += [f"“{row['name']}” was left out: {row['reason']}" for row in report["unmatched"]]
     for row in report["refused"]:
-        for one in row["problems"]:
-            place = f"{row['model'] or 'the model'} on {row['suite']}, {one['where']}"
-            found.append(f"{place}, refused: {one['message']}. {one['hint']}".rstrip())
-    return found
+        for problem in row["problems"]:
+            where = f"{row['model'] or 'the model'} on {row['suite']}, {problem['where']}"
+            notices.append(f"{where}, refused: {problem['message']}. {problem['hint']}".rstrip())
+    return notices

@@ -1,4 +1,4 @@
-"""Wait for jobs of a site, reporting on standard error."""
+"""Waiting for jobs of a site, with reports on standard error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_waiting(parser: argparse.ArgumentParser) -> None:
 
 
 class Waiting:
-    """Report what a job waits for, whenever that changes."""
+    """Callback that reports what a job is waiting for, whenever this changes."""
 
     def __init__(self) -> None:
         self.reported = ""

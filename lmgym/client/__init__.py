@@ -1,4 +1,4 @@
-"""A client of a site's REST API. Standard library only.
+"""Client for a site's REST API. Uses only the standard library.
 
     from lmgym.client import Client
 
@@ -7,7 +7,7 @@
     for prediction in run.predictions:
         print(prediction.formula, prediction.rate)
 
-The command `lmgym` uses it for `--site`. See docs/api.md.
+The command `lmgym --site` uses this client. See docs/api.md.
 """
 
 from .client import Client

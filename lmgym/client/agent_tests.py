@@ -14,14 +14,14 @@ from .connection import LOOK_SECONDS, Connection
 from .values import AgentRun
 
 ENDINGS = (".hocon", ".conf", ".json")
-"""Endings of case files."""
+"""File extensions of case files."""
 
 
 def case_files(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
     """Collect files for `upload_cases`.
 
     Args:
-        paths: files, and folders, whose cases become one zip archive, named by their paths in the folder.
+        paths: files and folders. The cases of a folder are sent as one zip archive, with their relative paths.
 
     Raises:
         OSError: a file cannot be read.
@@ -43,10 +43,10 @@ def _folder(folder: Path) -> tuple[str, bytes]:
 
 class AgentTests(Connection):
     def register_agent_server(self, name: str, url: str, **card: Any) -> str:
-        """Register a server with neuro-san's interface; its check starts at once.
+        """Register a server with neuro-san's interface; its check starts immediately.
 
         Args:
-            card: slug, visibility, description, secret_headers.
+            card: further fields: slug, visibility, description, secret_headers.
 
         Returns:
             The server's slug; pass it to `wait_for_agent_server`.
@@ -63,8 +63,8 @@ class AgentTests(Connection):
         return str(state)
 
     def make_agent_suite(self, title: str, **card: Any) -> str:
-        """Create a suite and return its slug. `card`: slug, visibility, description, judge, judge_agent,
-        judge_votes."""
+        """Create a suite and return its slug. `card`: further fields: slug, visibility, description, judge,
+        judge_agent, judge_votes."""
         return str(self.post("agent-suites/", {"title": title, **card})["slug"])
 
     def delete_agent_suite(self, suite: str) -> None:
@@ -72,15 +72,15 @@ class AgentTests(Connection):
         self.transport.send("DELETE", f"agent-suites/{quote(suite)}/")
 
     def upload_cases(self, suite: str, files: Sequence[tuple[str, bytes]]) -> list[str]:
-        """Import case files, or zip archives of them, all or none. Cases with the same name are replaced. Returns the
-        names of the cases."""
+        """Import case files or zip archives of them; if one is invalid, none is imported. Cases with the same name are
+        replaced. Returns the names of the cases."""
         response = self.transport.send("POST", f"agent-suites/{quote(suite)}/cases/", files=files)
         return [case["name"] for case in response.json()["cases"]]
 
     def start_agent_run(
         self, suite: str, server: str, *, cases: Sequence[str] | None = None, **options: Any
     ) -> AgentRun:
-        """Queue a run of all cases, or of those named. `options`: reading, early_stop, parallel, iterations."""
+        """Queue a run of all cases, or of the named ones. `options`: reading, early_stop, parallel, iterations."""
         body: dict[str, Any] = {"suite": suite, "server": server, **options}
         body |= {"cases": list(cases)} if cases else {}
         return AgentRun.of(self.post("agent-runs/", body))
@@ -99,5 +99,5 @@ class AgentTests(Connection):
         return self.transport.send("GET", f"agent-runs/{quote(key)}/files/{quote(form)}/").body
 
     def compare_agent_runs(self, first: str, *others: str) -> dict[str, Any]:
-        """Compare each other run with the first, case by case (`comparisons`). Differences are second − first."""
+        """Compare the first run with each of the others, case by case (`comparisons`). Differences: other − first."""
         return dict(self.get("agent-compare/", first=first, second=list(others)))

@@ -1,4 +1,4 @@
-"""The client. `get`, `post` and `rows` reach operations without a method; `table` imports pandas."""
+"""The class `Client`. Use `get`, `post` and `rows` for operations without a method; `table` imports pandas."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Client(Games, Submissions, AgentTests):
-    """Suites, models, runs and surprisals; LM Challenge, ProPara and agent tests are in the base classes."""
+    """Client for suites, models, runs and surprisals. Base classes add LM Challenge, ProPara and agent tests."""
 
     # --- suites ---
 
     def suites(self, **filters: Any) -> Iterator[Suite]:
-        """List suites. `filters`: q, tag, language, sort and others of GET /suites/."""
+        """List suites. `filters`: q, tag, language, sort and other parameters of `GET suites/`."""
         return map(Suite.of, self.rows("suites/", **filters))
 
     def suite(self, slug: str) -> Suite:
@@ -32,12 +32,12 @@ class Client(Games, Submissions, AgentTests):
 
     def import_suite(self, name: str, data: bytes, *, again: bool = False, **card: str) -> Suite:
         """Create a suite with a draft from a file in any supported format. Raises an ApiError with code "there" if an
-        identical suite exists, unless `again`."""
+        identical suite exists, unless `again` is set."""
         card |= {"again": "true"} if again else {}
         return Suite.of(self.transport.send("POST", "suites/", body=card, files=[(name, data)]).json())
 
     def put_draft(self, slug: str, name: str, data: bytes) -> int:
-        """Replace the suite's draft, or open one. Returns the number of its future revision."""
+        """Replace the suite's draft, or create one. Returns the number of its future revision."""
         draft = self.transport.send(
             "PUT", f"suites/{quote(slug)}/draft/", files=[(name, data)], headers={"If-Match": "*"}
         ).json()
@@ -73,10 +73,10 @@ class Client(Games, Submissions, AgentTests):
         return Model.of(self.get(f"models/{quote(slug)}/"))
 
     def register_model(self, slug: str, backend: str, config: Mapping[str, Any], **card: Any) -> Model:
-        """Register a model. Models that read files wait for approval by staff; others are checked at once.
+        """Register a model. Models that read files wait for approval by staff; others are checked immediately.
 
         Args:
-            config: by the JSON schema of the backend (`GET backends/{kind}/`).
+            config: configuration that fits the JSON schema of the backend (`GET backends/{kind}/`).
             card: name (default: the slug), visibility and other fields of `POST models/`.
         """
         body = {"slug": slug, "name": slug, "backend": backend, "config": dict(config), **card}
@@ -87,7 +87,7 @@ class Client(Games, Submissions, AgentTests):
         return Model.of(self.post(f"models/{quote(slug)}/check/"))
 
     def approve_model(self, slug: str) -> Model:
-        """Approve a model and queue its check. For staff."""
+        """Approve a model and queue its check. Staff only."""
         return Model.of(self.post(f"models/{quote(slug)}/approve/"))
 
     def wait_for_model(
@@ -105,7 +105,7 @@ class Client(Games, Submissions, AgentTests):
         policy: Mapping[str, Any] | None = None,
         again: bool = False,
     ) -> Run:
-        """Queue a run, or return the existing one of the same revision, model and policy, unless `again`."""
+        """Queue a run, or return an existing run of the same revision, model and policy unless `again` is set."""
         body: dict[str, Any] = {"suite": suite, "model": model} | ({"again": True} if again else {})
         body |= {"revision": revision} if revision is not None else {}
         body |= {"policy": dict(policy)} if policy else {}
@@ -126,13 +126,13 @@ class Client(Games, Submissions, AgentTests):
         policy: Mapping[str, Any] | None = None,
         again: bool = False,
     ) -> list[str]:
-        """Queue every model on the newest frozen revision of every suite.
+        """Queue a run of every model on the newest frozen revision of every suite.
 
         Returns:
-            The ids of the runs, suite by suite. Existing runs, finished or not, are reused, unless `again`.
+            The ids of the runs, suite by suite. Existing runs, finished or not, are reused unless `again` is set.
 
         Raises:
-            ApiError: one is refused. Nothing was queued; `errors` has every reason.
+            ApiError: a run was refused. Nothing was queued; `errors` has every reason.
         """
         body = {"suites": list(suites), "models": list(models), "policy": dict(policy or {})}
         cells = self.post("runs/batch/", {**body, "again": again, "all_or_nothing": True})["cells"]
@@ -146,9 +146,9 @@ class Client(Games, Submissions, AgentTests):
         return [self.wait(key, seen=seen, seconds=max(0.0, end - time.monotonic())) for key in keys]
 
     def table(self, runs: Iterable[Run]) -> pd.DataFrame:
-        """A DataFrame with a row for each prediction of the finished runs among these.
+        """Build a DataFrame with one row per prediction of the finished runs.
 
-        The columns are those of `lmgym.Result.rates` after `run`, `revision` and `source`; see docs/names.md.
+        Columns: `run`, `revision` and `source`, then those of `lmgym.Result.rates`; see docs/names.md.
         """
         import io
 
@@ -168,15 +168,15 @@ class Client(Games, Submissions, AgentTests):
         """Compare two runs on the same items: two models, or two revisions of a suite.
 
         Returns:
-            `first` and `second`, the two sides; `rate`, their pass rates compared, with the columns of
+            `first` and `second`, the two sides; `rate`, the comparison of their pass rates, with the columns of
             `lmgym.Result.compare`; `unlike`, other settings that differ; `note`, how the numbers were computed.
 
         Raises:
-            ValueError: they cannot be compared, or one is not the newest run of its model on its revision.
+            ValueError: the runs cannot be compared, or one is not the newest run of its model on its revision.
         """
         runs = [self.run(key) for key in (first, second)]
         if runs[0].suite != runs[1].suite:
-            raise ValueError(f"These are runs on two suites: {runs[0].suite} and {runs[1].suite}.")
+            raise ValueError(f"The runs are on different suites: {runs[0].suite} and {runs[1].suite}.")
         models, revisions = ({getattr(run, name): 1 for run in runs} for name in ("model", "revision"))
         query = {"model": ",".join(models), "r": ",".join(map(str, revisions))}
         comparison = self.get(f"compare/{quote(runs[0].suite)}/", **query)
@@ -187,7 +187,7 @@ class Client(Games, Submissions, AgentTests):
                 more = {name: comparison[name] for name in ("suite", "unlike", "note")}
                 return {**pair, **more, "first": left, "second": right}
         raise ValueError(
-            "A site compares the newest runs of two models or two revisions; "
+            "Only the newest runs of two models or two revisions can be compared; "
             f"{' and '.join(run.id for run in runs)} are not such a pair."
         )
 
@@ -205,9 +205,9 @@ class Client(Games, Submissions, AgentTests):
         """Export the results of many runs as one table, by suites, models, tag or collection.
 
         Args:
-            what: scores, predictions, outcomes, regions or tokens.
+            what: the table: scores, predictions, outcomes, regions or tokens.
             form: csv or parquet.
-            every: all finished runs; default: the newest one of each model on each revision.
+            every: export all finished runs; default: only the newest run of each model on each revision.
         """
         query = {"suite": ",".join(suites) or None, "model": ",".join(models) or None, "tag": tag}
         query |= {"collection": collection, "all": "true" if every else None}
@@ -219,7 +219,7 @@ class Client(Games, Submissions, AgentTests):
 
     def upload_results(self, name: str, data: bytes, **choice: str) -> dict[str, Any]:
         """Upload results computed elsewhere (docs/uploading-results.md). The Idempotency-Key is a hash of the content,
-        so repeating an upload saves nothing twice.
+        so a repeated upload is not stored twice.
 
         Args:
             choice: suite, model, unit, visibility and other fields of `POST uploads/`.
@@ -233,7 +233,7 @@ class Client(Games, Submissions, AgentTests):
         return dict(response.json())
 
     def plan_upload(self, name: str, data: bytes, **choice: str) -> dict[str, Any]:
-        """Preview of `upload_results`; nothing is stored."""
+        """Preview `upload_results`; nothing is stored."""
         return dict(self.transport.send("POST", "uploads/plan/", body=choice, files=[(name, data)]).json())
 
     # --- sentences ---
@@ -246,7 +246,7 @@ class Client(Games, Submissions, AgentTests):
         policy: Mapping[str, Any] | None = None,
         seconds: float = 600.0,
     ) -> list[ScoredSentence]:
-        """Score sentences: surprisals of their tokens. Raises TimeoutError."""
+        """Compute the surprisals of the tokens of sentences. Raises TimeoutError."""
         body: dict[str, Any] = {"model": model, "sentences": list(sentences)}
         body |= {"policy": dict(policy)} if policy else {}
         response = self.transport.send("POST", "score/", body=body)
@@ -254,7 +254,7 @@ class Client(Games, Submissions, AgentTests):
         while response.status == 202:
             if time.monotonic() > end:
                 raise TimeoutError(
-                    f"no scores after {seconds:.0f} s; they will be at {response.headers['Location']}"
+                    f"no scores after {seconds:.0f} s; they will appear at {response.headers['Location']}"
                 )
             self.transport.sleep(float(response.headers.get("Retry-After", "1")))
             response = self.transport.send("GET", f"score/{quote(result['id'])}/")

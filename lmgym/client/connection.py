@@ -15,7 +15,7 @@ LOOK_AT_MOST = 5.0
 
 
 class Connection:
-    """`server`: address of the site; `token`: from your profile page (not needed to read public data)."""
+    """Requests to a site. `server` is its URL; `token` is from your profile page (not needed to read public data)."""
 
     def __init__(self, server: str, token: str = "", *, timeout: float = 60.0) -> None:
         self.transport = Transport(server, token, timeout)

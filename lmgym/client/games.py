@@ -12,7 +12,7 @@ from .values import Game
 
 class Games(Connection):
     def upload_log(self, name: str, data: bytes, **card: str) -> Game:
-        """Upload the log of a game played elsewhere, of LM Challenge 4 or 5, optionally gzipped. `card`: title,
+        """Upload the log of an LM Challenge 4 or 5 game played elsewhere, optionally gzipped. `card`: title,
         visibility, description, corpus."""
         return Game.of(self.transport.send("POST", "lmc/logs/", body=card, files=[(name, data)]).json())
 
@@ -42,11 +42,14 @@ class Games(Connection):
     def wait_for_game(
         self, key: str, *, seen: Callable[[Game], None] | None = None, seconds: float = 3600.0
     ) -> Game:
-        """Poll until the game has ended and is counted; `seen` is called with each response. Raises TimeoutError."""
+        """Poll until the game has ended and its statistics are ready; `seen` is called with each response.
+
+        Raises TimeoutError.
+        """
         return self._ended(self.game, key, seen, seconds)
 
     def statistics(self, key: str, **query: Any) -> dict[str, Any]:
-        """Read a game's statistics, under the reference's names. `query`: filter, partition and others of the API."""
+        """Read a game's statistics, named as in the reference implementation. `query`: filter, partition and others."""
         return dict(self.get(f"lmc/games/{quote(key)}/statistics/", **query))
 
     def compare_games(self, first: str, *second: str, **query: Any) -> dict[str, Any]:

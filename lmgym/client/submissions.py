@@ -24,9 +24,10 @@ class Submissions(Connection):
         """Upload and score predictions.
 
         Args:
-            version: of the reference answers; default: the newest.
-            agree_to_repairs: score a repaired file at once; else it is `waiting`, with its changes in `raw["repairs"]`.
-            card: system, visibility, description, paper, link.
+            version: version of the reference answers; default: the newest.
+            agree_to_repairs: score a file that needs repairs immediately; otherwise the submission is `waiting`, with
+                the repairs in `raw["repairs"]`.
+            card: further fields: system, visibility, description, paper, link.
         """
         body: dict[str, Any] = {"answer_set": answer_set, "agree_to_repairs": agree_to_repairs, **card}
         body |= {"version": version} if version is not None else {}
@@ -42,18 +43,19 @@ class Submissions(Connection):
 
     def leaderboard(self, answer_set: str, version: int | None = None) -> list[dict[str, Any]]:
         """Read the leaderboard of a version (default: the newest), best first."""
-        place = f"propara/answer-sets/{quote(answer_set)}/"
-        number = version or max(self.get(place)["versions"], default=None)
+        path = f"propara/answer-sets/{quote(answer_set)}/"
+        number = version or max(self.get(path)["versions"], default=None)
         if number is None:
             raise ApiError(404, {"detail": f"{answer_set} has no version yet."})
-        return list(self.rows(f"{place}versions/{number}/leaderboard/"))
+        return list(self.rows(f"{path}versions/{number}/leaderboard/"))
 
     def explanation(self, key: str, process: int | None = None) -> dict[str, Any]:
         """Read the report of a submission (both metrics, intervals, warnings, mistakes), or the details of one process
-        (grids, summaries, mistakes, and each pair with its parts and the reason)."""
-        what = "report" if process is None else f"processes/{process}"
-        return dict(self.get(f"propara/submissions/{quote(key)}/{what}/"))
+        (grids, summaries, mistakes, and each pair with its parts and the reason for its score)."""
+        section = "report" if process is None else f"processes/{process}"
+        return dict(self.get(f"propara/submissions/{quote(key)}/{section}/"))
 
     def compare_submissions(self, first: str, *others: str) -> dict[str, Any]:
-        """Compare each other submission with the first, paired over processes: `comparisons`, and `rows` by process."""
+        """Compare the first submission with each of the others, paired by process: `comparisons`, and `rows` by
+        process."""
         return dict(self.get("propara/compare/", first=first, second=list(others)))

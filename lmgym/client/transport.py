@@ -1,4 +1,4 @@
-"""HTTP transport: JSON, problem+json errors, retries as Retry-After says."""
+"""HTTP transport: JSON, problem+json errors, and retries according to Retry-After."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 TRIES = 4
 PATIENCE = 300.0
-"""Seconds that a request may wait in total."""
+"""Maximal total seconds that a request waits between retries."""
 
 
 class NotReached(Exception):
@@ -37,7 +37,7 @@ class ApiError(Exception):
         super().__init__(self.detail)
 
     def lines(self) -> list[str]:
-        """Format for people: a line for each error, or for each group of errors."""
+        """Format for display: one line for each error, or for each group of errors."""
         if self.groups:
             return [*map(line_of, self.groups)]
         summary = [self.detail] if len(self.errors) != 1 else []
@@ -51,16 +51,19 @@ _PLACE = re.compile(
 
 
 def place_in_words(where: str) -> str:
-    """As `lmgym.text.problems.in_words`, which is missing where this folder is copied to."""
+    """Convert a JSON path to words: item 4, condition 1, region 3.
+
+    Repeats `lmgym.text.problems.in_words`, so that this folder can be copied without the rest of `lmgym`.
+    """
     if match := _PLACE.match(where):
-        return ", ".join(f"{what} {int(n) + 1}" for what, n in match.groupdict().items() if n is not None)
+        return ", ".join(f"{name} {int(n) + 1}" for name, n in match.groupdict().items() if n is not None)
     return re.sub(r"\A(\$\.?|\?)", "", where)
 
 
 def line_of(row: Mapping[str, Any]) -> str:
     """Format an error of the API on one line: place, message, hint."""
-    place = place_in_words(row["where"])
-    where = f"{place}: " if place else ""
+    location = place_in_words(row["where"])
+    where = f"{location}: " if location else ""
     if not row["hint"]:
         return f"{where}{row['message']}"
     stop = "" if row["message"].endswith((".", "!", "?", ":")) else "."
@@ -68,7 +71,7 @@ def line_of(row: Mapping[str, Any]) -> str:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follow no redirects: a token must not reach another host."""
+    """Redirect handler that follows no redirects, because a token must not reach another host."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
@@ -81,7 +84,7 @@ class HttpResponse:
     body: bytes
 
     def json(self) -> Any:
-        """Parse the body. Raises NotReached if it is not JSON, as from other servers."""
+        """Parse the body. Raises NotReached if it is not JSON, because the server is then no LM Gym site."""
         try:
             return json.loads(self.body) if self.body else None
         except ValueError:
@@ -90,7 +93,7 @@ class HttpResponse:
 
 @dataclass
 class Transport:
-    """`server`: address of the site, with or without a path."""
+    """HTTP requests to a site. `server` is its URL, with or without a path."""
 
     server: str
     token: str = field(default="", repr=False)
@@ -105,11 +108,11 @@ class Transport:
         self._opener = build_opener(_NoRedirect)
 
     def address(self, path: str, query: Mapping[str, Any] | None = None) -> str:
-        """Return the URL of a path below /api/v1/, or of a list's `next`, which is a URL already."""
+        """Return the URL of a path below /api/v1/, or of a list's `next`, which already is a URL."""
         if path.startswith(("http://", "https://")):
             if urlsplit(path).path.startswith(urlsplit(self.server).path) and "/api/v1/" in path:
                 return f"{self.server}/api/v1/{path.split('/api/v1/', 1)[1]}"
-            raise ValueError(f"{path} is not an address of {self.server}")
+            raise ValueError(f"{path} is not a URL of {self.server}")
         parameters = {name: value for name, value in (query or {}).items() if value is not None}
         return f"{self.server}/api/v1/{path}" + (
             f"?{urlencode(parameters, doseq=True)}" if parameters else ""
@@ -125,7 +128,7 @@ class Transport:
         files: Sequence[tuple[str, bytes]] = (),
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
-        """Send a request, with retries. Each POST has an Idempotency-Key, so that a retry does nothing twice. Raises
+        """Send a request, with retries. Each POST has an Idempotency-Key, so that a retry has no second effect. Raises
         ApiError and NotReached."""
         data, more = _body(body, files)
         sent = {"Accept": "*/*", **more, **(headers or {})}
@@ -156,8 +159,8 @@ class Transport:
         except HTTPError as refused:
             problem = _problem(refused)
             if refused.code == 404 and not problem.get("errors"):
-                place = unquote(request.full_url.removeprefix(self.address("")))
-                problem["detail"] = f"{place}: {problem.get('detail', 'not found')}"
+                path = unquote(request.full_url.removeprefix(self.address("")))
+                problem["detail"] = f"{path}: {problem.get('detail', 'not found')}"
             error = ApiError(refused.code, problem)
             retry_after = refused.headers.get("Retry-After", "")
             if refused.code in {409, 429, 503} and retry_after.isdigit():

@@ -1,4 +1,4 @@
-"""Responses as Python values. `raw` is the whole response."""
+"""Python types for API responses. `raw` is the whole response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Suite:
     slug: str
     title: str
     owner: str | None
-    """User name; None if hidden: in unlisted suites of others."""
+    """User name; None if hidden, as in unlisted suites of other users."""
     visibility: str
     n_items: int
     n_predictions: int
@@ -35,7 +35,7 @@ class Suite:
 
     @property
     def revisions(self) -> list[int]:
-        """Numbers of the frozen revisions, newest first; empty for rows of a list."""
+        """Numbers of the frozen revisions, newest first; empty for suites from a list."""
         return [row["number"] for row in self.raw.get("revisions", []) if row["state"] == "frozen"]
 
     @property
@@ -62,16 +62,16 @@ class Model:
 
     @property
     def is_final(self) -> bool:
-        """Return whether no check is in progress. An unapproved model waits for staff."""
+        """True if no check is in progress. An unapproved model waits for staff."""
         return self.status != "unchecked"
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction over all items: `passed` of `n` items, 95% interval, chance level, mean margin in bits.
+    """Result of a prediction over all items: `passed` of `n` items, 95% interval, chance level, mean margin in bits.
 
-    Ties and items that are not evaluable did not pass. `against_chance`: above, at, below, tied, unknown-words, or
-    empty, by the one-sided p of either direction, corrected for the predictions of the run.
+    Ties and items that are not evaluable count as not passed. `against_chance`: above, at, below, tied, unknown-words,
+    or empty, by the one-sided p in either direction, corrected for the number of predictions in the run.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Run:
     n_unknown_words: int | None = None
     unknown_words: tuple[str, ...] = ()
     behind: str = ""
-    """Why it waits, in words."""
+    """Reason for waiting, in words."""
 
     @classmethod
     def of(cls, raw: Raw) -> Run:
@@ -139,7 +139,7 @@ class Run:
 
     @property
     def rate(self) -> float | None:
-        """Mean of the predictions' pass rates, as on the leaderboard under the rule `each`."""
+        """Mean pass rate of the predictions, as on the leaderboard with the rule `each`."""
         rates = [row.rate for row in self.predictions if row.rate is not None]
         return sum(rates) / len(rates) if rates else None
 
@@ -169,7 +169,7 @@ class Game:
 
     @property
     def behind(self) -> str:
-        """Why it waits, in words."""
+        """Reason for waiting, in words."""
         return str((self.raw["progress"] or {}).get("behind", ""))
 
 
@@ -195,8 +195,8 @@ class Submission:
 
 @dataclass(frozen=True)
 class AgentCase:
-    """A case in a run. `outcome`: pass, fail, error, timeout, skipped; `passed` of `n` iterations with a verdict;
-    `checks_made`: over all iterations."""
+    """Result of a case in a run. `outcome`: pass, fail, error, timeout, skipped; `passed` of `n` iterations with a
+    verdict; `checks_made`: number of checks over all iterations."""
 
     name: str
     outcome: str
@@ -207,13 +207,13 @@ class AgentCase:
 
     @property
     def is_unchecked(self) -> bool:
-        """Return whether the case has checks but none was made, for example because a test's name is misspelt."""
+        """True if the case has checks but none was made, for example because a test's name is misspelt."""
         return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
 
 @dataclass(frozen=True)
 class AgentRun:
-    """`versions`: of the agent, as reported during the run."""
+    """Run of an agent suite. `versions` are those that the agent reported during the run."""
 
     id: str
     suite: str
@@ -226,7 +226,7 @@ class AgentRun:
     @classmethod
     def of(cls, raw: Raw) -> AgentRun:
         names = ("name", "outcome", "passed", "n", "errors", "checks_made")
-        cases = tuple(AgentCase(*(one[name] for name in names)) for one in raw["cases"])
+        cases = tuple(AgentCase(*(case[name] for name in names)) for case in raw["cases"])
         return cls(
             raw["id"], raw["suite"], raw["server"], raw["state"], tuple(raw["versions"]), cases, raw=raw
         )
@@ -238,7 +238,7 @@ class AgentRun:
 
 @dataclass(frozen=True)
 class ScoredToken:
-    """`surprisal` in bits; None: not predicted. `start`, `end`: offsets in the sentence."""
+    """Token of a scored sentence. `surprisal` is in bits, None if not predicted; `start` and `end` are offsets."""
 
     token: str
     token_id: int
@@ -258,5 +258,5 @@ class ScoredSentence:
     @classmethod
     def of(cls, raw: Raw) -> ScoredSentence:
         names = ("token", "token_id", "start", "end", "surprisal", "special")
-        tokens = tuple(ScoredToken(*(one[name] for name in names)) for one in raw["tokens"])
+        tokens = tuple(ScoredToken(*(token[name] for name in names)) for token in raw["tokens"])
         return cls(raw["text"], raw["surprisal"], raw["failure"], tokens)

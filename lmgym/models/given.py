@@ -1,4 +1,4 @@
-"""Load a model from a folder, a file, a hub id, a pair in memory, or an object with `score`."""
+"""Load a model from a folder, a file, a hub id, a (model, tokenizer) pair, or an object with `score`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LoadedModel:
 
     Attributes:
         name: name in results.
-        kind: kind of its backend in provenance.
+        kind: backend kind recorded in the provenance.
     """
 
     name: str
@@ -113,8 +113,8 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
         )
     if not re.match(PATH_PATTERN, path.name):
         raise BackendError(
-            f"{path.name!r} is not a valid name of a model.",
-            "Rename it: begin with a letter, digit or _; spaces and - . + = , @ ( ) may follow.",
+            f"{path.name!r} is not a valid model name.",
+            "Rename it: the name must begin with a letter, digit or _, and may contain spaces and - . + = , @ ( ).",
         )
     if (path.is_file() and path.suffix != ".gguf") or (path / FILE_NAME).is_file():
         return _load(name, "ngram", {"path": path.name}, path.parent)
@@ -122,7 +122,7 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
 
 
 def _kind_of(folder: Path) -> str:
-    """Return "masked" if the configuration says so. Errors in it are reported when the model is loaded."""
+    """Return "masked" if config.json names a masked-LM class, else "causal". Errors in it are reported on loading."""
     try:
         architectures = json.loads((folder / "config.json").read_bytes()).get("architectures") or ()
     except (OSError, ValueError, AttributeError):
@@ -170,7 +170,7 @@ class _ScorerBackend:
         if policy.bos != "auto" or policy.eos or policy.whitespace != "none":
             raise BackendError(
                 "Your score(texts) decides on start tokens, end tokens and the whitespace correction.",
-                "Leave bos, eos and whitespace as they are.",
+                "Leave bos, eos and whitespace at their defaults.",
             )
         results = list(self._scorer.score(list(texts)))
         if len(results) != len(texts):

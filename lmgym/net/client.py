@@ -1,4 +1,4 @@
-"""Send requests. Each hop of a redirect is checked against the policy before it is sent."""
+"""HTTP requests. Each hop of a redirect is checked against the policy before it is sent."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Call:
 
     @property
     def what(self) -> str:
-        """Name of the server in messages, without path and query, which may contain a key."""
+        """Server name for messages, without path and query, which may contain a key."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.url.scheme}://{host}:{self.port}"
 
@@ -75,16 +75,16 @@ def request(
     """Send one request and read the complete response, whatever its status; see `Response.raise_for_status`.
 
     Args:
-        json: value sent as the body, with its content type.
-        content: the body as bytes instead.
+        json: value sent as a JSON body, with its content type.
+        content: body in bytes, instead of `json`.
 
     Raises:
         NetError: see the subclasses in `lmgym.net.errors`.
     """
     call = _prepare(method, url, headers, json, content, policy)
-    with _open(call, policy) as (response, what):
-        body = b"".join(pieces(response, policy.max_bytes, what)) if call.method != "HEAD" else b""
-        return Response(response.status, headers_of(response), body, what)
+    with _open(call, policy) as (response, server):
+        body = b"".join(pieces(response, policy.max_bytes, server)) if call.method != "HEAD" else b""
+        return Response(response.status, headers_of(response), body, server)
 
 
 @contextmanager
@@ -99,18 +99,18 @@ def stream_lines(
 ) -> Iterator[Iterator[bytes]]:
     """Stream the lines of a response as they arrive, such as JSON lines or server-sent events.
 
-    Use the lines in the same thread. Leaving the context closes the connection.
+    Read the lines in the same thread. Leaving the context closes the connection.
 
     Raises:
         HTTPStatus: the status is not 2xx; raised before the first line.
         NetError: see the other subclasses in `lmgym.net.errors`.
     """
     call = _prepare(method, url, headers, json, content, policy)
-    with _open(call, policy) as (response, what):
-        body = pieces(response, policy.max_bytes, what)
+    with _open(call, policy) as (response, server):
+        body = pieces(response, policy.max_bytes, server)
         if not 200 <= response.status < 300:
-            Response(response.status, headers_of(response), b"".join(body), what).raise_for_status()
-        yield _named_errors(lines(body, policy.max_line_bytes, what), what)
+            Response(response.status, headers_of(response), b"".join(body), server).raise_for_status()
+        yield _named_errors(lines(body, policy.max_line_bytes, server), server)
 
 
 def _prepare(
@@ -124,7 +124,7 @@ def _prepare(
     if method not in METHODS:
         raise Refused(f"The method {method[:20]!r} is not supported.")
     if json is not None and content is not None:
-        raise ValueError("a request has one body")
+        raise ValueError("pass either json or content, not both")
     defaults = {"accept": "application/json", "user-agent": _USER_AGENT}
     if json is not None:
         content = json_module.dumps(json, allow_nan=False, ensure_ascii=False).encode("utf-8", "strict")
@@ -133,7 +133,7 @@ def _prepare(
         raise Refused(f"The request is larger than {policy.max_request_bytes} bytes.")
     call = _Call(method, _parse(url), defaults | _checked_headers(headers or {}), content or b"")
     if not 0 < call.port < 65536:
-        raise Refused(f"{call.port} is not a port.")
+        raise Refused(f"{call.port} is not a valid port.")
     return call
 
 
@@ -149,12 +149,12 @@ def _parse(url: str) -> httpx2.URL:
     if parsed.userinfo:
         raise Refused("The address must not contain a user name or password; use a secret instead.")
     if not re.fullmatch(rb"[A-Za-z0-9._:-]+", parsed.raw_host) or parsed.raw_host.startswith(b"."):
-        raise Refused("The address names no host.")
+        raise Refused("The address has no valid host name.")
     return parsed.copy_with(fragment=None)
 
 
 def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Lower-case the names; refuse values that could inject another header or request."""
+    """Lower-case the names; reject values that could inject another header or request."""
     checked = {}
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):
@@ -162,14 +162,16 @@ def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
         if name.lower() in _OURS:
             raise Refused(f"The header {name} is set automatically.")
         if not _VALUE.fullmatch(value):
-            raise Refused(f"The value of the header {name} contains characters that headers cannot contain.")
+            raise Refused(
+                f"The value of the header {name} contains characters that are not allowed in headers."
+            )
         checked[name.lower()] = value.strip()
     return checked
 
 
 @contextmanager
 def _open(call: _Call, policy: NetPolicy) -> Iterator[tuple[httpcore2.Response, str]]:
-    """Open the response to `call` or to the last of its redirects, with its body unread."""
+    """Open the response to `call`, or to the last of its redirects, without reading its body."""
     deadline = Deadline(policy.seconds, call.what)
     for left in reversed(range(policy.redirects + 1)):
         connection = _connection(call, policy, deadline)
@@ -182,7 +184,7 @@ def _open(call: _Call, policy: NetPolicy) -> Iterator[tuple[httpcore2.Response, 
                     yield response, call.what
                 return
             if not left:
-                raise Refused(f"{call.what} redirects more than {policy.redirects} times.")
+                raise Refused(f"{call.what} redirected the request more than {policy.redirects} times.")
             call = following
         finally:
             connection.close()
@@ -203,14 +205,14 @@ def _connection(
 
 
 def _most_bytes(policy: NetPolicy) -> int:
-    """Bytes on the wire, where chunked encoding can enlarge a body several times."""
+    """Return the limit on bytes received, which allows for chunked encoding enlarging a body several times."""
     return 8 * policy.max_bytes + _HEADER_ROOM
 
 
 def _proxy(call: _Call) -> httpx2.URL | None:
     """Return the proxy that the environment sets for this host, if any."""
-    named = getproxies()
-    url = named.get(call.url.scheme) or named.get("all")
+    proxies = getproxies()
+    url = proxies.get(call.url.scheme) or proxies.get("all")
     if not url or proxy_bypass(call.host):
         return None
     try:
@@ -221,7 +223,7 @@ def _proxy(call: _Call) -> httpx2.URL | None:
 
 def _proxy_connection(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) -> httpcore2.HTTPProxy:
     port = proxy.port or _SCHEMES.get(proxy.scheme, 80)
-    what = f"the proxy {proxy.host}:{port}"
+    server = f"the proxy {proxy.host}:{port}"
     addresses = look_up_within(policy.lookup, proxy.host, port, deadline)
     if proxy.scheme not in _SCHEMES or not addresses:
         raise Unreachable(
@@ -232,18 +234,18 @@ def _proxy_connection(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) 
         f"{proxy.scheme}://{proxy.netloc.decode('ascii')}",
         proxy_auth=credentials,
         ssl_context=policy.tls,
-        network_backend=Fixed(addresses, deadline, _most_bytes(policy), what),
+        network_backend=Fixed(addresses, deadline, _most_bytes(policy), server),
     )
 
 
 def _require_listed(call: _Call, addresses: list[Address], policy: NetPolicy) -> None:
-    """Send a key in clear text only to hosts that an administrator named."""
+    """Allow a key in clear text only for hosts that an administrator listed by name or address."""
     named = tuple(rule for rule in policy.rules if rule.is_named)
     try:
         require_admitted(named, "http", call.host, addresses, call.port)
     except Refused:
         raise Refused(
-            f"A key is sent to {call.what} only over https://, because others could read it otherwise."
+            f"A key is sent to {call.what} only over https://, because others could read it over http://."
         ) from None
 
 
@@ -266,7 +268,7 @@ def _wire_request(call: _Call) -> httpcore2.Request:
 
 
 def _next_hop(call: _Call, response: httpcore2.Response) -> _Call | None:
-    """Return the request that follows a redirect, or None. Secrets and bodies never go to another server."""
+    """Return the request for a redirect, or None. Secrets and bodies are never sent to another server."""
     location = headers_of(response).get("location")
     if response.status not in _REDIRECTS or location is None:
         return None
@@ -282,17 +284,19 @@ def _next_hop(call: _Call, response: httpcore2.Response) -> _Call | None:
     if following.origin == call.origin:
         return following
     if following.content:
-        raise Refused(f"{call.what} redirects to {following.what}; the body of a request is not sent there.")
+        raise Refused(
+            f"{call.what} redirects to {following.what}; request bodies are not sent to another server."
+        )
     return replace(following, headers={k: v for k, v in following.headers.items() if k in _HARMLESS})
 
 
 def _parse_relative(location: str) -> str:
     if len(location) > _MOST_URL or not location.isprintable():
-        raise Refused("The server redirects to something that is not an address.")
+        raise Refused("The server redirects to an invalid address.")
     try:
         return str(httpx2.URL(location))
     except (httpx2.InvalidURL, ValueError) as error:
-        raise Refused("The server redirects to something that is not an address.") from error
+        raise Refused("The server redirects to an invalid address.") from error
 
 
 def _without_body(call: _Call) -> _Call:
@@ -301,17 +305,17 @@ def _without_body(call: _Call) -> _Call:
 
 
 @contextmanager
-def _translated(what: str) -> Iterator[None]:
+def _translated(server: str) -> Iterator[None]:
     try:
         yield
     except (httpcore2.ReadError, httpcore2.WriteError, httpcore2.ConnectError) as error:
-        raise HungUp(f"{what} closed the connection without a response.") from error
+        raise HungUp(f"{server} closed the connection without a response.") from error
     except httpcore2.ProxyError as error:
-        raise Unreachable(f"The proxy did not connect to {what}.") from error
+        raise Unreachable(f"The proxy did not connect to {server}.") from error
     except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-        raise BadResponse(f"{what} cut off its response, or does not speak HTTP: {error}") from error
+        raise BadResponse(f"{server} cut off its response, or does not speak HTTP: {error}") from error
 
 
-def _named_errors(body_lines: Iterator[bytes], what: str) -> Iterator[bytes]:
-    with _translated(what):
+def _named_errors(body_lines: Iterator[bytes], server: str) -> Iterator[bytes]:
+    with _translated(server):
         yield from body_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class NetError(Exception):
-    """A request failed. `str()` is a sentence for the person who started it."""
+    """A request failed. `str()` is a sentence for the user who started it."""
 
 
 class Refused(NetError):
@@ -12,10 +12,10 @@ class Refused(NetError):
 
 
 class NotAdmitted(Refused):
-    """No rule (GYM_NET_ALLOW) admits the address, or the name is neither known nor listed.
+    """No rule (GYM_NET_ALLOW) admits the address, or the name cannot be resolved and no rule lists it.
 
     Attributes:
-        unnamed: the message without the server's address, for people who may not see it.
+        unnamed: the message without the server's address, for users who may not see it.
     """
 
     def __init__(self, message: str, unnamed: str) -> None:
@@ -26,7 +26,7 @@ class NotAdmitted(Refused):
 class Unreachable(NetError):
     """No connection: unknown name, nothing listening, no connection in time, or an invalid certificate.
 
-    Trying again may help.
+    A retry may succeed.
     """
 
 
@@ -43,7 +43,7 @@ class TooLarge(NetError):
 
 
 class BadResponse(NetError):
-    """The response is invalid: cut off, not HTTP, wrongly encoded, or not JSON."""
+    """The response is invalid: cut off, not HTTP, incorrectly encoded, or not JSON."""
 
 
 class HTTPStatus(NetError):

@@ -1,4 +1,4 @@
-"""Limits of a request: which servers it may reach, time and bytes."""
+"""Limits of a request: servers it may reach, time and bytes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class NetPolicy:
 
     Attributes:
         rules: servers that may be reached; without rules, none.
-        seconds: for name lookup, connecting, TLS, sending, waiting, reading and all redirects together.
-        max_bytes: of the body, before and after decompression.
-        max_line_bytes: of one line of `stream_lines`.
-        redirects: how many to follow; 0 returns the 3xx response.
-        proxies: reach hosts that a rule names through the proxy set in the environment (HTTPS_PROXY, HTTP_PROXY,
-            ALL_PROXY, NO_PROXY), which then resolves their names.
-        tls: trusted certificates instead of the system's.
+        seconds: total time for name lookup, connecting, TLS, sending, waiting, reading and all redirects.
+        max_bytes: limit on the body, before and after decompression.
+        max_line_bytes: limit on one line of `stream_lines`.
+        redirects: number of redirects to follow; with 0, the 3xx response is returned.
+        proxies: for hosts that a rule names, use the proxy set in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY,
+            NO_PROXY), which then resolves their names.
+        tls: certificates to trust instead of the system's.
     """
 
     rules: tuple[Rule, ...] = ()

@@ -25,9 +25,9 @@ class Response:
     """A complete response.
 
     Attributes:
-        headers: names in lower case; the last of repeated headers wins.
+        headers: values by lower-case name; the last of repeated headers wins.
         body: decompressed bytes.
-        what: name of the server in messages.
+        what: server name for messages.
     """
 
     status: int
@@ -45,7 +45,7 @@ class Response:
         return retry_after(self.headers)
 
     def raise_for_status(self) -> Response:
-        """Return self, or raise HTTPStatus unless the status is 2xx."""
+        """Return self if the status is 2xx, else raise HTTPStatus."""
         if self.ok:
             return self
         text = excerpt(self.body)
@@ -55,7 +55,7 @@ class Response:
         )
 
     def json(self) -> Any:
-        """Parse the body as strict JSON; raise BadResponse if it is not."""
+        """Parse the body as strict JSON. Raises BadResponse if it is invalid."""
         return parse_json(self.body, self.what)
 
 
@@ -71,16 +71,16 @@ def _finite(digits: str) -> float:
 
 
 STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
-"""Decodes JSON without NaN, Infinity or numbers that overflow to it. Raises ValueError."""
+"""JSON decoder that rejects NaN, Infinity and numbers that overflow to infinity. Raises ValueError."""
 
 
-def parse_json(data: bytes, what: str) -> Any:
+def parse_json(data: bytes, server: str) -> Any:
     """Parse strict JSON: UTF-8, no NaN, no Infinity. Raises BadResponse."""
     try:
         return STRICT.decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         text = excerpt(data[:_EXCERPT])
-        raise BadResponse(f"{what} returned something that is not JSON ({error}): {text}") from error
+        raise BadResponse(f"{server} returned something that is not JSON ({error}): {text}") from error
 
 
 def excerpt(body: bytes) -> str:
@@ -91,9 +91,9 @@ def excerpt(body: bytes) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a Retry-After header, or None without a valid one.
+    """Return the seconds to wait from a Retry-After header, or None if it is missing or invalid.
 
-    A date is compared with the server's own clock (the Date header) if it sends one.
+    A date is compared with the server's own clock (the Date header) if the response has one.
     """
     value = headers.get("retry-after", "").strip()
     try:
@@ -118,62 +118,62 @@ def headers_of(response: httpcore2.Response) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
 
 
-def pieces(response: httpcore2.Response, most_bytes: int, what: str) -> Iterator[bytes]:
+def pieces(response: httpcore2.Response, most_bytes: int, server: str) -> Iterator[bytes]:
     """Yield the decompressed body; raise TooLarge before more than `most_bytes` are decompressed."""
     packing = headers_of(response).get("content-encoding", "identity").strip().lower()
     raw: Iterable[bytes] = response.iter_stream()
     if packing in ("identity", ""):
         unpacked = iter(raw)
     elif packing in ("gzip", "x-gzip"):
-        unpacked = _gunzip(raw, what)
+        unpacked = _gunzip(raw, server)
     else:
-        raise BadResponse(f"{what} used the content encoding {packing[:40]!r}, which was not requested.")
+        raise BadResponse(f"{server} used the content encoding {packing[:40]!r}, which was not requested.")
     total = 0
     for piece in unpacked:
         total += len(piece)
         if total > most_bytes:
-            raise TooLarge(f"{what} sent more than {most_bytes} bytes.")
+            raise TooLarge(f"{server} sent more than {most_bytes} bytes.")
         yield piece
 
 
-def _gunzip(raw: Iterable[bytes], what: str) -> Iterator[bytes]:
-    """Decompress one bounded piece at a time, so that a compression bomb uses little memory."""
+def _gunzip(raw: Iterable[bytes], server: str) -> Iterator[bytes]:
+    """Decompress in pieces of bounded size, so that a compression bomb uses little memory."""
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     has_data = False
     for piece in raw:
         has_data = has_data or bool(piece)
         while piece:
             if unpacker.eof:
-                raise BadResponse(f"{what} sent data after the end of its compressed response.")
+                raise BadResponse(f"{server} sent data after the end of its compressed response.")
             try:
                 data = unpacker.decompress(piece, _PIECE)
             except zlib.error as error:
-                raise BadResponse(f"{what} declared a gzip response, but sent something else.") from error
+                raise BadResponse(f"{server} declared a gzip response, but sent something else.") from error
             piece = unpacker.unconsumed_tail or unpacker.unused_data
             if data:
                 yield data
     if has_data and not unpacker.eof:
-        raise BadResponse(f"{what} cut off its compressed response.")
+        raise BadResponse(f"{server} cut off its compressed response.")
 
 
-def lines(body: Iterable[bytes], most_bytes: int, what: str) -> Iterator[bytes]:
+def lines(body: Iterable[bytes], most_bytes: int, server: str) -> Iterator[bytes]:
     """Yield lines of a body without line ends (LF or CRLF). The last line may lack one. Raises TooLarge."""
-    rest = bytearray()
+    buffer = bytearray()
     for piece in body:
         start = 0
         while (end := piece.find(b"\n", start)) >= 0:
-            rest += piece[start:end]
-            yield _line(rest, most_bytes, what)
-            rest.clear()
+            buffer += piece[start:end]
+            yield _line(buffer, most_bytes, server)
+            buffer.clear()
             start = end + 1
-        rest += piece[start:]
-        if len(rest) > most_bytes:
-            raise TooLarge(f"{what} sent a line of more than {most_bytes} bytes.")
-    if rest:
-        yield _line(rest, most_bytes, what)
+        buffer += piece[start:]
+        if len(buffer) > most_bytes:
+            raise TooLarge(f"{server} sent a line of more than {most_bytes} bytes.")
+    if buffer:
+        yield _line(buffer, most_bytes, server)
 
 
-def _line(data: bytearray, most_bytes: int, what: str) -> bytes:
+def _line(data: bytearray, most_bytes: int, server: str) -> bytes:
     if len(data) > most_bytes:
-        raise TooLarge(f"{what} sent a line of more than {most_bytes} bytes.")
+        raise TooLarge(f"{server} sent a line of more than {most_bytes} bytes.")
     return bytes(data.removesuffix(b"\r"))

@@ -24,13 +24,13 @@ _NEVER_PUBLIC: tuple[Network, ...] = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",  # carrier-grade NAT
         "127.0.0.0/8",
-        "169.254.0.0/16",  # link-local, and where clouds keep their metadata
+        "169.254.0.0/16",  # link-local, including metadata services of clouds
         "172.16.0.0/12",
         "192.0.0.0/24",
         "192.0.2.0/24",
         "192.31.196.0/24",
         "192.52.193.0/24",
-        "192.88.99.0/24",  # relays of 6to4
+        "192.88.99.0/24",  # 6to4 relays
         "192.168.0.0/16",
         "192.175.48.0/24",
         "198.18.0.0/15",
@@ -38,7 +38,7 @@ _NEVER_PUBLIC: tuple[Network, ...] = tuple(
         "203.0.113.0/24",
         "224.0.0.0/4",  # multicast
         "240.0.0.0/4",
-        "2001::/23",  # Teredo, ORCHID and other assignments of the IETF
+        "2001::/23",  # Teredo, ORCHID and other IETF assignments
         "2001:db8::/32",
         "2002::/16",  # 6to4: carries an IPv4 address
         "2620:4f:8000::/48",
@@ -109,7 +109,10 @@ class Rule:
         return host == self.name
 
     def _fits_a_name(self, address: Address) -> bool:
-        """Allow a named host in the private network, but not on this machine or at a cloud's metadata service."""
+        """Return True for public and private addresses, and for this machine if the name is localhost.
+
+        Metadata services of clouds are always excluded.
+        """
         if _within(address, _METADATA):
             return False
         if self.name == "localhost":
@@ -127,11 +130,11 @@ def parse_rule(entry: str) -> Rule:
     match = _ENTRY.fullmatch(text)
     if match is None:
         raise ValueError(
-            f"{entry!r} is not an address to allow; write public, host, host:port, 10.1.0.0/16 or [::1]:8000"
+            f"{entry!r} is not a valid rule; write public, host, host:port, 10.1.0.0/16 or [::1]:8000"
         )
     port = int(match["port"]) if match["port"] else None
     if port is not None and not 0 < port < 65536:
-        raise ValueError(f"{entry!r}: {port} is not a port")
+        raise ValueError(f"{entry!r}: {port} is not a valid port")
     scheme, host = match["scheme"] or "", match["bracketed"] or match["host"].rstrip(".")
     if host == PUBLIC:
         return Rule(scheme=scheme, port=port)
@@ -139,9 +142,9 @@ def parse_rule(entry: str) -> Rule:
         return Rule(scheme=scheme, network=ipaddress.ip_network(host), port=port)
     except ValueError as error:
         if match["bracketed"] or re.fullmatch(r"[0-9./]+", host):
-            raise ValueError(f"{entry!r} is not an address to allow: {error}") from None
+            raise ValueError(f"{entry!r} is not a valid rule: {error}") from None
     if not _NAME.fullmatch(host):
-        raise ValueError(f"{entry!r} is not a host name to allow")
+        raise ValueError(f"{entry!r} is not a valid host name")
     return Rule(scheme=scheme, name=host, port=port)
 
 
@@ -177,7 +180,7 @@ def _is_name(host: str) -> bool:
 
 
 def _not_admitted_name(scheme: str, host: str, port: int) -> NotAdmitted:
-    reason = "does not exist, or leads to an address or port that this site may not connect to"
+    reason = "does not exist, or is at an address or port that this site may not connect to"
     remedy = "Check the name; an administrator can allow the server, for example by GYM_NET_ALLOW=public,"
     return NotAdmitted(
         f"Not contacted: {host} {reason} ({scheme}://{host}:{port}). {remedy}{host}:{port}",
@@ -186,7 +189,7 @@ def _not_admitted_name(scheme: str, host: str, port: int) -> NotAdmitted:
 
 
 def _not_admitted(scheme: str, host: str, address: Address, port: int) -> NotAdmitted:
-    """Suggest a rule that would admit the server, except for addresses that should never be listed."""
+    """Build the error. It suggests a rule that would admit the server, except for addresses never to be listed."""
     if _within(address, (*_PRIVATE, *_LOOPBACK)) and not _within(address, _METADATA):
         where, example = "private addresses or its own machine", "10.1.2.3:8080"
     elif is_public(address):
@@ -203,7 +206,7 @@ def _not_admitted(scheme: str, host: str, address: Address, port: int) -> NotAdm
 
 
 def _entry_for(scheme: str, host: str, address: Address, port: int) -> str:
-    """Return a rule by name if that admits the server, else by address."""
+    """Return a rule that admits the server: by name if possible, else by address."""
     entry = f"{_bracketed(host)}:{port}"
     try:
         admits = parse_rule(entry).admits(scheme, host, address, port)

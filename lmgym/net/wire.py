@@ -19,14 +19,14 @@ from lmgym.net.rules import Address
 
 _TRIED_ADDRESSES = 4
 CONNECT_SECONDS = 20.0
-"""Limit for a TCP connection, shared by the addresses of a name."""
+"""Time limit for connecting by TCP, shared by all addresses of a name."""
 _PASSING = (socket.EAI_AGAIN, socket.EAI_MEMORY, socket.EAI_SYSTEM)
 _SLICE = 65_536
 Lookup = Callable[[str, int], list[Address]]
 
 
 class Deadline:
-    """Time limit of a whole request. `what` names the server in messages."""
+    """Time limit of a whole request. `what` is the server name for messages."""
 
     def __init__(self, seconds: float, what: str) -> None:
         self._end = time.monotonic() + seconds
@@ -49,7 +49,7 @@ def look_up(host: str, port: int) -> list[Address]:
     """Resolve a name, or an address in any spelling, with the system's resolver.
 
     Returns:
-        All addresses; none if the name does not exist.
+        All addresses; empty if the name does not exist.
 
     Raises:
         Unreachable: the resolver failed.
@@ -105,7 +105,7 @@ class Stream(httpcore2.NetworkStream):
             raise httpcore2.ReadError(str(error)) from error
         self._left_bytes -= len(data)
         if self._left_bytes < 0:
-            raise TooLarge(f"{self._what} sent more than allowed.")
+            raise TooLarge(f"{self._what} sent more bytes than allowed.")
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -138,7 +138,7 @@ class Stream(httpcore2.NetworkStream):
             ) from error
         except OSError as error:
             self.close()
-            raise Unreachable(f"{self._what} does not speak TLS here.") from error
+            raise Unreachable(f"{self._what} does not speak TLS on this port.") from error
         return Stream(sock, self._deadline, self._left_bytes, self._what)
 
     def get_extra_info(self, info: str) -> Any:
@@ -146,7 +146,7 @@ class Stream(httpcore2.NetworkStream):
 
 
 class Fixed(httpcore2.NetworkBackend):
-    """Connects to addresses checked beforehand, whatever the name resolves to now."""
+    """Network backend that connects only to addresses checked beforehand, even if the name now resolves to others."""
 
     def __init__(self, addresses: list[Address], deadline: Deadline, most_bytes: int, what: str) -> None:
         self._addresses = addresses[:_TRIED_ADDRESSES]
@@ -171,7 +171,7 @@ class Fixed(httpcore2.NetworkBackend):
             except OSError as error:
                 if left:
                     continue
-                # Also after the deadline: no request was sent, so nothing timed out.
+                # Raised even after the deadline: no request was sent, so no request timed out.
                 raise Unreachable(f"No connection to {self._what}.") from error
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -138,7 +138,7 @@ def test_a_text_that_does_not_fit_alone_fails_by_name_and_the_others_are_scored(
     assert_equal([first], usual[:1])
     assert isinstance(second, ScoringFailure), "the long text found its memory"
     where = device if on_gpu else "cpu"
-    assert second.reason == f"Memory on {where} ran out on this text alone ({size} tokens)."
+    assert second.reason == f"This text ({size} tokens) does not fit into the memory of {where}."
     assert second.transient, "such a failure is not kept"
     assert_equal(backend.score([short, long], ScoringPolicy()), usual)
 

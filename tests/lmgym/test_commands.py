@@ -178,8 +178,8 @@ def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
         (["evaluate", "agreement.json", "-m", "MODEL", "--whitespace", "trailing"], "n-gram"),
         (["evaluate", "broken.json", "-m", "MODEL"], "broken.json cannot be read as a suite"),
         (["evaluate", "agreement.json", "-m", "MODEL", "-o", "no/folder/out"], "no/folder/out"),
-        (["evaluate", "agreement.json", "-m", "MODEL", "-o", "rates.doc"], "rates.doc: unknown ending"),
-        (["evaluate", "agreement.json", "-m", "MODEL", "-m", "MODEL"], "is given twice"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "-o", "rates.doc"], "rates.doc: unknown extension"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "-m", "MODEL"], "is listed twice"),
         (["evaluate", "agreement.json", "-m", "./a/x", "-m", "./b/x.ngram"], "lmgym compare"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--bos", "NOWORD"], "NOWORD"),
         (["lint", "none.json"], "none.json: No such file"),
@@ -332,7 +332,7 @@ def test_timeout_is_a_number_of_seconds(capsysbinary, seconds) -> None:
 def test_an_ending_that_cannot_be_written_is_refused(capsysbinary, tmp_path) -> None:
     status, _, err = run(capsysbinary, "convert", "agreement.json", "-o", "agreement.ods")
     assert status == 2
-    assert "agreement.ods: unknown ending. Use .csv, .json, .jsonl, " in err
+    assert "agreement.ods: unknown extension. Use .csv, .json, .jsonl, " in err
     assert not (tmp_path / "agreement.ods").exists()
 
 
@@ -351,4 +351,4 @@ def test_standard_input_that_is_no_utf8_is_refused(capsysbinary, monkeypatch, mo
 def test_results_are_not_saved_over_a_file(capsysbinary, model) -> None:
     status, _, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--save", "agreement.json")
     assert status == 2
-    assert "agreement.json is a file. Name a folder" in err
+    assert "agreement.json is a file. Choose a folder" in err

@@ -23,7 +23,7 @@ TURN, END = "<|im_start|>", "<|endoftext|>"
 TRIED = {
     "token": END,
     "declared": TURN,
-    "reason": f"the declared one, {TURN}, opens a chat turn",
+    "reason": f"the declared token, {TURN}, opens a chat turn",
     "language": "en",
     "n_sentences": 100,
     "n_tokens": 919,

@@ -112,10 +112,10 @@ def broken_folders(model_dir, tmp_path) -> Path:
         ("empty", "The model has no config.json. Use a model folder of transformers."),
         (
             "pickled",
-            "The weights exist only as pytorch_model.bin, a format that can run code when it is read. ",
+            "The weights exist only as pytorch_model.bin, a format that can run code when a file is read. ",
         ),
         ("code", "config.json requires code that comes with the model (auto_map). "),
-        ("a/../../outside", "'a/../../outside' is not a name inside the model directory. "),
+        ("a/../../outside", "'a/../../outside' is not a valid name in the model directory. "),
         ("link", "'link' is outside the model directory. "),
     ],
 )
@@ -204,7 +204,7 @@ def test_a_check_that_raises_ends_as_broken_with_one_line(people, monkeypatch, c
     monkeypatch.setattr(warm, "load_backend", lambda *args, **more: Raising())
     model = check(make_model(people.alice, ready=False), people.alice)
     assert model.status == "broken"
-    assert model.status_reason == "Trying the model out raised TypeError: Expected 4 heads at …/config.json"
+    assert model.status_reason == "Testing the model raised TypeError: Expected 4 heads at …/config.json"
     assert "second line" in caplog.text  # the traceback is for staff
     assert "Traceback" not in model.check_job.log + model.check_job.error
 
@@ -214,7 +214,7 @@ def test_a_trial_that_raises_in_its_process_is_a_problem_in_one_line(monkeypatch
     request = {"kind": "ngram", "config": {}, "model_dir": str(tmp_path), "hub_allowed": False}
     found = smoke_test.run_smoke_test(request)
     assert found == {
-        "problem": "Trying the model out raised TypeError: Expected 4 heads at …/config.json",
+        "problem": "Testing the model raised TypeError: Expected 4 heads at …/config.json",
         "raised": True,
         "memory_in_use": False,
         "lacks": "",

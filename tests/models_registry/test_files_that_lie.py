@@ -81,8 +81,8 @@ def test_a_configuration_that_differs_from_the_weights_is_refused_with_what_diff
         (b"", "truncated"),
         ((10**15).to_bytes(8, "little") + b"{}", "truncated or too long"),
         ((2).to_bytes(8, "little") + b"[]", "not a JSON object"),
-        ((9).to_bytes(8, "little") + b'{"a": {}}', "no valid shape of"),
-        ((20).to_bytes(8, "little") + b'{"a":{"shape":[-1]}}', "no valid shape of"),
+        ((9).to_bytes(8, "little") + b'{"a": {}}', "no valid shape for"),
+        ((20).to_bytes(8, "little") + b'{"a":{"shape":[-1]}}', "no valid shape for"),
     ],
 )
 def test_a_header_that_is_none_is_refused(tmp_path, content, message):

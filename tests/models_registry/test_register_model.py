@@ -153,7 +153,7 @@ def test_a_folder_says_the_size_of_what_is_loaded(client, people, settings, tmp_
     (tmp_path / "mine" / "notes.md").write_bytes(b"x" * 5000)
     given = {"kind": kind, "path": "mine", "name": "Mine", "slug": "mine"}
     page = register(client, people.charlie, given, reviewed=[]).content.decode()
-    assert "The folder has no files of such a model." in page
+    assert "The folder has no files for this kind of model." in page
     (tmp_path / "mine" / name).write_bytes(b"x" * 2048)
     page = register(client, people.charlie, given, reviewed=[]).content.decode()
     assert "Nothing is downloaded" in page

@@ -125,7 +125,7 @@ def test_two_runs_are_compared_as_on_the_compare_page(site, gym):
     assert (status, row["first_value"], row["p"]) == (0, found["first"]["rate"], 1.0)
     other = gym.run_batch(["islands"], ["demo-gpt2"])[0]
     status, _, err = cli(site, "compare", "--site", keys[0], other)
-    assert (status, "runs on two suites: binding and islands" in err) == (2, True)
+    assert (status, "runs are on different suites: binding and islands" in err) == (2, True)
 
 
 def test_models_are_registered_checked_and_approved(site, gym, tmp_path):

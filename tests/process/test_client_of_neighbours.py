@@ -76,7 +76,7 @@ def test_logs_that_came_in_before_a_broken_one_are_told(site, tmp_path):
     status, out, err = cli(site, "lmc", "upload", str(tmp_path / "good.log"), str(tmp_path / "broken.log"))
     [[key, title, *_]] = rows(out)
     assert (status, title) == (2, "good.log")
-    assert "broken.log was not uploaded. One log before it remains on the site:" in err
+    assert "broken.log was not uploaded. One earlier log remains on the site:" in err
     assert Client(site.url, site.things["tokens"]["alice"]).game(key).title == "good.log"
     missing = str(tmp_path / "missing.log")
     status, out, err = cli(site, "lmc", "upload", str(tmp_path / "good.log"), missing)
@@ -102,7 +102,7 @@ def test_a_file_that_needs_repairs_waits_and_says_what_to_do(site, gym, tmp_path
     path.write_text("\n" + (DATA / "careful.tsv").read_text(encoding="utf-8"), encoding="utf-8")
     words = ("propara", "submit", str(path), "--answer-set", SET)
     status, out, err = cli(site, *words)
-    assert (status, rows(out)[0][1:3], "by repeating this with --agree-to-repairs" in err) == (
+    assert (status, rows(out)[0][1:3], "by repeating this command with --agree-to-repairs" in err) == (
         2,
         ["mine", "waiting"],
         True,

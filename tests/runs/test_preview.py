@@ -257,7 +257,7 @@ def test_a_preview_that_takes_the_place_of_another_pays_for_what_is_new(client, 
     assert daily_sentences.used_by(people.alice) == 4  # each text once
 
 
-NO_MEMORY = "Memory on cpu ran out on this text alone."
+NO_MEMORY = "This text (9 tokens) does not fit into the memory of cpu."
 
 
 @pytest.fixture

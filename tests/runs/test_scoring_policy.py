@@ -105,7 +105,7 @@ def test_the_correction_is_refused_with_another_metric_than_the_sum(client, peop
 
 
 def test_models_of_whole_words_have_nothing_to_correct(people):
-    with pytest.raises(ValidationError, match="nothing for the whitespace correction to move"):
+    with pytest.raises(ValidationError, match="the whitespace correction has nothing to move"):
         services.queue_run(
             make_revision(people.alice),
             make_model(people.alice),

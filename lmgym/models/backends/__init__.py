@@ -1,6 +1,6 @@
 """Backends: load models and score texts with them. Importing this package imports neither torch nor transformers.
 
-`BACKENDS` describes the kinds; `load_backend` loads one and imports its module only then; `probe` tests it.
+`BACKENDS` describes the kinds; `load_backend` imports the module of a kind and loads a model; `probe` tests the model.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ BACKENDS: dict[str, BackendSpec] = {
             label="LM Zoo container",
             schema=LMZOO_SCHEMA,
             needs_torch=False,
-            help="A container with the commands of LM Zoo, from a list of this site's administrator.",
+            help="A container with LM Zoo's commands, configured by this site's administrator.",
             module="lmgym.models.backends.lmzoo",
             needs_external_access=True,
         ),
@@ -93,7 +93,7 @@ BACKENDS: dict[str, BackendSpec] = {
 
 
 def schema_for(spec: BackendSpec, config: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema for a configuration: the branch of its source, so that messages refer to that one."""
+    """Return the part of the schema for the configuration's source, so that messages refer only to that part."""
     for branch in spec.schema.get("oneOf", ()):
         if isinstance(config, dict) and branch["properties"]["source"]["const"] == config.get("source"):
             matching: dict[str, Any] = branch
@@ -140,7 +140,7 @@ def load_backend(
         config: configuration that fits the schema of `kind`.
         model_dir: the only folder with local models.
         hub_allowed: models may be fetched from the Hugging Face Hub.
-        external_access: access of models on other servers and in containers.
+        external_access: permissions of models on other servers and in containers.
 
     Raises:
         BackendError: the model cannot be used.

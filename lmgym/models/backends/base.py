@@ -1,4 +1,4 @@
-"""Types of all backends, policies that a kind of model cannot follow, and the probe of a loaded model.
+"""Types shared by all backends, checks of policies that a kind of model does not support, and the probe of a model.
 
 Importing this module does not import torch.
 """
@@ -25,12 +25,12 @@ _FOLDERS = re.compile(r"(?<![\w:/.…])/(?:[^\s/'\":,;()]+/)+")
 _FRAME = "A masked model reads every text between the special tokens of its tokenizer, which are never scored"
 _NO_WHITESPACE = {
     "ngram": "The tokens of an n-gram model are whole words: the whitespace correction has nothing to move.",
-    "uniform": "The uniform model has no spaces, so there is nothing for the whitespace correction to move.",
+    "uniform": "The uniform model has no spaces, so the whitespace correction has nothing to move.",
     "masked": "The whitespace correction is defined for left-to-right prediction, not for masked models.",
     "openai": "A completion server does not return the probabilities that the whitespace correction needs.",
     "lmzoo": "LM Zoo containers do not return the probabilities that the whitespace correction needs.",
 }
-"""Kinds of models that cannot apply the whitespace correction, with the reason."""
+"""Kinds of models that do not support the whitespace correction, with the reason."""
 
 
 class BackendError(Exception):
@@ -75,7 +75,7 @@ class FilesMissing(NotOnThisMachine):
 
 
 class DeviceMissing(NotOnThisMachine):
-    """This machine does not have the device. `device` names it in words."""
+    """This machine does not have the device. `device` is its name in messages."""
 
     def __init__(self, message: str, hint: str, device: str) -> None:
         super().__init__(message, hint)
@@ -87,7 +87,7 @@ class DeviceMissing(NotOnThisMachine):
 
 @dataclass(frozen=True)
 class ExternalAccess:
-    """Access of models on other servers and in containers.
+    """Permissions of models on other servers and in containers.
 
     Attributes:
         net: limits of outbound requests; None = no requests.
@@ -106,18 +106,18 @@ class ModelFacts:
 
     Attributes:
         fingerprint: 64 hexadecimal digits; equal fingerprints give equal values up to fp32 noise. Key of score caches.
-        revision: commit of a Hub model, or another name of its state; may be "".
+        revision: commit of a Hub model, or another version identifier; may be "".
         context_length: maximal number of tokens in a text, including start and end tokens; None = unlimited.
         bos, eos: spelling of the start and end token in use; None = none.
         declared_bos: start token declared by the tokenizer (see backends.start_tokens).
-        dtype, device: as computed, not as stored.
+        dtype, device: as used in the computation, not as stored.
         versions: versions of libraries that can change values.
-        notes: measurements and decisions when the model was loaded, shown on its page.
+        notes: measurements and decisions made when the model was loaded, shown on its page.
         score_kind: "surprisal" (given all preceding text) or a pseudo-log-likelihood (see backends.masked); values of
             different kinds are never compared.
         vocabulary_size: None = unknown.
         error_bits: bound on the numerical error of one token in bits; None = unknown.
-        open_vocabulary: no word is unknown, because a rule gives every word its value (the uniform model).
+        open_vocabulary: no word is unknown, because a rule assigns every word a value (the uniform model).
     """
 
     parameters: int | None
@@ -142,7 +142,7 @@ class ModelFacts:
 
     @property
     def left_to_right(self) -> bool:
-        """Values do not depend on following text, so that equal prefixes have equal values."""
+        """True if values do not depend on following text, so that equal prefixes have equal values."""
         return self.score_kind == SURPRISAL
 
     def start_token(self, policy: ScoringPolicy) -> str | None:
@@ -156,8 +156,8 @@ class ModelFacts:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ModelFacts:
         """Restore facts from `to_dict`; unknown keys are ignored."""
-        known = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
-        return cls(**{**known, "notes": tuple(known.get("notes", ()))})
+        values = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
+        return cls(**{**values, "notes": tuple(values.get("notes", ()))})
 
 
 class Backend(Protocol):
@@ -196,7 +196,7 @@ class BackendSpec:
         schema: JSON Schema of the configuration.
         module: dotted path of the module whose `load(config, *, model_dir, hub_allowed)` builds the backend.
         needs_torch: loading imports torch, so the web process never does it.
-        needs_files: loading reads or fetches files, runs commands or sends requests, so staff decides about it.
+        needs_files: loading reads or fetches files, runs commands or sends requests, so staff must approve it.
         needs_external_access: `load` also takes `external_access`.
     """
 
@@ -228,21 +228,21 @@ HALF_TOLERANCE_BITS = 0.25
 
 
 def first_line(error: Exception, folder: Path) -> str:
-    """Shorten a library's message for a page, without paths on this machine."""
+    """Shorten a library's message for display, and remove paths on this machine."""
     line = (str(error).strip() or type(error).__name__).splitlines()[0]
     return _FOLDERS.sub("…/", line.replace(str(folder), "the model folder"))[:300]
 
 
 def describe_exception(error: Exception, folder: Path) -> str:
     """Describe in one line an exception that a model raised when it was tested."""
-    return f"Trying the model out raised {type(error).__name__}: {first_line(error, folder)}"
+    return f"Testing the model raised {type(error).__name__}: {first_line(error, folder)}"
 
 
 def probe(backend: Backend) -> dict[str, Any]:
     """Test a loaded model before it is offered.
 
     Values must be finite and not negative, tokens must cover every non-blank character and stay inside the text, a
-    batch must give the values of single texts, and no value may depend on later words.
+    batch must give the same values as single texts, and no value may depend on later words.
 
     Returns:
         The facts of the model for its page, with `seconds` (of this test), `tokens_per_second`, `batch_difference`
@@ -335,14 +335,14 @@ def _check_causal(short: TokenScores, long: TokenScores, tolerance: float) -> No
 
 
 def refusal(kind: str, policy: ScoringPolicy) -> str:
-    """Return why models of a kind cannot follow a policy, or "".
+    """Return why models of a kind do not support a policy, or "".
 
-    Needs no loaded model, so that a run that must fail is not queued.
+    Does not need a loaded model, so that a run that is bound to fail is not queued.
     """
     if policy.whitespace == "trailing" and kind in _NO_WHITESPACE:
         return _NO_WHITESPACE[kind]
     if kind == "masked" and policy.bos == "never":
-        return f"{_FRAME}, so bos=never cannot be followed."
+        return f"{_FRAME}, so bos=never is not supported."
     if kind == "masked" and policy.named_bos:
         return f"{_FRAME}, so no other start token can be used."
     if kind == "uniform" and policy.named_bos:

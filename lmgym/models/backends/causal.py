@@ -66,7 +66,7 @@ class CausalBackend:
     """A loaded model with its tokenizer. Thread-safe: concurrent calls take turns.
 
     Args:
-        start_is_given: the configuration sets facts.bos, so that `choose_start_token` keeps it.
+        start_is_given: the configuration names the start token, so `choose_start_token` does not change it.
         seen: state of the files before loading, to detect changes.
     """
 
@@ -123,7 +123,7 @@ class CausalBackend:
                 self.facts = replace(self.facts, bos=record["token"])
         return record
 
-    def _bits_from(self, rows: list[list[int]], places: list[int]) -> list[list[float] | None]:
+    def _bits_from(self, rows: list[list[int]], first_positions: list[int]) -> list[list[float] | None]:
         from lmgym.models.engine.execute import compute
 
         limit = self.facts.context_length or math.inf
@@ -132,12 +132,12 @@ class CausalBackend:
             self._runner,
             [rows[at] for at in short],
             budget=self._budget,
-            needed=[[place >= places[at] for place in range(len(rows[at]))] for at in short],
+            needed=[[position >= first_positions[at] for position in range(len(rows[at]))] for at in short],
         )
         bits: list[list[float] | None] = [None] * len(rows)
         for at, computed in zip(short, values, strict=True):
             if not isinstance(computed, ScoringFailure):
-                bits[at] = computed.bits[places[at] :].tolist()
+                bits[at] = computed.bits[first_positions[at] :].tolist()
         return bits
 
     def score(
@@ -189,20 +189,22 @@ class CausalBackend:
         spans = _merged(unique, needed)
         encoded = self._encode(unique.values, policy, start_id)
         ready = [(at, item) for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
-        wanted = None if spans is None else [needed_tokens(item.offsets, spans[at]) for at, item in ready]
+        needed_flags = (
+            None if spans is None else [needed_tokens(item.offsets, spans[at]) for at, item in ready]
+        )
         values = compute(
             self._runner,
             [item.ids for _, item in ready],
             budget=self._budget,
-            needed=wanted,
-            rows=None if policy.whitespace == "none" else _boundary_rows(ready, wanted),
+            needed=needed_flags,
+            rows=None if policy.whitespace == "none" else _boundary_rows(ready, needed_flags),
             sets=self._blanks.sets if self._blanks and policy.whitespace != "none" else None,
         )
         results: list[TokenScores | ScoringFailure] = [
             item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
         ]
         for number, (at, item) in enumerate(ready):
-            flags = None if wanted is None else wanted[number]
+            flags = None if needed_flags is None else needed_flags[number]
             results[at] = self._result(item, values[number], flags, policy)
         return [results[at] for at in unique.places]
 
@@ -241,7 +243,7 @@ class CausalBackend:
         policy: ScoringPolicy,
         start: int | None,
     ) -> _Encoded | ScoringFailure:
-        """Add start and end tokens, and refuse texts that the model cannot read."""
+        """Add start and end tokens, and reject texts that the model cannot read."""
         special = [False] * len(ids)
         spans = list(offsets)
         eos = self._tokenizer.eos_token_id
@@ -256,7 +258,7 @@ class CausalBackend:
         self,
         item: _Encoded,
         values: Computed | ScoringFailure,
-        wanted: Sequence[bool] | None,
+        needed_flags: Sequence[bool] | None,
         policy: ScoringPolicy,
     ) -> TokenScores | ScoringFailure:
         """Combine tokens and values; the first token has no context and so no value."""
@@ -266,8 +268,8 @@ class CausalBackend:
         if bits:
             bits[0] = None
         skipped: list[bool] = []
-        if wanted is not None:
-            skipped = [not flag and at > 0 for at, flag in enumerate(wanted)]
+        if needed_flags is not None:
+            skipped = [not flag and at > 0 for at, flag in enumerate(needed_flags)]
             bits = [None if skip else value for value, skip in zip(bits, skipped, strict=True)]
         tokens = [self._spelling[number] or "" for number in item.ids]
         boundary = None
@@ -284,18 +286,18 @@ def _merged(
     if needed is None:
         return None
     spans: list[dict[tuple[int, int], None]] = [{} for _ in unique.values]
-    for place, ranges in zip(unique.places, needed, strict=True):
-        spans[place].update(((int(start), int(end)), None) for start, end in ranges)
+    for index, ranges in zip(unique.places, needed, strict=True):
+        spans[index].update(((int(start), int(end)), None) for start, end in ranges)
     return [list(ranges) for ranges in spans]
 
 
 def _boundary_rows(
-    ready: Sequence[tuple[int, _Encoded]], wanted: Sequence[Sequence[bool]] | None
+    ready: Sequence[tuple[int, _Encoded]], needed_flags: Sequence[Sequence[bool]] | None
 ) -> list[list[bool]]:
     """Flag the tokens whose boundary the whitespace correction needs."""
-    if wanted is None:
+    if needed_flags is None:
         return [[True] * len(item.ids) for _, item in ready]
-    return list(map(boundary_tokens, wanted))
+    return list(map(boundary_tokens, needed_flags))
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
@@ -312,11 +314,11 @@ def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Causa
     return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
-def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
+def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
     """Load a checked folder."""
     import torch
 
-    folder = found.path
+    folder = source.path
     device = choose_device(config.get("device", "auto"))
     requested = config.get("dtype", "float32")
     half = requested == "bfloat16" and device.type == "cpu" and bool(config.get("cpu_bfloat16"))
@@ -326,7 +328,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
     notes = (
         []
         if name == requested
-        else [f"{requested} was requested; on {device.type} scores are computed in float32."]
+        else [f"{requested} was requested, but on {device.type} scores are computed in float32."]
     )
     if folder.suffix == gguf_file.SUFFIX:
         stored_as = ", ".join(gguf_file.read_header(folder).types)
@@ -353,13 +355,13 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
         parameters=parameters,
         architecture=architecture,
         bos=config.get("bos_token", tokenizer.bos_token) or None,
-        revision=found.revision,
-        content=found.content,
+        revision=source.revision,
+        content=source.content,
         notes=(*notes, *tuning_notes, *runner.notes),
         error_bits=error_bound(name, half=half_error, ways=runner.gap),
     )
     backend = CausalBackend(
-        runner, tokenizer, facts=facts, seen=found.seen, start_is_given="bos_token" in config
+        runner, tokenizer, facts=facts, seen=source.seen, start_is_given="bos_token" in config
     )
     if backend.start_id is not None and backend.start_id >= runner.vocabulary:
         raise no_such_token(str(facts.bos))
@@ -369,7 +371,7 @@ def _build(found: Folder, config: dict[str, Any]) -> CausalBackend:
 def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
     """Build a backend from a model and a fast tokenizer of transformers in memory.
 
-    The model stays on its device with its weights and kernels; it is put into eval mode without a cache.
+    The model stays on its device with its weights and kernels; it is set to eval mode, and its cache is disabled.
 
     Raises:
         BackendError: not a causal language model, or the tokenizer is not fast.
@@ -378,7 +380,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
     _require_causal(settings, type(model).__name__)
     if not getattr(tokenizer, "is_fast", False):
         raise BackendError(
-            f"{type(tokenizer).__name__} does not return the characters that a token covers.",
+            f"{type(tokenizer).__name__} does not report which characters a token covers.",
             "Load the fast tokenizer: AutoTokenizer.from_pretrained(…, use_fast=True).",
         )
     from lmgym.models.engine.tree_support import make_runner
@@ -457,12 +459,11 @@ def _facts(
 def _tuned(
     model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
 ) -> tuple[ModelRunner, float, list[str]]:
-    """Build a runner. Returns it with the error of a half-precision type in bits on probe tokens (0.0 = unknown), and
-    notes.
+    """Build a runner. Returns it with the half-precision error in bits on probe tokens (0.0 = unknown), and notes.
 
     Args:
         name: dtype.
-        reload: reads the model again.
+        reload: function that reads the model again.
         packing: pack weights; None = decide by timing.
     """
     import torch
@@ -489,10 +490,10 @@ def _require_causal(settings: Any, stated: str) -> None:
 
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
-    known = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
-    # Encoders such as BERT also have a causal class, which is bidirectional unless the configuration says decoder.
+    has_causal_class = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
+    # Encoders such as BERT also have a causal class, which is bidirectional unless `is_decoder` is set.
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
-    if not known or both_ways or not _says_causal(settings):
+    if not has_causal_class or both_ways or not _says_causal(settings):
         raise BackendError(f"{stated} is not a causal language model.", _LEFT_TO_RIGHT)
 
 

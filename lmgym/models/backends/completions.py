@@ -1,8 +1,8 @@
-"""Client of completion servers: request log-probabilities of prompts, and read the responses of either method.
+"""Client for completion servers: requests log-probabilities of prompts, and reads the responses of two methods.
 
-The methods are `echo` with `logprobs` (the server returns the prompt as tokens with natural logarithms), and vLLM's
-`prompt_logprobs`. Both generate one new token, which is discarded: llama-cpp-python treats `max_tokens=0` as "until the
-context is full".
+The methods are `echo` with `logprobs` (the server returns the prompt as tokens with natural log-probabilities), and
+vLLM's `prompt_logprobs`. Both generate one new token, which is discarded, because llama-cpp-python takes
+`max_tokens=0` to mean "until the context is full".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WAITS = (1.0, 2.0, 4.0, 8.0)
 LONGEST_WAIT = 60.0
 METHODS = ("echo", "prompt_logprobs")
 REFUSED = frozenset({400, 413, 422})
-"""Status codes of an invalid request; another request may succeed."""
+"""Status codes of an invalid request; a different request may succeed."""
 
 
 class NotEchoed(Exception):
@@ -37,7 +37,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How to query a server and read its responses.
+    """Conventions for querying a server and reading its responses.
 
     Attributes:
         method: one of METHODS.
@@ -172,12 +172,12 @@ def read_choice(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt
 def _read_echo(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt:
     logprobs = choice.get("logprobs")
     if not isinstance(logprobs, dict) or not isinstance(logprobs.get("tokens"), list):
-        raise NotEchoed("the choice has no logprobs with tokens")
+        raise NotEchoed("the choice has no tokens in its logprobs")
     tokens, logs, offsets = logprobs["tokens"], logprobs.get("token_logprobs"), logprobs.get("text_offset")
     if not isinstance(logs, list) or len(logs) != len(tokens):
-        raise NotEchoed("token_logprobs is not a list as long as tokens")
+        raise NotEchoed("token_logprobs and tokens are not lists of equal length")
     if not all(isinstance(token, str) for token in tokens):
-        raise NotEchoed("a token is not text")
+        raise NotEchoed("a token is not a string")
     usable = _offsets(offsets, len(tokens))
     numbers = _in_place([_number(value) for value in logs], dialect)
     error: TokenAlignmentError | None = None
@@ -193,9 +193,9 @@ def _in_place(logs: list[float | None], dialect: Dialect) -> list[float | None]:
     return [None, *logs[:-1]] if dialect.early and logs else logs
 
 
-def _offsets(given: Any, size: int) -> list[int] | None:
-    fits = isinstance(given, list) and len(given) == size and all(isinstance(value, int) for value in given)
-    return given if fits else None
+def _offsets(value: Any, size: int) -> list[int] | None:
+    fits = isinstance(value, list) and len(value) == size and all(isinstance(offset, int) for offset in value)
+    return value if fits else None
 
 
 def _prompt_of(
@@ -203,11 +203,12 @@ def _prompt_of(
 ) -> Prompt:
     """Align tokens with the prompt.
 
-    Tries all tokens; those after a start token added by the server; and, for a server that omits the start token from
-    its response (llama-cpp-python), all tokens with the text after it.
+    Tries all tokens with the whole prompt; then all tokens but the first, which may be a start token added by the
+    server; then, for a server that omits the start token from its response (llama-cpp-python), all tokens with the text
+    after the start token.
 
     Raises:
-        TokenAlignmentError: none of these matches.
+        TokenAlignmentError: none of these alignments works.
     """
     ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
     try:
@@ -215,7 +216,7 @@ def _prompt_of(
     except TokenAlignmentError:
         size = len(dialect.before)
         with suppress(TokenAlignmentError):
-            moved = offsets and [place - offsets[1] for place in offsets[1:]] if len(tokens) > 1 else None
+            moved = offsets and [offset - offsets[1] for offset in offsets[1:]] if len(tokens) > 1 else None
             spans = align_server_tokens(prompt, tokens[1:], moved)
             return Prompt(tokens, ids, [(0, 0), *spans], logs, started=True)
         if not size:
@@ -240,7 +241,7 @@ def _read_prompt_logprobs(choice: dict[str, Any], prompt: str) -> Prompt:
     tokens, ids, logs = [], [], []
     for entry in entries[1:]:
         if not isinstance(entry, dict) or len(entry) != 1:
-            raise NotEchoed("an entry of prompt_logprobs is not about exactly one token")
+            raise NotEchoed("an entry of prompt_logprobs does not describe exactly one token")
         [(number, facts)] = entry.items()
         if not isinstance(facts, dict) or not isinstance(facts.get("decoded_token"), str):
             raise NotEchoed("an entry of prompt_logprobs has no decoded_token")
@@ -251,7 +252,8 @@ def _read_prompt_logprobs(choice: dict[str, Any], prompt: str) -> Prompt:
 
 
 def _with_first(prompt: str, tokens: list[str], ids: list[int], logs: list[float | None]) -> Prompt:
-    """Infer the first token, which is not listed: a start token if the others spell the prompt, else the rest of it."""
+    """Infer the first token, which is not listed: a start token if the others spell the whole prompt, else the
+    beginning of the prompt that the others do not cover."""
     error: TokenAlignmentError | None = None
     longest = len(prompt) if len(tokens) < 2 else min(len(prompt), 100)
     for size in range(longest + 1):
@@ -270,7 +272,7 @@ def _with_first(prompt: str, tokens: list[str], ids: list[int], logs: list[float
 
 
 def explained(error: net.NetError, server: Server) -> BackendError:
-    """Convert a failed request to an error that says what to do."""
+    """Convert a failed request to an error that tells the user what to do."""
     status = error.status if isinstance(error, net.HTTPStatus) else 0
     if status in (401, 403):
         return BackendError(
@@ -278,9 +280,9 @@ def explained(error: net.NetError, server: Server) -> BackendError:
         )
     if status == 404:
         names = server.models()
-        known = f"It offers {', '.join(names[:10])}." if names else "The address should end with /v1."
+        hint = f"It offers {', '.join(names[:10])}." if names else "The address should end with /v1."
         return BackendError(
-            f"The server offers no completions for {server.model!r} at this address: {error}", known
+            f"The server offers no completions for {server.model!r} at this address: {error}", hint
         )
     if isinstance(error, net.Refused | net.BadResponse | net.TooLarge) or (
         400 <= status < 500 and status not in RETRIED

@@ -1,11 +1,11 @@
-"""Proof that the values of a completion server belong to the tokens they are listed with, before anything is scored.
+"""Verification that a completion server lists values with the right tokens, done before any text is scored.
 
-The value of a token in an echoed prompt must equal the value of the same token as continuation of the preceding text.
-This is compared near the beginning of a text and far from it, for the most likely words. Each prompt is sent twice, in
+The value of a token in an echoed prompt must equal the value of the same token as a continuation of the preceding text.
+This is checked near the beginning of a text and further on, for the most likely words. Each prompt is sent twice, in
 opposite orders, to detect values cached from an earlier prompt with the same prefix.
 
-llama-cpp-python 0.3.36 fails for prompts without a start token: it takes each value from the distribution after the
-token. vLLM with prefix caching returned stale values (vllm#42245), and values of unscaled logits (vllm#52158).
+llama-cpp-python 0.3.36 fails for prompts without a start token, because it takes each value from the distribution after
+the token. vLLM with prefix caching returned stale values (vllm#42245), and values of unscaled logits (vllm#52158).
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ CUTS = (4, 15, 36)
 """Number of words of TEXT before each compared position."""
 
 FOLLOWING = 18
-"""Words after a compared one; caches store whole blocks of 16 tokens."""
+"""Number of words sent after a compared word, because caches store whole blocks of 16 tokens."""
 
 LIKELY = 5
 TAKEN = 2
-"""Words compared at one position, out of the LIKELY next tokens."""
+"""Number of words compared at one position, out of the LIKELY next tokens."""
 
 MIN_COMPARED = 4
 SURE_TEXT_BITS = 1.0
-"""Mean surprisal of a token of TEXT below which a server is implausibly confident (4.8 bits for
+"""Mean surprisal per token of TEXT below which a server is implausibly confident (4.8 bits for
 SmolLM2-135M-Instruct)."""
 
 SURE_WORD_BITS = 0.7
 """Mean surprisal of the most likely token at each position below which a server is implausibly confident (3.3 and 3.6
 bits for SmolLM2-135M-Instruct without and with a start token; 0.4 and 0.6 with logits nine times too large)."""
 
-_NOT_PROVABLE = "It cannot be proven that the server's values belong to the tokens they are listed with"
+_NOT_PROVABLE = "The server's values could not be verified to belong to the tokens they are listed with"
 _WORD = re.compile(r"([ ▁Ġ]?)([A-Za-z]{1,20})")
 
 
@@ -55,7 +55,7 @@ class Unproven(BackendError):
 
 @dataclass(frozen=True)
 class Proof:
-    """Dialect for which the values were proven, and notes for the model's page."""
+    """Dialect for which the values were verified, and notes for the model's page."""
 
     dialect: Dialect
     notes: tuple[str, ...]
@@ -66,19 +66,19 @@ class _Place:
     """A compared position.
 
     Attributes:
-        prefix: text before it, including the start token.
-        rest: text after the word at this position.
+        prefix: text before the position, including the start token.
+        following: text after the word at this position.
         likely: next tokens as spelled by the server, with their bits, most likely first.
     """
 
     prefix: str
-    rest: str
+    following: str
     likely: list[tuple[str, float]]
 
 
 @dataclass(frozen=True)
 class _Continuation:
-    """A word with `bits` as the next token after `prefix`; `prompt` contains it followed by the rest of the text."""
+    """A word with `bits` as the next token after `prefix`; `prompt` is the prefix, the word and the text after it."""
 
     prefix: str
     word: str
@@ -107,8 +107,8 @@ class _Verdict:
 
     Attributes:
         compared: number of compared words.
-        misplaced: a word whose two values differ, in words, or "".
-        changed: a token whose value differs between prompts with the same prefix, in words, or "".
+        misplaced: description of a word whose two values differ, or "".
+        changed: description of a token whose value differs between prompts with the same prefix, or "".
     """
 
     dialect: Dialect
@@ -145,7 +145,7 @@ def _judge(evidence: _Evidence, dialect: Dialect) -> Proof:
     verdicts = [_read(evidence, candidate) for candidate in (dialect, replace(dialect, early=True))]
     if verdicts[0].compared < MIN_COMPARED:
         raise Unproven(
-            f"{_NOT_PROVABLE}: only {verdicts[0].compared} of its likely next words are tokens of the prompt."
+            f"{_NOT_PROVABLE}: only {verdicts[0].compared} of its likely next words are single tokens in the prompt."
         )
     verdict = next((candidate for candidate in verdicts if not candidate.misplaced), verdicts[0])
     if verdict.changed:
@@ -174,12 +174,12 @@ def _gather(server: Server, dialect: Dialect, batch: int) -> _Evidence:
     whole = dialect.before + TEXT
     cold = server.ask([whole], dialect.method).choices[0]
     places = list(_places(server, dialect.before))
-    continuations = [one for place in places for one in _continuations(place)]
-    prompts = list(dict.fromkeys(sent for one in continuations for sent in (one.prefix, one.prompt)))
+    continuations = [word for place in places for word in _continuations(place)]
+    prompts = list(dict.fromkeys(text for word in continuations for text in (word.prefix, word.prompt)))
     forwards: list[Any] = []
     for start in range(0, len(prompts), batch):
         forwards += server.ask(prompts[start : start + batch], dialect.method).choices
-    longest = [one.prompt for one in reversed(continuations)]
+    longest = [word.prompt for word in reversed(continuations)]
     backwards = {prompt: server.ask([prompt], dialect.method).choices[0] for prompt in longest}
     return _Evidence(
         (whole, cold), places, continuations, [dict(zip(prompts, forwards, strict=True)), backwards]
@@ -189,10 +189,10 @@ def _gather(server: Server, dialect: Dialect, batch: int) -> _Evidence:
 def _places(server: Server, before: str) -> Iterator[_Place]:
     words = TEXT.split(" ")
     for cut in CUTS:
-        prefix, rest = before + " ".join(words[:cut]), " ".join(words[cut + 1 :][:FOLLOWING])
+        prefix, following = before + " ".join(words[:cut]), " ".join(words[cut + 1 :][:FOLLOWING])
         logs = server.continuations(prefix, LIKELY)
         likely = [(token, _bits(log)) for token, log in logs.items()]
-        yield _Place(prefix, rest, sorted(likely, key=lambda one: one[1]))
+        yield _Place(prefix, following, sorted(likely, key=lambda pair: pair[1]))
 
 
 def _continuations(place: _Place) -> Iterator[_Continuation]:
@@ -201,7 +201,7 @@ def _continuations(place: _Place) -> Iterator[_Continuation]:
     marked = any(match[1] for match, _ in matches)
     words = [(match[2], bits) for match, bits in matches if match[1] or not marked]
     for word, bits in words[:TAKEN]:
-        yield _Continuation(place.prefix, word, f"{place.prefix} {word} {place.rest}", bits)
+        yield _Continuation(place.prefix, word, f"{place.prefix} {word} {place.following}", bits)
 
 
 def _read(evidence: _Evidence, dialect: Dialect) -> _Verdict:
@@ -211,13 +211,13 @@ def _read(evidence: _Evidence, dialect: Dialect) -> _Verdict:
         {prompt: read_choice(choice, prompt, dialect) for prompt, choice in choices.items()}
         for choices in evidence.rounds
     ]
-    values = [(one, _echoed(one, rounds[0])) for one in evidence.continuations]
-    compared = [(one, echoed) for one, echoed in values if echoed is not None]
+    values = [(word, _echoed(word, rounds[0])) for word in evidence.continuations]
+    compared = [(word, echoed) for word, echoed in values if echoed is not None]
     misplaced = [
-        f"“{one.word}” after “…{one.prefix[-20:]}” has {one.bits:.2f} bits as the next token and {echoed:.2f} in the "
-        "prompt"
-        for one, echoed in compared
-        if abs(one.bits - echoed) > HALF_TOLERANCE_BITS
+        f"“{word.word}” after “…{word.prefix[-20:]}” has {word.bits:.2f} bits as the next token and {echoed:.2f} in "
+        "the prompt"
+        for word, echoed in compared
+        if abs(word.bits - echoed) > HALF_TOLERANCE_BITS
     ]
     changed = _changed([text, *rounds[0].values(), *rounds[1].values()])
     return _Verdict(dialect, text, len(compared), misplaced[0] if misplaced else "", changed)
@@ -226,11 +226,11 @@ def _read(evidence: _Evidence, dialect: Dialect) -> _Verdict:
 def _echoed(continuation: _Continuation, prompts: dict[str, Prompt]) -> float | None:
     """Return the bits of the word in its prompt; None unless it is one token there, after the tokens of the prefix."""
     prefix, prompt = prompts[continuation.prefix], prompts[continuation.prompt]
-    place = len(prefix.tokens)
-    if prompt.tokens[:place] != prefix.tokens or place >= len(prompt.tokens):
+    index = len(prefix.tokens)
+    if prompt.tokens[:index] != prefix.tokens or index >= len(prompt.tokens):
         return None
-    start, end = prompt.spans[place]
-    log = prompt.logs[place]
+    start, end = prompt.spans[index]
+    log = prompt.logs[index]
     word_end = len(f"{continuation.prefix} {continuation.word}")
     if end != word_end or continuation.prompt[start:end].strip() != continuation.word:
         return None
@@ -239,14 +239,14 @@ def _echoed(continuation: _Continuation, prompts: dict[str, Prompt]) -> float | 
 
 def _changed(prompts: Sequence[Prompt]) -> str:
     """Name a token that has two values after the same tokens, or return ""."""
-    known: dict[tuple[str, ...], float] = {}
+    bits_by_prefix: dict[tuple[str, ...], float] = {}
     for prompt in prompts:
-        for place, log in enumerate(prompt.logs):
-            key = tuple(prompt.tokens[: place + 1])
+        for index, log in enumerate(prompt.logs):
+            key = tuple(prompt.tokens[: index + 1])
             bits = math.inf if log is None else _bits(log)
-            before = known.setdefault(key, bits)
+            before = bits_by_prefix.setdefault(key, bits)
             if before != bits and not abs(before - bits) <= HALF_TOLERANCE_BITS:
-                return f"“{key[-1].strip()}”, token {place + 1}, had {before:.2f} bits and then {bits:.2f}"
+                return f"“{key[-1].strip()}”, token {index + 1}, had {before:.2f} bits and then {bits:.2f}"
     return ""
 
 
@@ -256,11 +256,13 @@ def _bits(log: float) -> float:
 
 def _notes(verdict: _Verdict, places: Sequence[_Place]) -> tuple[str, ...]:
     notes = [
-        f"Proven for {verdict.compared} words: the value of a token in the prompt equals its value as the next token, "
-        "in either order of the prompts."
+        f"Verified on {verdict.compared} words: a token has the same value in a prompt as when it is predicted as the "
+        "next token, in whichever order the prompts are sent."
     ]
     if verdict.dialect.early:
-        notes.append("The server lists each value one token too early; the values are moved to their tokens.")
+        notes.append(
+            "The server lists each value one token too early; values are reassigned to the right tokens."
+        )
     if verdict.dialect.before and verdict.text.spans[0][0]:
         notes.append("The server omits the start token from its response, so the first token has no value.")
     text = mean(_bits(log) for log in verdict.text.logs[1:] if log is not None)
@@ -268,7 +270,7 @@ def _notes(verdict: _Verdict, places: Sequence[_Place]) -> tuple[str, ...]:
     if text < SURE_TEXT_BITS or word < SURE_WORD_BITS:
         notes.append(
             f"Warning: the server is implausibly confident. An ordinary text has {text:.2f} bits per token, and the "
-            f"most likely next token {word:.2f} bits. Unscaled logits have this effect; compare with a run of the same "
-            "weights."
+            f"most likely next token has {word:.2f} bits. Unscaled logits have this effect; compare with a run of the "
+            "same weights on this site."
         )
     return tuple(notes)

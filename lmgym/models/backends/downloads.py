@@ -1,4 +1,4 @@
-"""List the files that loading a model would download or read, with their sizes. Fetches no file."""
+"""List of files, with sizes, that would be downloaded or read to load a model. Does not fetch any file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lmgym.models.backends.files import KEPT, inside
 from lmgym.models.backends.ngram_file import FILE_NAME
 
 ASK_SECONDS = 6.0
-"""Time limit for the Hub, because a user waits for the page."""
+"""Time limit for requests to the Hub: a user is waiting for the page."""
 
 
 class NeededFile(NamedTuple):
-    """A file of a model. `here`: it is on this machine and need not be downloaded."""
+    """A file of a model. `here` is True if the file is on this machine and need not be downloaded."""
 
     name: str
     bytes: int
@@ -30,7 +30,7 @@ class Download:
     Attributes:
         place: "hub", "directory" (the model directory of this site) or "nowhere" if no file is needed.
         unknown: why the size is unknown, or "".
-        obstacle: why the check would refuse the model, as far as its file list shows, or "".
+        obstacle: why the check would reject the model, judging by the file list, or "".
         cache: folder of downloads.
         free_bytes: free space on its disk; None = unknown.
     """
@@ -56,7 +56,7 @@ class Download:
 
     @property
     def is_too_large(self) -> bool:
-        """The download does not fit on the disk."""
+        """True if the download does not fit on the disk."""
         return self.free_bytes is not None and (self.download_bytes or 0) > self.free_bytes
 
 
@@ -73,19 +73,19 @@ def download_of(kind: str, config: dict[str, Any], *, model_dir: Path, hub_allow
     if config.get("source") == "hub":
         return _from_hub(config["repo"], config.get("revision", "main"), hub_allowed)
     try:
-        place = inside(model_dir, config["path"])
+        source = inside(model_dir, config["path"])
         patterns = (FILE_NAME,) if kind == "ngram" else KEPT
         paths = (
-            sorted({path for pattern in patterns for path in place.glob(pattern)})
-            if place.is_dir()
-            else [place]
+            sorted({path for pattern in patterns for path in source.glob(pattern)})
+            if source.is_dir()
+            else [source]
         )
         files = [NeededFile(path.name, path.stat().st_size, here=True) for path in paths if path.is_file()]
     except BackendError as error:
         return Download("directory", unknown=str(error))
     except OSError as error:
         return Download("directory", unknown=f"The model cannot be read ({error.strerror}).")
-    unknown = "" if files else "The folder has no files of such a model."
+    unknown = "" if files else "The folder has no files for this kind of model."
     return Download("directory", files=files, unknown=unknown)
 
 

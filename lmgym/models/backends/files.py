@@ -1,8 +1,8 @@
-"""Check model files on disk: allowed places and contents. Needs no torch.
+"""Checks of model files on disk: allowed locations and contents. Does not need torch.
 
 A model folder is untrusted input. Weights are read only from safetensors, and no file may contain or name code. Names
-and shapes of tensors are read from the headers and compared with the configuration before a model is built. That takes
-milliseconds, whereas building a model from a configuration that does not belong to the weights may take hours and all
+and shapes of tensors are read from the headers and compared with the configuration before a model is built. This takes
+milliseconds, whereas building a model from a configuration that does not match the weights may take hours and use all
 memory.
 """
 
@@ -20,7 +20,7 @@ from lmgym.models.backends.base import BackendError, FilesMissing
 KEPT = ("*.json", "*.safetensors", "*.txt", "*.model")
 """Files of a model that are fetched, loaded and hashed."""
 FETCHED = (*KEPT, "chat_template.jinja")
-"""Files of a model that are fetched. The chat template changes no score; it shows which tokens open chat turns."""
+"""Files of a model that are fetched. The chat template affects no score; it shows which tokens open chat turns."""
 
 _NAME = re.compile(r"\w[\w .+=,@()-]*(/\w[\w .+=,@()-]*)*")
 _SHARD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.safetensors")
@@ -30,8 +30,8 @@ _CHOSEN_CODE = {
     "attn_implementation": ("attention", (None, "eager", "sdpa")),
     "experts_implementation": ("experts'", (None, "eager", "batched_mm", "grouped_mm")),
 }
-"""Endings of keys that select code, possibly from a Hub repository; with a name, and values that are part of torch.
-transformers stores them under names that end in `_internal`; before 5.3 it accepted these from a configuration
+"""Suffixes of keys that select code, possibly from a Hub repository, each with a label and the accepted values.
+transformers stores them under names that end in `_internal`; before 5.3, it accepted such names from a configuration
 (CVE-2026-4372)."""
 _CODE = (
     "use_kernels",
@@ -61,8 +61,8 @@ SIDES = {
 _TEXT_PARTS = ("text_config", "llm_config", "language_config")
 HINT = "Use the config.json that was saved with these weights."
 MAX_LOOPED_LAYERS = 256
-"""Some models run their layers several times and count each pass (HRM). To recognise them if the configuration has more
-layers than the weights, the model is built without memory, which takes 40 ms per layer."""
+"""Some models run their layers several times and count each pass as a layer (HRM). If the configuration has more layers
+than the weights, the model is built without memory to recognise this case, which takes 40 ms per layer."""
 
 
 def inside(model_dir: Path, name: str) -> Path:
@@ -74,7 +74,7 @@ def inside(model_dir: Path, name: str) -> Path:
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
         raise BackendError(
-            f"{name!r} is not a name inside the model directory.",
+            f"{name!r} is not a valid name in the model directory.",
             "Use a relative name of letters, digits, spaces and _ - . + = , @ ( ), with '/' between folders.",
         )
     root = Path(model_dir).resolve()
@@ -101,7 +101,7 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
         The contents of config.json.
 
     Raises:
-        BackendError: the folder could run code, links out of `root`, or lacks what scoring needs.
+        BackendError: the folder could run code, has links that leave `root`, or lacks files needed for scoring.
     """
     if not folder.is_dir():
         raise BackendError(
@@ -132,8 +132,8 @@ def require_no_gguf(*names: str) -> None:
     for name in names:
         if name.endswith(".gguf"):
             raise BackendError(
-                f"The weights exist only as GGUF ({name}), which is not fetched from the Hub.",
-                "Use the safetensors weights that it was converted from, or download the file and use its path.",
+                f"The weights exist only as GGUF ({name}), and GGUF files are not fetched from the Hub.",
+                "Use the safetensors weights that it was converted from, or download the file and enter its path.",
             )
 
 
@@ -143,7 +143,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise BackendError(f"The model has no {path.name}.", "Use a model folder of transformers.")
     if path.stat().st_size > _MAX_JSON:
         raise BackendError(
-            f"{path.name} is larger than {_MAX_JSON:,} bytes.", "This is not an ordinary configuration."
+            f"{path.name} is larger than {_MAX_JSON:,} bytes.", "An ordinary configuration is much smaller."
         )
     try:
         data = json.loads(path.read_bytes())
@@ -167,17 +167,17 @@ def _entries(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_code(data: dict[str, Any], name: str) -> None:
-    """Refuse keys with which a configuration contains or fetches code, or refers to other files."""
+    """Reject keys by which a configuration contains or fetches code, or refers to other files."""
     for key, value in _entries(data):
         if key == "auto_map" and value:
             raise BackendError(
                 f"{name} requires code that comes with the model (auto_map).",
-                "Code of models is never run. Use a model whose architecture is part of transformers.",
+                "Code from models is never run. Use a model whose architecture is part of transformers.",
             )
-        for ending, (what, plain) in _CHOSEN_CODE.items():
+        for ending, (label, plain) in _CHOSEN_CODE.items():
             if key.removesuffix("_internal").endswith(ending) and value not in plain:
                 raise BackendError(
-                    f"{name} selects custom {what} code ({value!r}).", f"Remove {key!r} from {name}."
+                    f"{name} selects custom {label} code ({value!r}).", f"Remove {key!r} from {name}."
                 )
         if key in _CODE and value:
             raise BackendError(f"{name} sets {key!r}, which is not accepted.", f"Remove {key!r} from {name}.")
@@ -195,7 +195,7 @@ def _weights(folder: Path) -> list[Path]:
         pickles = sorted(entry.name for entry in folder.iterdir() if entry.suffix in _PICKLES)
         if pickles:
             raise BackendError(
-                f"The weights exist only as {pickles[0]}, a format that can run code when it is read.",
+                f"The weights exist only as {pickles[0]}, a format that can run code when a file is read.",
                 _CONVERT,
             )
         raise BackendError("The model has no model.safetensors.", _CONVERT)
@@ -204,7 +204,7 @@ def _weights(folder: Path) -> list[Path]:
     try:
         shards = set(json.loads(index.read_bytes())["weight_map"].values())
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        raise BackendError(f"{index.name} is not a valid index of weights.") from error
+        raise BackendError(f"{index.name} is not a valid weight index.") from error
     for shard in sorted(map(str, shards)):
         if not _SHARD.fullmatch(shard):
             raise BackendError(
@@ -257,37 +257,37 @@ def _shape(path: Path, name: str, entry: Any) -> tuple[int, ...]:
     shape = entry.get("shape") if isinstance(entry, dict) else None
     if not isinstance(shape, list) or not all(type(side) is int and side >= 0 for side in shape):
         raise BackendError(
-            f"The weights could not be loaded: {path.name} has no valid shape of {name[:100]!r}."
+            f"The weights could not be loaded: {path.name} has no valid shape for {name[:100]!r}."
         )
     return tuple(shape)
 
 
 def _compare(config: Mapping[str, Any], shapes: Shapes) -> None:
-    """Refuse a configuration with many more layers than the weights, or with a vocabulary or hidden size that no tensor
+    """Reject a configuration with many more layers than the weights, or with a vocabulary or hidden size that no tensor
     has.
 
-    Of a multimodal model only the text part is checked.
+    For a multimodal model, only the text part is checked.
 
     Raises:
-        BackendError: the configuration does not belong to the weights.
+        BackendError: the configuration does not match the weights.
     """
     text = _text_part(config)
     if missing := _missing_layers(text, shapes, more_than=MAX_LOOPED_LAYERS):
         raise BackendError(missing, HINT)
     sides = {side for shape in shapes.values() for side in shape}
-    for what, keys in SIDES.items():
+    for label, keys in SIDES.items():
         for key in keys:
             size = text.get(key)
             if type(size) is int and size not in sides:
                 raise BackendError(
-                    f"config.json says that the {what} has {size:,} entries ({key}), but no tensor of the weights has "
-                    "a side of that length.",
+                    f"config.json says that the {label} has {size:,} entries ({key}), but no tensor of the weights has "
+                    "a dimension of that size.",
                     HINT,
                 )
 
 
 def missing_layers(folder: Path) -> str:
-    """Describe layers of the configuration of a checked folder that the weights lack, or return "".
+    """Return a message if the configuration of a checked folder has more layers than the weights, else "".
 
     A model that runs its layers several times may still be complete.
     """
@@ -312,7 +312,7 @@ def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
 def _layer_keys(text: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the keys of the number of layers.
 
-    ALBERT applies one layer many times; decoders taken from an encoder-decoder have a key of their own.
+    ALBERT applies one layer many times; decoders taken from an encoder-decoder have a separate key.
     """
     if "num_hidden_groups" in text:
         return ("num_hidden_groups",)

@@ -1,4 +1,4 @@
-"""GGUF files of llama.cpp, often quantised: locate the file and read its header.
+"""GGUF files of llama.cpp, which are often quantised: locating a file and reading its header.
 
 transformers loads them and computes with dequantised weights, so a quantised file gives the values of its rounded
 weights in the configured number format. The package gguf is imported when a file is opened.
@@ -22,7 +22,7 @@ class Header:
     """Header of a GGUF file.
 
     Attributes:
-        numbers: count of numbers in the weights.
+        numbers: number of values in the weights.
         types: their formats, most frequent (by tensors) first.
     """
 
@@ -31,25 +31,25 @@ class Header:
     types: tuple[str, ...]
 
 
-def find(place: Path) -> Path | None:
+def find(path: Path) -> Path | None:
     """Locate the GGUF file at a path: the file itself, or the only one in a folder without safetensors.
 
     Returns:
-        The file; None if there is none.
+        The file, or None if the path has no GGUF file.
 
     Raises:
         BackendError: the folder has several GGUF files.
     """
-    if place.is_file():
-        return place if place.suffix == SUFFIX else None
-    candidates = sorted(place.glob(f"*{SUFFIX}"))
-    if not candidates or any(place.glob("*.safetensors")):
+    if path.is_file():
+        return path if path.suffix == SUFFIX else None
+    candidates = sorted(path.glob(f"*{SUFFIX}"))
+    if not candidates or any(path.glob("*.safetensors")):
         return None
     if len(candidates) > 1:
-        names = ", ".join(path.name for path in candidates[:5])
+        names = ", ".join(candidate.name for candidate in candidates[:5])
         raise BackendError(
-            f"{place.name} contains {len(candidates)} GGUF files: {names}.",
-            f"Choose one of them, for example {place.name}/{candidates[0].name}.",
+            f"{path.name} contains {len(candidates)} GGUF files: {names}.",
+            f"Choose one of them, for example {path.name}/{candidates[0].name}.",
         )
     return candidates[0]
 
@@ -66,7 +66,8 @@ def hide_progress() -> None:
 
 
 def read_header(path: Path) -> Header:
-    """Read the header of a GGUF file. Raises BackendError for a broken file, a part of a model, or another model."""
+    """Read the header of a GGUF file. Raises BackendError if the file is invalid or does not hold a whole language
+    model."""
     try:
         from gguf import GGUFReader
     except ModuleNotFoundError as error:

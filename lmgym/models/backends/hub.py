@@ -1,8 +1,8 @@
-"""The Hugging Face Hub: pin a model to a commit, check it before fetching, fetch only harmless files.
+"""Hugging Face Hub: pin a model to a commit, check it before fetching, and fetch only harmless files.
 
-`hub_listing` requests file lists; the Hub's own library fetches files, only where models are loaded and never for a
-page. No access token is sent, so that a user cannot read with the site's rights; put gated and private models into the
-model directory. Every failure is a BackendError. With `HF_HUB_OFFLINE=1` only cached models can be used.
+`hub_listing` requests file lists. The Hub's own library fetches files, only when a model is loaded and never to render
+a page. No access token is sent, so that users cannot read models with the site's permissions; put gated and private
+models into the model directory. Every failure is a BackendError. With `HF_HUB_OFFLINE=1`, only cached models work.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def check_names(repo: str, revision: str) -> None:
 
 
 def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) -> HubModel:
-    """Resolve a revision to its commit, licence and files. Fetches no file.
+    """Resolve a revision to its commit, licence and files, without fetching any file.
 
     Raises:
         BackendError: the model does not exist, is gated, has no safetensors or is too large, or the Hub is unreachable.
@@ -72,12 +72,12 @@ def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) ->
 
 
 def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
-    """Resolve a revision like `resolve`, but return a reason to refuse the model instead of raising it.
+    """Resolve a revision like `resolve`, but return the reason to reject the model instead of raising an error.
 
     If the Hub is unreachable, the cache is searched for a commit.
 
     Returns:
-        The model, and the reason to refuse it or "".
+        The model, and the reason to reject it or "".
 
     Raises:
         BackendError: the model is unknown.
@@ -98,7 +98,7 @@ def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
 
 
 def kept(repo: str, commit: str, names: Iterable[str]) -> set[str]:
-    """Return which of these files are in the cache of this machine."""
+    """Return the names of the files that are in the cache of this machine."""
     from huggingface_hub import try_to_load_from_cache
 
     return {name for name in names if isinstance(try_to_load_from_cache(repo, name, revision=commit), str)}
@@ -125,7 +125,7 @@ def _listing(repo: str, revision: str, seconds: float) -> tuple[HubModel, dict[s
     files = {name: size for name, size in sorted(listing.sizes.items()) if _is_wanted(name)}
     if len(files) > MAX_FILES:
         raise BackendError(
-            f"{repo} has {len(files):,} files to download; at most {MAX_FILES:,} are downloaded.", BY_HAND
+            f"{repo} has {len(files):,} files to download; the limit is {MAX_FILES:,}.", BY_HAND
         )
     hub_listing.require_file_names(repo, list(files))
     return HubModel(repo, listing.commit, listing.licence, files), listing.sizes
@@ -195,18 +195,18 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
     if not any(name.endswith(".safetensors") for name in model.files):
         raise BackendError(
             f"{model.repo} has no safetensors weights at this revision.",
-            "Other formats can run code when they are read. Use a copy with model.safetensors.",
+            "Files in other formats can run code when they are read. Use a copy with model.safetensors.",
         )
     if model.total_bytes > max_bytes:
         raise BackendError(
-            f"{model.repo} takes {model.total_bytes / 1e9:.1f} GB; "
-            f"at most {max_bytes / 1e9:.1f} GB are downloaded.",
+            f"{model.repo} has {model.total_bytes / 1e9:.1f} GB to download; "
+            f"the limit is {max_bytes / 1e9:.1f} GB.",
             BY_HAND,
         )
 
 
 def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
-    """Convert any exception of the Hub's library to a BackendError."""
+    """Convert any exception from the Hub's library to a BackendError."""
     from huggingface_hub import errors
 
     if isinstance(error, BackendError):

@@ -1,6 +1,6 @@
 """Fetch the commit, licence and file list of a repository on the Hub.
 
-Web requests trigger this too, and mirrors are not trusted. The response has a size limit and one overall deadline, only
+Web requests may trigger this, and mirrors are not trusted. The response has a size limit and one overall deadline, only
 the needed fields are decoded, and each name and size is checked.
 """
 
@@ -16,7 +16,7 @@ from lmgym.models.backends.base import BackendError, FilesMissing
 from lmgym.net import NetError, NetPolicy, Response, TimedOut, TooLarge, request
 
 MAX_BYTES = 5_000_000
-"""Size of the list of a repository with 20,000 files."""
+"""Size of the file list of a repository with 20,000 files."""
 BY_HAND = "Download it yourself and put the folder into the model directory."
 _MAX_FILE_BYTES = 10**15
 _MAX_NAME = 250
@@ -60,17 +60,17 @@ def ask(repo: str, revision: str, *, seconds: float) -> Listing:
         raise not_here(repo, revision)
     url = f"{constants.ENDPOINT}/api/models/{repo}/revision/{quote(revision, safe='')}?blobs=true"
     try:
-        answer = request("GET", url, policy=_policy(constants.ENDPOINT, seconds))
+        response = request("GET", url, policy=_policy(constants.ENDPOINT, seconds))
     except TimedOut as error:
-        raise BackendError(f"The Hub took longer than {seconds:g} seconds for {repo}.", _LATER) from error
+        raise BackendError(f"The Hub took longer than {seconds:g} seconds to list {repo}.", _LATER) from error
     except TooLarge as error:
-        most = f"{MAX_BYTES / 1e6:g} MB"
-        raise BackendError(f"The Hub's file list of {repo} is larger than {most}.", BY_HAND) from error
+        limit = f"{MAX_BYTES / 1e6:g} MB"
+        raise BackendError(f"The Hub's file list of {repo} is larger than {limit}.", BY_HAND) from error
     except (NetError, ValueError) as error:
         raise unreachable(repo, error) from error
-    _require_success(answer, repo, revision)
+    _require_success(response, repo, revision)
     try:
-        repository = msgspec.json.decode(answer.body, type=_Repository)
+        repository = msgspec.json.decode(response.body, type=_Repository)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         reason = str(error)[:200]
         raise BackendError(f"The Hub's file list of {repo} is invalid: {reason}.", _LATER) from error
@@ -79,7 +79,7 @@ def ask(repo: str, revision: str, *, seconds: float) -> Listing:
 
 
 def require_file_names(repo: str, names: list[str]) -> None:
-    """Raise BackendError unless all names are plain names of files in the top folder."""
+    """Raise BackendError unless all names are plain file names in the top folder."""
     for name in names:
         if name.startswith(".") or not name.isprintable() or set(name) & set("/\\") or len(name) > _MAX_NAME:
             raise BackendError(
@@ -97,12 +97,12 @@ def not_here(repo: str, revision: str) -> FilesMissing:
 
 def no_model(repo: str) -> BackendError:
     return BackendError(
-        f"The Hub has no public model {repo}.", "Check the spelling; private models: " + BY_HAND
+        f"The Hub has no public model {repo}.", "Check the spelling. If the model is private: " + BY_HAND
     )
 
 
 def gated(repo: str) -> BackendError:
-    return BackendError(f"{repo} is gated: its owners require an agreement.", BY_HAND)
+    return BackendError(f"{repo} is gated: its owners require users to accept an agreement.", BY_HAND)
 
 
 def no_revision(repo: str, revision: str) -> BackendError:

@@ -1,4 +1,4 @@
-"""Models in LM Zoo containers: run `spec`, `get_surprisals`, `tokenize` and `unkify` with limits of time and output.
+"""Models in LM Zoo containers: run `spec`, `get_surprisals`, `tokenize` and `unkify` with limits on time and output.
 
 Argument lists come from the site's settings, never from a form, and run without a shell. Tokens are aligned with the
 text by `engine.token_alignment`, with the rules in the container's spec.
@@ -55,10 +55,10 @@ def run_command(
     Args:
         text: standard input; None = no input file.
         seconds: time limit.
-        most_output: limit of the output in bytes.
+        most_output: limit on the output in bytes.
 
     Raises:
-        CommandFailed: it could not be started, failed, or exceeded a limit.
+        CommandFailed: the command could not be started, failed, or exceeded a limit.
         Unsupported: the container does not have the command.
     """
     full = [*argv, command, *(["/dev/stdin"] if text is not None else [])]
@@ -89,12 +89,12 @@ def run_command(
         return output.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CommandFailed(
-            f"{command} wrote something that is not UTF-8 (byte {error.start}){stderr}"
+            f"{command} wrote output that is not UTF-8 (byte {error.start}){stderr}"
         ) from error
 
 
 class _Watched:
-    """A process with limits: it is killed with all its children when time is up or its output is too long."""
+    """A process that is killed, with all its children, when it exceeds its limit on time or output."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float, most_output: int) -> None:
         self._process = process
@@ -144,7 +144,7 @@ def _tail(errors: IO[bytes]) -> str:
 
 
 class LMZooBackend:
-    """Scores with `get_surprisals`. The container decides about start and end tokens."""
+    """Scores texts with `get_surprisals`. The container decides on start and end tokens."""
 
     def __init__(
         self, name: str, argv: Sequence[str], seconds: float, spec: dict[str, Any], rules: TokenRules
@@ -170,7 +170,7 @@ class LMZooBackend:
             revision=str(image.get("version", ""))[:64] if image else "",
             fingerprint=digest,
             architecture=f"LM Zoo: {rules.name or name}",
-            notes=("The container decides whether a start token comes first.",),
+            notes=("The container decides whether a start token is prepended.",),
         )
 
     def check_tokens(self) -> None:
@@ -183,9 +183,9 @@ class LMZooBackend:
             tokenized = tokens
         if tokenized != tokens:
             raise BackendError(
-                f"For one sentence, tokenize returns {' '.join(tokenized)[:200]!r}, but get_surprisals "
+                f"For one sentence, tokenize returns {' '.join(tokenized)[:200]!r}, but get_surprisals returns "
                 f"{' '.join(tokens)[:200]!r}.",
-                "All commands of a container must tokenize sentences in the same way.",
+                "All commands of a container must tokenize a sentence in the same way.",
             )
         scores = self._scores(_PROBE, rows)
         if isinstance(scores, ScoringFailure):
@@ -210,22 +210,22 @@ class LMZooBackend:
             BackendError: the container cannot follow the policy, or a command failed.
         """
         self._require_possible(policy)
-        known: dict[str, TokenScores | ScoringFailure] = {}
+        results: dict[str, TokenScores | ScoringFailure] = {}
         lines = []
         for text in dict.fromkeys(texts):
             if not text.strip():
-                known[text] = TokenScores([], [], [], [], [])
+                results[text] = TokenScores([], [], [], [], [])
             elif len(text.splitlines()) > 1:
-                known[text] = ScoringFailure(
+                results[text] = ScoringFailure(
                     "it contains a line break, but LM Zoo reads one sentence per line"
                 )
             else:
                 lines.append(text)
         if lines:
-            results = self._surprisals(lines)
-            known |= {text: self._scores(text, rows) for text, rows in zip(lines, results, strict=True)}
-            self._retry_with_unknown_words(known)
-        return [self._without_end(known[text], policy) for text in texts]
+            tables = self._surprisals(lines)
+            results |= {text: self._scores(text, rows) for text, rows in zip(lines, tables, strict=True)}
+            self._retry_with_unknown_words(results)
+        return [self._without_end(results[text], policy) for text in texts]
 
     def _require_possible(self, policy: ScoringPolicy) -> None:
         require_possible("lmzoo", policy)
@@ -233,7 +233,7 @@ class LMZooBackend:
             raise BackendError("This container does not use a start token.")
         if policy.named_bos and policy.named_bos != self.facts.bos:
             raise BackendError(
-                f"The container decides about the start token: {policy.named_bos!r} cannot be used."
+                f"The container decides on the start token, so {policy.named_bos!r} cannot be used."
             )
         if policy.bos == "never" and self.starts:
             raise BackendError("This container always uses a start token.")
@@ -255,33 +255,33 @@ class LMZooBackend:
         self, text: str, rows: Sequence[Row], rules: TokenRules | None = None
     ) -> TokenScores | ScoringFailure:
         if not rows:
-            return ScoringFailure("the container returned no tokens for it")
+            return ScoringFailure("the container returned no tokens for the sentence")
         try:
             spans = align_tokens(text, [token for token, _ in rows], rules or self._rules)
         except TokenAlignmentError as error:
             return ScoringFailure(str(error))
         bits: list[float | None] = []
-        for place, (token, value) in enumerate(rows):
-            if place == 0 and (value == 0 or math.isnan(value)):
+        for index, (token, value) in enumerate(rows):
+            if index == 0 and (value == 0 or math.isnan(value)):
                 bits.append(None)  # a first token without context is not scored
             elif not (math.isfinite(value) and value >= 0):
-                return ScoringFailure(f"the surprisal of token {place + 1}, {token!r}, is {value}")
+                return ScoringFailure(f"the surprisal of token {index + 1}, {token!r}, is {value}")
             else:
                 bits.append(value)
         size, last = len(text), len(rows) - 1
         offsets = [
-            (size, size) if span.special and place == last and place else (span.start, span.end)
-            for place, span in enumerate(spans)
+            (size, size) if span.special and index == last and index else (span.start, span.end)
+            for index, span in enumerate(spans)
         ]
         tokens = [token for token, _ in rows]
         ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
         return TokenScores(tokens, ids, offsets, bits, [span.special for span in spans])
 
-    def _retry_with_unknown_words(self, known: dict[str, TokenScores | ScoringFailure]) -> None:
-        """Align failed sentences again, with the unknown words that `unkify` reports."""
+    def _retry_with_unknown_words(self, results: dict[str, TokenScores | ScoringFailure]) -> None:
+        """Retry the alignment of failed sentences with the unknown words that `unkify` reports."""
         failed = [
             text
-            for text, result in known.items()
+            for text, result in results.items()
             if isinstance(result, ScoringFailure) and len(text.splitlines()) == 1
         ]
         if not failed:
@@ -294,7 +294,7 @@ class LMZooBackend:
             unknown = {token for (token, _), mark in zip(rows, marks, strict=False) if mark == "1"}
             if unknown:
                 rules = replace(self._rules, unknown=self._rules.unknown | unknown)
-                known[text] = self._scores(text, rows, rules)
+                results[text] = self._scores(text, rows, rules)
 
     def _without_end(
         self, result: TokenScores | ScoringFailure, policy: ScoringPolicy
@@ -329,11 +329,11 @@ def read_surprisals(text: str, n_sentences: int) -> list[list[Row]]:
             sentence, token_id, token, value = int(cells[0]), int(cells[1]), cells[2], float(cells[3])
         except (ValueError, IndexError):
             raise BackendError(
-                f"get_surprisals: line {number} has no ids, token and bits: {line[:80]!r}."
+                f"get_surprisals: line {number} must have ids, a token and bits: {line[:80]!r}."
             ) from None
         if not 1 <= sentence <= n_sentences:
             raise BackendError(
-                f"get_surprisals: line {number} is about sentence {sentence} of {n_sentences}."
+                f"get_surprisals: line {number} refers to sentence {sentence} of {n_sentences}."
             )
         if token_id != len(sentences[sentence - 1]) + 1:
             raise BackendError(
@@ -350,10 +350,10 @@ def load(
     name = config["command"]
     argv = external_access.commands.get(name)
     if not argv:
-        known = ", ".join(sorted(external_access.commands)) or "none so far"
+        names = ", ".join(sorted(external_access.commands)) or "none so far"
         raise BackendError(
             f"This site has no LM Zoo command {name!r}.",
-            f"Its administrator lists commands in GYM_LMZOO_COMMANDS ({known}).",
+            f"The administrator lists commands in GYM_LMZOO_COMMANDS ({names}).",
         )
     seconds = float(config.get("seconds", 300))
     try:

@@ -1,4 +1,4 @@
-"""Load a model folder: locate it, read its configuration, tokenizer and weights.
+"""Loading of a model folder: locate it, and read its configuration, tokenizer and weights.
 
 torch and transformers are imported inside functions. Code that comes with a model is never run, and only safetensors
 weights are read (see `files.check_folder`).
@@ -76,33 +76,33 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
         files.check_folder(folder, None)
         commit = hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
         return Folder(folder, seen.read(), revision, commit)
-    place = files.inside(model_dir, config["path"])
-    if (gguf := gguf_file.find(place)) is not None:
+    path = files.inside(model_dir, config["path"])
+    if (gguf := gguf_file.find(path)) is not None:
         gguf = files.inside(model_dir, str(gguf.relative_to(Path(model_dir).resolve())))
         seen = Seen(gguf)
         gguf_file.read_header(gguf)
         return Folder(gguf, seen.read())
-    seen = Seen(place)
-    files.check_folder(place, model_dir)
-    return Folder(place, seen.read())
+    seen = Seen(path)
+    files.check_folder(path, model_dir)
+    return Folder(path, seen.read())
 
 
 EVERY_GPU = "cuda:all"
-"""Device of a model that is larger than one GPU: accelerate distributes its layers over all GPUs."""
+"""Device setting for a model larger than one GPU: accelerate distributes its layers over all GPUs."""
 
 SPREAD: dict[str, Any] = {"device_map": "auto"}
 """Arguments of from_pretrained to distribute a model."""
 
 _one_at_a_time = threading.Lock()
-"""transformers uses process-wide settings to build a model without memory: of two models loaded at once, one may stay
-without weights."""
+"""transformers uses process-wide settings to build a model without memory. If two models were loaded at once, one of
+them might be left without weights."""
 
 
 def choose_device(name: str) -> torch.device:
     """Choose a device.
 
     Args:
-        name: "auto" is the first CUDA device, else the CPU; for "cuda:all" the device of the inputs is returned.
+        name: "auto" means the first CUDA device, else the CPU; for "cuda:all" the device of the inputs is returned.
 
     Raises:
         DeviceMissing: this machine does not have the device.
@@ -125,34 +125,30 @@ def choose_device(name: str) -> torch.device:
     return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
 
 
-def _source(place: Path) -> tuple[Path, dict[str, Any]]:
+def _source(path: Path) -> tuple[Path, dict[str, Any]]:
     """Return the arguments of from_pretrained for a model folder or GGUF file."""
-    return (
-        (place.parent, SAFE | {"gguf_file": place.name})
-        if place.suffix == gguf_file.SUFFIX
-        else (place, SAFE)
-    )
+    return (path.parent, SAFE | {"gguf_file": path.name}) if path.suffix == gguf_file.SUFFIX else (path, SAFE)
 
 
-def read_settings(place: Path, hint: str) -> tuple[Any, str]:
-    """Read the model's configuration. Returns it with the architecture that it states."""
+def read_settings(path: Path, hint: str) -> tuple[Any, str]:
+    """Read the model's configuration. Returns it with the architecture that it names."""
     from transformers import AutoConfig
 
-    folder, how = _source(place)
+    folder, how = _source(path)
     try:
         settings = AutoConfig.from_pretrained(folder, **how)
     except Exception as error:
-        name = "config.json" if folder == place else place.name
+        name = "config.json" if folder == path else path.name
         raise BackendError(f"{name} could not be read: {first_line(error, folder)}", hint) from error
     return settings, ", ".join(settings.architectures or ()) or settings.model_type
 
 
 def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool = False) -> Any:
-    """Load a fast tokenizer that gives the ids of tokenizer.json, see `tokenizer_file.hold_to_file`.
+    """Load a fast tokenizer that gives the same ids as tokenizer.json (see `tokenizer_file.hold_to_file`).
 
     Args:
         notes: receives a note if the tokenizer of transformers differs from the file.
-        framed: texts are read between the tokenizer's special tokens.
+        framed: texts are placed between the tokenizer's special tokens.
     """
     from transformers import AutoTokenizer
 
@@ -163,7 +159,7 @@ def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool
         raise no_tokenizer(folder, first_line(error, folder)) from error
     if not tokenizer.is_fast:
         raise BackendError(
-            f"{type(tokenizer).__name__} does not return the characters that a token covers.",
+            f"{type(tokenizer).__name__} does not report which characters a token covers.",
             "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
         )
     return hold_to_file(tokenizer, folder, [] if notes is None else notes, framed=framed)
@@ -182,7 +178,7 @@ def read_model(
 
     Args:
         auto: transformers class that builds it; None = AutoModelForCausalLM.
-        spread: distribute the layers over all GPUs and then main memory; they move their inputs themselves.
+        spread: distribute the layers over all GPUs and then main memory; accelerate moves the inputs of each layer.
 
     Raises:
         BackendError: the weights are incomplete, do not fit into memory, or cannot be loaded.
@@ -221,7 +217,7 @@ def read_model(
     if absent:
         raise BackendError(
             f"The files lack {len(absent)} of the model's weights, for example {absent[0]}.",
-            "These would be random numbers. Save the model with its language-model head.",
+            "They would be initialised at random. Save the model with its language-model head.",
         )
     model.config.get_text_config().use_cache = False
     return model.eval()
@@ -230,8 +226,8 @@ def read_model(
 def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
     """Check that no layers are missing.
 
-    If the configuration has more layers than the weights, the model is built without memory to list missing weights:
-    there are none if it runs its layers several times. transformers would first initialise all missing layers.
+    If the configuration has more layers than the weights, the model is built without memory to list missing weights. If
+    it runs its layers several times, none are missing. transformers would first initialise all missing layers.
 
     Raises:
         BackendError: layers are missing.
@@ -252,7 +248,7 @@ def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
 
 
 def full_precision() -> None:
-    """Compute float32 products in full precision on GPUs; TF32 keeps only 10 of 23 fraction bits.
+    """Make GPUs compute float32 products in full precision; TF32 keeps only 10 of 23 fraction bits.
 
     An import or an environment variable (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE) may have enabled TF32.
     """
@@ -264,7 +260,8 @@ def full_precision() -> None:
 
 @cache
 def _freeze_libraries() -> None:
-    """Exclude the 370,000 objects of torch and transformers from garbage collection, which saves 0.3 s per full run.
+    """Exclude the 370,000 objects of torch and transformers from garbage collection, which saves 0.3 s per full
+    collection.
 
     Called before the first model is loaded, so that no model is kept alive.
     """
@@ -320,7 +317,7 @@ def unreadable(text: str, ids: Sequence[int], limit: int | None, vocabulary: int
             f"The text is too long: {len(ids)} tokens, but the model reads at most {limit}: {shown!r}."
         )
     if ids and max(ids) >= vocabulary:
-        return ScoringFailure("The tokenizer returns a token for which the model has no embedding.")
+        return ScoringFailure("The tokenizer returned a token for which the model has no embedding.")
     return None
 
 
@@ -328,7 +325,7 @@ def device_name(device: torch.device, model: Any) -> str:
     """Name the device for display; for a distributed model, all its devices."""
     import torch
 
-    devices = sorted({str(place) for place in getattr(model, "hf_device_map", {}).values()})
+    devices = sorted({str(part) for part in getattr(model, "hf_device_map", {}).values()})
     if len(devices) > 1:
         return f"{device.type}, spread over {', '.join(devices)}"
     return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)

@@ -1,6 +1,6 @@
 """Masked language models (BERT, RoBERTa and others), scored by pseudo-log-likelihood.
 
-torch and transformers are imported inside functions. Models are loaded under the rules of `causal`.
+torch and transformers are imported inside functions. The same rules for model files apply as in `causal`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class MaskedBackend:
     """A loaded model with its tokenizer. Thread-safe: concurrent calls take turns.
 
     The tokenizer's special tokens around a text ([CLS] and [SEP]) are always present and never scored. Policies that
-    require something else are refused, and so is the whitespace correction, which is defined for left-to-right
+    require other start or end tokens are rejected, as is the whitespace correction, which is defined for left-to-right
     prediction.
     """
 
@@ -114,11 +114,11 @@ class MaskedBackend:
         unique = unique_texts(texts)
         encoded = [self._encode(text) for text in unique.values]
         spans: list[list[tuple[int, int]]] = [[] for _ in encoded]
-        for place, ranges in zip(unique.places, needed or (), strict=needed is not None):
-            spans[place].extend(ranges)
+        for index, ranges in zip(unique.places, needed or (), strict=needed is not None):
+            spans[index].extend(ranges)
         ready = [at for at, item in enumerate(encoded) if isinstance(item, _Encoded)]
         items = [item for item in encoded if isinstance(item, _Encoded)]
-        wanted = [
+        needed_flags = [
             [True] * len(item.ids) if needed is None else needed_tokens(item.offsets, spans[at])
             for at, item in zip(ready, items, strict=True)
         ]
@@ -126,7 +126,7 @@ class MaskedBackend:
             self._runner,
             [item.ids for item in items],
             [item.words for item in items],
-            wanted,
+            needed_flags,
             method=self._method,
             mask_id=self._tokenizer.mask_token_id,
             budget=self._budget,
@@ -135,7 +135,7 @@ class MaskedBackend:
         results: list[TokenScores | ScoringFailure] = [
             item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
         ]
-        for at, item, flags, item_values in zip(ready, items, wanted, values, strict=True):
+        for at, item, flags, item_values in zip(ready, items, needed_flags, values, strict=True):
             results[at] = self._result(item, flags, item_values)
         return [results[at] for at in unique.places]
 
@@ -168,13 +168,17 @@ class MaskedBackend:
         return _Encoded(ids, offsets, special, words)
 
     def _result(
-        self, item: _Encoded, wanted: Sequence[bool], values: Floats | ScoringFailure
+        self, item: _Encoded, needed_flags: Sequence[bool], values: Floats | ScoringFailure
     ) -> TokenScores | ScoringFailure:
         if isinstance(values, ScoringFailure):
             return values
-        scored = [flag and not is_special for flag, is_special in zip(wanted, item.special, strict=True)]
+        scored = [
+            flag and not is_special for flag, is_special in zip(needed_flags, item.special, strict=True)
+        ]
         bits = [value if flag else None for value, flag in zip(values.tolist(), scored, strict=True)]
-        skipped = [not flag and not is_special for flag, is_special in zip(wanted, item.special, strict=True)]
+        skipped = [
+            not flag and not is_special for flag, is_special in zip(needed_flags, item.special, strict=True)
+        ]
         tokens = [self._spelling[number] or "" for number in item.ids]
         return TokenScores(
             tokens, item.ids, item.offsets, bits, item.special, skipped if any(skipped) else []
@@ -182,7 +186,7 @@ class MaskedBackend:
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> MaskedBackend:
-    """Load a model from the configuration of a causal model plus "method" (original or within_word_l2r).
+    """Load a model. The configuration is that of a causal model plus "method" (original or within_word_l2r).
 
     Raises:
         BackendError: the model cannot be used.
@@ -190,7 +194,7 @@ def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Maske
     return _build(find(config, model_dir=model_dir, hub_allowed=hub_allowed), config)
 
 
-def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
+def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
     """Load a checked folder."""
     import torch
     from transformers import AutoModelForMaskedLM
@@ -198,16 +202,16 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
     device = choose_device(config.get("device", "auto"))
     name = config.get("dtype", "float32") if device.type == "cuda" else "float32"
     method = config.get("method", "within_word_l2r")
-    settings = _read_settings(found.path)
+    settings = _read_settings(source.path)
     notes = list[str]()
-    tokenizer = read_tokenizer(found.path, notes, framed=True)
+    tokenizer = read_tokenizer(source.path, notes, framed=True)
     if tokenizer.mask_token_id is None:
         raise BackendError("The tokenizer has no mask token.", _GAPS)
     dtype = getattr(torch, name)
 
     def read() -> Any:
         spread = config.get("device") == EVERY_GPU
-        return read_model(found.path, settings, dtype, device, AutoModelForMaskedLM, spread=spread)
+        return read_model(source.path, settings, dtype, device, AutoModelForMaskedLM, spread=spread)
 
     model = read()
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
@@ -231,8 +235,8 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         eos=tokenizer.sep_token or tokenizer.eos_token,
         dtype=name,
         device=device_name(device, runner.model),
-        revision=found.revision,
-        fingerprint=hashlib.sha256(f"{found.content} {name} masked {method}".encode()).hexdigest(),
+        revision=source.revision,
+        fingerprint=hashlib.sha256(f"{source.content} {name} masked {method}".encode()).hexdigest(),
         versions=versions(),
         kernels="packed" if runner.packed else "stock",
         architecture=architecture,
@@ -245,7 +249,7 @@ def _build(found: Folder, config: dict[str, Any]) -> MaskedBackend:
         score_kind=f"pseudo-log-likelihood {method}",
         error_bits=error_bound(name, half=half_error, ways=runner.gap),
     )
-    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=found.seen)
+    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=source.seen)
 
 
 def _read_settings(folder: Path) -> Any:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import torch
 
 GPU_WORK_BYTES = 512 * 2**20
-"""Bytes that must stay free on a GPU next to the weights: workspaces of libraries and a small batch. Larger batches use
-what is left and are halved when memory runs out."""
+"""Bytes that must stay free on a GPU in addition to the weights, for library workspaces and a small batch. Larger
+batches use the remaining memory, and are halved when it runs out."""
 MAIN_MEMORY = "the main memory"
 
 
@@ -30,7 +30,7 @@ class Memory(NamedTuple):
     """Memory that can hold weights.
 
     Attributes:
-        name: as messages call it, such as "cuda:0".
+        name: name in messages, such as "cuda:0".
         total, free: bytes.
     """
 
@@ -42,12 +42,12 @@ class Memory(NamedTuple):
 def require_memory(folder: Path, dtype: torch.dtype, device: torch.device, *, spread: bool = False) -> None:
     """Check that the weights fit into the memory of the device.
 
-    Weights on their way to a GPU pass through main memory, so both are checked. Those of a spread model fill the GPUs
-    first, then main memory: only the sum is checked.
+    Weights pass through main memory on their way to a GPU, so both are checked. The weights of a spread model fill the
+    GPUs first, then main memory, so only the total is checked.
 
     Raises:
         BackendError: the weights in this dtype are larger than the memory.
-        MemoryInUse: they are larger than the memory that is free now.
+        MemoryInUse: the weights are larger than the memory that is currently free.
     """
     is_gguf = folder.suffix == gguf_file.SUFFIX
     numbers = gguf_file.read_header(folder).numbers if is_gguf else files.count_numbers(folder)
@@ -61,7 +61,7 @@ def require_memory(folder: Path, dtype: torch.dtype, device: torch.device, *, sp
         if needed > memory.free:
             raise MemoryInUse(
                 f"{sizes}, of which {_gb(memory.free)} are free.",
-                "Other programs or workers use the rest: try again later.",
+                "Other programs or workers are using the rest: try again later.",
             )
 
 
@@ -98,7 +98,7 @@ def _hint(dtype_name: str, device: torch.device, spread: bool) -> str:
     if device.type == "cuda" and dtype_name == "float32":
         remedies.append("the number format bfloat16")
     if device.type == "cuda" and not spread:
-        remedies.append('the device "cuda:all", where there are several GPUs')
+        remedies.append('the device "cuda:all" if there are several GPUs')
     return f"Use {' or '.join(remedies)}."
 
 

@@ -1,4 +1,4 @@
-"""Backend of n-gram models. ngram_model.py has the model, ngram_file.py its file format."""
+"""Backend for n-gram models. The model is in ngram_model.py, its file format in ngram_file.py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lmgym.models.engine.scores import ScoringFailure, TokenScores
 
 
 class NgramBackend:
-    """Scores words and punctuation. Unknown words are "<unk>" with id 0; their offsets give the spelling."""
+    """Scores words and punctuation. Unknown words are "<unk>" with id 0; their offsets locate the spelling."""
 
     def __init__(self, model: NgramModel, *, fingerprint: str) -> None:
         self.model = model
@@ -39,7 +39,7 @@ class NgramBackend:
             versions={"python": platform.python_version(), "numpy": np.__version__},
             architecture=f"{model.order}-gram, interpolated modified Kneser-Ney",
             notes=(
-                f"Sees only the last {model.order - 1} words.",
+                f"The context is the last {model.order - 1} words.",
                 f"Trained on {corpus.sentences:,} sentences ({corpus.tokens:,} words with punctuation); parameters "
                 "are stored n-grams.",
                 f"Words seen fewer than {corpus.min_count} times in training are unknown; all unknown words "
@@ -81,11 +81,11 @@ class NgramBackend:
         if policy.eos:
             ids, offsets, special = [*ids, EOS], [*offsets, (len(text), len(text))], [*special, True]
         reach = self.model.order - 1
-        places = range(1, len(ids))
+        positions = range(1, len(ids))
         chances = self.model.probabilities(
-            [ids[at] for at in places], [ids[max(0, at - reach) : at] for at in places]
+            [ids[at] for at in positions], [ids[max(0, at - reach) : at] for at in positions]
         )
-        # math.log2 one by one: equal words after equal words get the same bits in any batch.
+        # math.log2 per value, so that equal words in equal contexts get the same bits in any batch.
         bits: list[float | None] = [None, *(-math.log2(chance) for chance in chances.tolist())] if ids else []
         return TokenScores([self.model.words[number] for number in ids], ids, offsets, bits, special)
 

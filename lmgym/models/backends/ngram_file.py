@@ -58,7 +58,7 @@ def save_model(model: NgramModel, path: Path) -> None:
 
 
 def load_model(path: Path) -> NgramModel:
-    """Read a file of `save_model`.
+    """Read a file written by `save_model`.
 
     The file is not trusted: sizes are limited before memory is allocated, and every number is checked.
 
@@ -110,7 +110,7 @@ def _read_header(line: bytes) -> _Header:
     if len(set(everything)) != len(everything):
         raise ValueError("its vocabulary contains a word twice")
     if 3 in (id_bytes, count_bytes) or len(everything) > 1 << (8 * id_bytes):
-        raise ValueError("its numbers have an invalid width")
+        raise ValueError("its integers have an invalid width")
     lengths = [*range(2, order), order]
     if (
         not isinstance(sizes, list)
@@ -174,7 +174,7 @@ def _check_grams(rows: Ints, counts: Ints, size: int, *, initial: bool, unigrams
         raise ValueError("one of its numbers is out of range")
     first = rows[:, 0] == BOS
     if (initial and not bool(np.all(first))) or (unigrams and bool(np.any(first))):
-        raise ValueError("one of its n-grams has an invalid beginning")
+        raise ValueError("one of its n-grams begins with an invalid word")
     if bool(np.any(rows[:, 1:] == BOS)) or bool(np.any(rows[:, :-1] == EOS)):
         raise ValueError("a sentence begins or ends inside one of its n-grams")
     step = np.zeros(max(len(rows) - 1, 0), dtype=np.int64)

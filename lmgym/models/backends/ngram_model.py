@@ -1,13 +1,13 @@
 """N-gram models with interpolated modified Kneser-Ney smoothing (Chen & Goodman 1998).
 
-A sentence is the words w1 ... wn between "<s>", which is given and never predicted, and "</s>". Counts of the highest
+A sentence consists of the words w1 ... wn between "<s>", which is never predicted, and "</s>". Counts of the highest
 order are raw; those of lower orders are continuation counts (the number of different preceding words), except for
 n-grams that begin with "<s>", which have no predecessor and keep raw counts. Each order has its own discounts D1, D2,
-D3+, and the unigram distribution is interpolated with the uniform one: every word of the vocabulary, including "<unk>",
-has a probability after every context, and these add up to 1.
+D3+, and the unigram distribution is interpolated with the uniform one. Every word of the vocabulary, including "<unk>",
+therefore has a probability after every context, and these add up to 1.
 
 Words seen fewer than `min_count` times in training are not in the vocabulary and count as "<unk>", as do unknown words
-of a scored text. All unknown words share that one probability.
+of a scored text. All unknown words share the probability of "<unk>".
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Grams(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts of a training text, sufficient to compute all others.
+    """Counts of a training text, from which all other counts are computed.
 
     Attributes:
         top: n-grams of the highest order.
@@ -124,10 +124,10 @@ class NgramModel:
             if width and history:
                 recent = history[-width:]
                 window[row, width - len(recent) : width] = recent
-        wanted = np.asarray(targets, dtype=np.int64).reshape(-1)
+        target_ids = np.asarray(targets, dtype=np.int64).reshape(-1)
         root = self._levels[0]
         share = root.backoffs[0] / self.vocabulary_size
-        counts = root.counts[wanted]
+        counts = root.counts[target_ids]
         result: Floats = (counts - _discount(counts, root.discounts)) / root.totals[0] + share
         for length in range(2, self.order + 1):
             level = self._levels[length - 1]
@@ -137,13 +137,13 @@ class NgramModel:
             usable = context >= 0
             at = np.where(usable, context, 0)
             usable &= level.totals[at] > 0
-            position = _find(level.keys, np.where(usable, at * self._size + wanted, -1))
+            position = _find(level.keys, np.where(usable, at * self._size + target_ids, -1))
             counts = np.zeros(len(position), dtype=np.int64)
             counts[position >= 0] = level.counts[position[position >= 0]]
             total = np.where(usable, level.totals[at], 1.0)
             mixed = (counts - _discount(counts, level.discounts)) / total + level.backoffs[at] * result
             result = np.where(usable, mixed, result)
-        result[wanted == BOS] = 0.0
+        result[target_ids == BOS] = 0.0
         return result
 
     def distribution(self, history: Sequence[int]) -> Floats:
@@ -151,12 +151,12 @@ class NgramModel:
         return self.probabilities(range(self._size), [history] * self._size)
 
     def _node(self, rows: Ints) -> Ints:
-        """Return the trie node of each row of words; -1 if there is none or the row contains -1 (a shorter history)."""
+        """Return the trie node of each row of words; -1 if it has no node or contains -1 (a shorter history)."""
         node: Ints = rows[:, 0].copy()
         for column in range(1, rows.shape[1]):
-            wanted = rows[:, column]
-            alive = (node >= 0) & (wanted >= 0)
-            node = _find(self._levels[column].keys, np.where(alive, node * self._size + wanted, -1))
+            words = rows[:, column]
+            alive = (node >= 0) & (words >= 0)
+            node = _find(self._levels[column].keys, np.where(alive, node * self._size + words, -1))
         return node
 
 
@@ -214,7 +214,7 @@ def _build_levels(corpus: Corpus, size: int) -> list[_Level]:
     """Compute adjusted counts and backoff masses of every order from the counts of the highest."""
     grams = {corpus.order: corpus.top}
     for length in range(corpus.order - 1, 0, -1):
-        # Each n-gram of the next length adds one different word before its tail.
+        # Each n-gram of the next length adds one distinct predecessor to its last words.
         tails = _merge(grams[length + 1].rows[:, 1:])
         start = corpus.initial.get(length)
         grams[length] = tails if start is None else _union(tails, start)
@@ -261,12 +261,12 @@ def _discount(counts: Ints, discounts: tuple[float, float, float]) -> Floats:
     return np.asarray((0.0, *discounts), dtype=np.float64)[np.minimum(counts, 3)]
 
 
-def _find(keys: Ints, wanted: Ints) -> Ints:
+def _find(keys: Ints, targets: Ints) -> Ints:
     """Return positions in sorted `keys`; -1 = missing."""
     if not len(keys):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, at, -1)
+        return np.full(len(targets), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(keys, targets), len(keys) - 1)
+    return np.where(keys[at] == targets, at, -1)
 
 
 def _merge(rows: Ints) -> Grams:

@@ -1,6 +1,6 @@
 """Models on an OpenAI-compatible completion server (vLLM, llama.cpp) that returns log-probabilities of prompts.
 
-Nothing is scored before `completions_proof` has shown that values belong to the tokens they are listed with.
+Nothing is scored before `completions_proof` has verified that values belong to the tokens they are listed with.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _NOISE = 1e-3
 
 @dataclass(frozen=True)
 class _Manner:
-    """How the server processes prompts.
+    """The server's processing of prompts.
 
     Attributes:
         tokens: tokens of a probe sentence, as spelled by the server.
         started: the server adds a start token to each text.
-        hidden: that start token is not among the tokens.
+        hidden: the response omits this start token.
         batch: prompts in one request.
         lists_fail: why prompts are sent one by one, or "".
     """
@@ -113,8 +113,8 @@ class OpenAIBackend:
                 f"Method: {manner.method}. {_start(manner, self._bos)}",
                 *([manner.lists_fail] if manner.lists_fail else []),
                 *proof.notes,
-                "The server may change the model without notice; the fingerprint covers address, name and the tokens "
-                "of a probe sentence.",
+                "The server may change the model without notice; the fingerprint covers only the address, the name and "
+                "the tokens of a probe sentence.",
             ),
         )
 
@@ -143,7 +143,7 @@ class OpenAIBackend:
     def _proven_dialect(self, before: str) -> Dialect:
         """Return the proven dialect for a start token.
 
-        Each start token is proven when it is first used: values may be correct only after a start token.
+        Each start token is tested when it is first used, because values may be correct only after a start token.
         """
         if before not in self._proven:
             try:
@@ -159,9 +159,7 @@ class OpenAIBackend:
         if policy.eos and not self._eos:
             raise BackendError("The end token of this model is unknown.", "Register it with an end token.")
         if policy.bos == "never" and self._manner.started:
-            raise BackendError(
-                "The server adds a start token to every text, so bos=never cannot be followed."
-            )
+            raise BackendError("The server adds a start token to every text, so bos=never is not supported.")
         if policy.bos == "always" and not (self._manner.started or self._bos):
             raise BackendError("The start token of this model is unknown.", "Register it with a start token.")
         named_bos = policy.named_bos
@@ -176,9 +174,9 @@ class OpenAIBackend:
         self, texts: Sequence[str], dialect: Dialect, after: str
     ) -> list[TokenScores | ScoringFailure]:
         distinct = [text for text in dict.fromkeys(texts) if dialect.before + text + after]
-        known: dict[str, TokenScores | ScoringFailure] = {"": TokenScores([], [], [], [], [])}
-        known |= dict(zip(distinct, self._ask(distinct, dialect, after), strict=True)) if distinct else {}
-        return [known[text] for text in texts]
+        results: dict[str, TokenScores | ScoringFailure] = {"": TokenScores([], [], [], [], [])}
+        results |= dict(zip(distinct, self._ask(distinct, dialect, after), strict=True)) if distinct else {}
+        return [results[text] for text in texts]
 
     def _ask(self, texts: list[str], dialect: Dialect, after: str) -> list[TokenScores | ScoringFailure]:
         prompts = [dialect.before + text + after for text in texts]
@@ -199,7 +197,7 @@ class OpenAIBackend:
 
 
 def _may_be_the_list(error: NotEchoed | net.NetError) -> bool:
-    """Return whether the same prompts may succeed one by one."""
+    """Return whether the same prompts may succeed if they are sent one by one."""
     if isinstance(error, net.HTTPStatus):
         return error.status in REFUSED or (error.status >= 500 and error.status not in RETRIED)
     return isinstance(error, NotEchoed | net.TooLarge)
@@ -237,9 +235,9 @@ def _to_bits(text: str, prompt: Prompt, before: str, after: str) -> TokenScores:
 
 def _bits(prompt: Prompt) -> list[float | None]:
     bits: list[float | None] = []
-    for place, (token, log) in enumerate(zip(prompt.tokens, prompt.logs, strict=True)):
-        if log is None or place == 0:  # some servers return 0 for an unscored first token
-            if place:
+    for index, (token, log) in enumerate(zip(prompt.tokens, prompt.logs, strict=True)):
+        if log is None or index == 0:  # some servers return 0 for an unscored first token
+            if index:
                 raise Unreadable(f"the token {token!r} has no value")
             bits.append(None)
         elif log <= _NO_CHANCE or not math.isfinite(log):
@@ -272,7 +270,7 @@ def load(
     external_access: ExternalAccess,
     sleep: Callable[[float], None] = time.sleep,
 ) -> OpenAIBackend:
-    """Try each method until one works and is proven. Raises BackendError."""
+    """Try each method until one works and is verified. Raises BackendError if none is."""
     if external_access.net is None:
         raise BackendError("This site does not allow this model to send requests.")
     policy = replace(external_access.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)

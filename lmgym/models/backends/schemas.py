@@ -1,4 +1,4 @@
-"""JSON schemas of the configuration of each kind of model. Forms, API and validation use them."""
+"""JSON schemas for the configuration of each kind of model, used by forms, the API and validation."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ _KERNELS = {
 }
 _BOS_TOKEN = {
     "title": "Start token",
-    "description": "Prepended to every sentence, spelled as in the vocabulary, e.g. <|endoftext|>. By default the "
-    "check uses the declared one, unless it opens a chat turn or plain sentences have 2% fewer bits after another.",
+    "description": "Prepended to every sentence, spelled as in the vocabulary, e.g. <|endoftext|>. By default, the "
+    "declared token is used, unless it opens a chat turn or another token saves more than 2% of the bits of plain "
+    "sentences.",
     "type": "string",
     "maxLength": MAX_BOS,
 }
@@ -67,7 +68,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def _closed(required: list[str], title: str = "", **properties: Any) -> dict[str, Any]:
-    """An object schema that refuses unknown keys."""
+    """Build an object schema that rejects unknown keys."""
     titled = {"title": title} if title else {}
     closed = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     return titled | closed
@@ -108,7 +109,7 @@ _METHOD = {
     "x-main": True,
     "title": "Pseudo-log-likelihood",
     "description": "Each token is masked and predicted from the words on both sides. within_word_l2r also masks later "
-    "tokens of the same word (Kauf & Ivanova 2023), original only the token (Salazar et al. 2020). These bits are "
+    "tokens of the same word (Kauf & Ivanova 2023); original masks only the token (Salazar et al. 2020). The bits are "
     "not comparable with the surprisals of left-to-right models; runs and exports state this.",
     "enum": ["within_word_l2r", "original"],
     "default": "within_word_l2r",
@@ -168,8 +169,8 @@ OPENAI_SCHEMA: dict[str, Any] = {
         },
         "api_key": {
             "title": "API key",
-            "description": "Stored encrypted, sent only to this server, never shown again. It is used for everyone who "
-            "may run the model.",
+            "description": "Stored encrypted, sent only to this server, and never shown again. It is used for everyone "
+            "who may run the model.",
             "type": "string",
             "maxLength": 2000,
             "writeOnly": True,

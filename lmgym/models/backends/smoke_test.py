@@ -1,4 +1,4 @@
-"""Load a model and score a few sentences in a process of its own: `python -m lmgym.models.backends.smoke_test`.
+"""Load a model and score a few sentences in a separate process: `python -m lmgym.models.backends.smoke_test`.
 
 Standard input is JSON: the model's `slug`, the arguments of `load_backend`, and `parent`, the process ID of the caller.
 Standard output is JSON, either `{"facts", "probe", "seconds"}` or
@@ -45,7 +45,7 @@ def run_smoke_test(request: dict[str, Any]) -> dict[str, Any]:
         return _problem(str(error), memory_in_use=isinstance(error, MemoryInUse), lacks=lacks)
     except MemoryError:
         return _problem("The model does not fit into the memory of this machine.")
-    except Exception as error:  # noqa: BLE001  whatever a library raises is the result of the test
+    except Exception as error:  # noqa: BLE001  any exception of a library is a result of the test
         traceback.print_exc()
         return _problem(describe_exception(error, Path(request["model_dir"])), raised=True)
     return {"facts": backend.facts.to_dict(), "probe": probe_result, "seconds": seconds}
@@ -58,13 +58,13 @@ def _problem(
 
 
 def die_first(parent: int) -> None:
-    """Make the kernel kill this process first when memory runs out, and when the worker that started it ends."""
+    """Make the kernel kill this process first when memory runs out, and also when its parent worker ends."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
-            sys.exit("the worker is gone")
+            sys.exit("the worker has ended")
 
 
 def main() -> None:

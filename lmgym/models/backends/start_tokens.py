@@ -1,8 +1,9 @@
 """Choose the start token of a model: the declared one, unless another is clearly better.
 
-Tokenizers of chat models often declare the token that opens a chat turn as start token. A plain sentence after it is
-unlike the training data: SmolLM2-135M-Instruct passes 8% of the items of an NPI suite after its declared `<|im_start|>`
-and 100% after `<|endoftext|>`, which separated its training texts. So all candidates are compared on plain sentences.
+Tokenizers of chat models often declare the token that opens a chat turn as the start token. A plain sentence after it
+is unlike the training data: SmolLM2-135M-Instruct passes 8% of the items of an NPI suite after its declared
+`<|im_start|>` and 100% after `<|endoftext|>`, which separated its training texts. All candidates are therefore compared
+on plain sentences.
 `CausalBackend.choose_start_token` computes the bits; this module does not import torch.
 """
 
@@ -17,12 +18,11 @@ from typing import Any
 
 LANGUAGE = "en"
 BETTER = 0.02
-"""Another token is used if it saves more than this share of the bits."""
+"""A token other than the declared one is used if it saves more than this share of the bits."""
 MOST_UNKNOWN = 0.1
-"""With a greater share of unknown tokens the sentences are not informative."""
+"""Share of unknown tokens above which the sentences are not informative."""
 KNOWS_TOO_LITTLE = 0.8
-"""With more than this share of log2(vocabulary size), the surprisal of a uniform guess, a model does not know the
-language."""
+"""Share of log2(vocabulary size), the surprisal of a uniform guess, above which a model does not know the language."""
 
 _ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[EOS]", "<｜end▁of▁sentence｜>")
 _SEPARATORS = ("[SEP]", "<sep>", "<|sep|>")
@@ -35,8 +35,8 @@ _TURNS = [
 
 Rows = list[list[int]]
 Bits = Callable[[Rows, list[int]], list[list[float] | None]]
-"""(sequences of ids, index of the first token to predict in each) -> bits of that token and all later ones, by
-sequence; None for a sequence that cannot be scored."""
+"""Function (sequences of ids, index of the first token to predict in each) -> bits of that token and all later ones,
+by sequence; None for a sequence that cannot be scored."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Candidate:
     Attributes:
         token: None = no start token.
         role: "declared", "end of text", "separator" or "none".
-        bits: mean bits of a token of the sentences from the second on, the same tokens for all candidates; None = not
-            measured.
+        bits: mean bits per token, excluding the first token of each sentence, so that the same tokens are scored for
+            all candidates; None = not measured.
         in_chat_template: the chat template contains the token.
         opens_turn: chat turns begin with the token.
     """
@@ -60,13 +60,13 @@ class Candidate:
 
 
 def sentences(language: str = LANGUAGE) -> list[str]:
-    """Return plain sentences of a language, written for this purpose."""
+    """Return plain sentences of a language, which were written for this comparison."""
     path = Path(__file__).parent / "sentences" / f"{language}.txt"
     return path.read_text(encoding="utf-8").splitlines()
 
 
 def candidates(tokenizer: Any) -> list[Candidate]:
-    """List the declared start token, end-of-text tokens, separators and no token, each once."""
+    """List distinct candidates: the declared start token, end-of-text tokens, separators, and no token."""
     special = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
     roles: list[tuple[str | None, str]] = [(tokenizer.bos_token, "declared")]
     roles += [(tokenizer.eos_token, "end of text")]
@@ -91,7 +91,7 @@ def _chat_template(tokenizer: Any) -> tuple[str, str]:
         return "", ""
     try:
         return str(tokenizer.apply_chat_template(_TURNS, chat_template=template, tokenize=False)), template
-    except Exception:  # noqa: BLE001  a template is a program, and may refuse any conversation
+    except Exception:  # noqa: BLE001  a template is a program, and may reject any conversation
         return "", str(template)
 
 
@@ -113,7 +113,7 @@ def measured(tokenizer: Any, tried: Sequence[Candidate], bits: Bits, size: int) 
 
     Args:
         tried: candidates.
-        bits: scores sequences of ids, all candidates in one call.
+        bits: function that scores sequences of ids; called once for all candidates.
         size: vocabulary size.
 
     Returns:
@@ -130,8 +130,8 @@ def measured(tokenizer: Any, tried: Sequence[Candidate], bits: Bits, size: int) 
         [backend_tokenizer.token_to_id(candidate.token)] if candidate.token else [] for candidate in tried
     ]
     sequences = [[*start, *ids] for start in starts for ids in rows]
-    places = [len(start) + 1 for start in starts for _ in rows]
-    values = bits(sequences, places)
+    first_positions = [len(start) + 1 for start in starts for _ in rows]
+    values = bits(sequences, first_positions)
     by_candidate = [values[at * len(rows) : (at + 1) * len(rows)] for at in range(len(tried))]
     usable = [at for at in range(len(rows)) if all(row_bits[at] is not None for row_bits in by_candidate)]
     n_tokens = sum(len(rows[at]) - 1 for at in usable)
@@ -155,8 +155,9 @@ def measured(tokenizer: Any, tried: Sequence[Candidate], bits: Bits, size: int) 
 def decide(tried: Sequence[Candidate]) -> tuple[str | None, str]:
     """Choose a token. Returns it with the reason, which is "" for the declared token.
 
-    No token is never better than a declared one that does not open turns, because the first region of every sentence
-    would have no value. Tokens that open turns, or are in the chat template without being declared, are not used.
+    A declared token that does not open turns is always preferred to using no token, because the first token of every
+    sentence would then have no value. Tokens that open turns, or are in the chat template without being declared, are
+    not used.
     """
     declared = next((candidate for candidate in tried if candidate.role == "declared"), None)
     none = next(candidate for candidate in tried if candidate.token is None)
@@ -168,15 +169,15 @@ def decide(tried: Sequence[Candidate]) -> tuple[str | None, str]:
     best = min(others, key=_bits, default=None)
     if declared is not None and declared.opens_turn:
         chosen = best if best is not None and _bits(best) <= _bits(none) else none
-        return chosen.token, f"the declared one, {declared.token}, opens a chat turn"
+        return chosen.token, f"the declared token, {declared.token}, opens a chat turn"
     base = declared or none
     if best is None or _bits(best) >= (1 - BETTER) * _bits(base):
         return base.token, "" if declared else "the tokenizer declares none"
     gain = 1 - _bits(best) / _bits(base)
-    than = (
-        f"the declared one, {declared.token}," if declared else "no token, and the tokenizer declares none;"
-    )
-    return best.token, f"plain sentences have {gain:.1%} fewer bits after it than after {than}".rstrip(",;")
+    saving = f"it saves {gain:.1%} of the bits of plain sentences compared with"
+    if declared:
+        return best.token, f"{saving} the declared token, {declared.token}"
+    return best.token, f"{saving} no start token; the tokenizer declares none"
 
 
 def _bits(candidate: Candidate) -> float:

@@ -1,8 +1,8 @@
-"""Compare a loaded tokenizer with the folder's tokenizer.json.
+"""Comparison of a loaded tokenizer with the folder's tokenizer.json.
 
 transformers 5.24 rebuilds many tokenizers from their vocabulary, with classes chosen by `tokenizer_class` and
 `model_type`, and silently drops the file's normalizer, pre-tokenizer or `ignore_merges`. The model was trained with the
-file, so the file is used if the two differ.
+tokenizer in the file, so the file is used if the two differ.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _SPECIALS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "c
 
 
 def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool) -> Any:
-    """Return a tokenizer that gives the ids of the folder's tokenizer.json.
+    """Return a tokenizer that gives the same ids as the folder's tokenizer.json.
 
     Args:
         tokenizer: fast tokenizer of transformers, whose special tokens are kept.
         notes: receives a note if the file replaces the tokenizer.
-        framed: texts are read between the tokenizer's special tokens, so that its post-processor matters.
+        framed: texts are placed between the tokenizer's special tokens, so that its post-processor matters.
 
     Returns:
         `tokenizer`, or one built from the file if they differ. Without a file there is nothing to compare.
@@ -80,7 +80,7 @@ def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool
         )
     notes.append(
         f"{type(tokenizer).__name__} of transformers differs from {NAME} in {', '.join(parts) or 'its code'} and "
-        f"tokenizes {n_texts} of {len(TEXTS)} sample texts differently: the file is used."
+        f"tokenizes {n_texts} of {len(TEXTS)} sample texts differently, so the file is used."
     )
     return from_file
 
@@ -94,7 +94,7 @@ def no_tokenizer(folder: Path, reason: str = "") -> BackendError:
         return BackendError(f"The tokenizer exists only as {pieces[0]}; {NAME} is missing.", _CONVERT)
     parts = [name for name in _VOCABULARIES if (folder / name).is_file()]
     if parts:
-        detail = f": {reason.rstrip('.')}." if reason else ", which has no words."
+        detail = f": {reason.rstrip('.')}." if reason else ": the vocabulary is empty."
         return BackendError(
             f"{NAME} is missing, and no tokenizer could be built from {' and '.join(parts)}{detail}", _SAVE
         )
@@ -106,7 +106,7 @@ def _require_steady(raw: Any) -> None:
     share = getattr(raw.model, "dropout", None)
     if share:
         raise BackendError(
-            f"The tokenizer drops merges at random (BPE dropout {share:g}): a text gets different tokens each time.",
+            f"The tokenizer drops merges at random (BPE dropout {share:g}), so a text gets different tokens each time.",
             f'Dropout is only for training. Set "dropout" of "model" in {NAME} to null.',
         )
 
@@ -130,8 +130,8 @@ def _wrapped(raw: Any, tokenizer: Any) -> Any:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    known = raw.get_vocab(with_added_tokens=True)
-    added = {at: token for at, token in _added(tokenizer).items() if token.content not in known}
+    vocabulary = raw.get_vocab(with_added_tokens=True)
+    added = {at: token for at, token in _added(tokenizer).items() if token.content not in vocabulary}
     wrap: Any = PreTrainedTokenizerFast
     return wrap(
         tokenizer_object=Tokenizer.from_str(raw.to_str()),
@@ -154,8 +154,10 @@ def _differences(tokenizer: Any, raw: Any, framed: bool) -> list[str]:
     names = [name for name in PARTS if framed or name != "post_processor"]
     differing = [PARTS[name] for name in names if loaded[name] != file[name]]
     added = _added(tokenizer)
-    same = all(_flags(added.get(at)) == _flags(token) for at, token in raw.get_added_tokens_decoder().items())
-    return differing if same else [*differing, "added tokens"]
+    is_same = all(
+        _flags(added.get(at)) == _flags(token) for at, token in raw.get_added_tokens_decoder().items()
+    )
+    return differing if is_same else [*differing, "added tokens"]
 
 
 def _flags(token: Any) -> list[Any]:
@@ -163,7 +165,7 @@ def _flags(token: Any) -> list[Any]:
 
 
 def _differing_texts(tokenizer: Any, raw: Any, framed: bool) -> int:
-    """Count the TEXTS with different ids or offsets."""
+    """Count the sample texts with different ids or offsets."""
 
     def by_class(text: str) -> Any:
         encoding = tokenizer(text, add_special_tokens=framed, return_offsets_mapping=True)

@@ -1,4 +1,4 @@
-"""Optimise a loaded model: packed weights if they are faster, tested optimisations, and vocabulary tables.
+"""Optimisation of a loaded model: packed weights if they are faster, tested optimisations, and vocabulary tables.
 
 torch is imported inside functions.
 """
@@ -31,8 +31,8 @@ def prepare(
     """Build a runner with all optimisations that pass their tests.
 
     Args:
-        reload: reads the model again if packing breaks it.
-        packing: pack linear weights on a CPU; None = if timing shows that it is faster.
+        reload: function that reads the model again if packing breaks it.
+        packing: pack linear weights on a CPU; None = only if timing shows that it is faster.
     """
     from lmgym.models.engine import packing as packs
     from lmgym.models.engine.tree_support import batch_bits, make_runner, plain_bits, tolerance
@@ -45,7 +45,7 @@ def prepare(
     gain = packs.measure(model).gain if packing is None else packs.GAIN
     if gain < packs.GAIN:
         runner = make_runner(model, device, plain=before)
-        runner.notes.append(f"Stock linear kernels (packed ones were timed {gain:.2f} times as fast).")
+        runner.notes.append(f"Stock linear kernels (packed ones ran {gain:.2f} times as fast).")
         return runner
     gap = _gap_of_packing(model, lambda: batch_bits(model, device), before)
     if gap > allowed:
@@ -60,21 +60,19 @@ def prepare(
 
 
 def _packed_note(packing: bool | None, gain: float, gap: float) -> str:
-    timed = "" if packing else f", timed {gain:.2f} times as fast as stock ones"
+    timed = "" if packing else f", which ran {gain:.2f} times as fast as stock ones"
     return f"Packed linear kernels{timed}; probe values changed by {gap:.1g} bits."
 
 
 def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> float:
-    """Pack the linear weights, and return the change in the values of the probes, in bits; infinite if the model fails
-    with them.
-    """
+    """Pack the linear weights. Returns the change of the probe values in bits; infinite if the packed model fails."""
     from lmgym.models.engine import packing as packs
     from lmgym.models.engine.tree_support import apart
 
     packs.pack(model)
     try:
         return apart(bits(), before)
-    except Exception:  # noqa: BLE001 (any failure of a third-party model rules this way out)
+    except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
         return float("inf")
 
 
@@ -98,14 +96,14 @@ def prepare_bfloat16(model: Any, device: torch.device) -> tuple[ModelRunner, flo
     runner = make_runner(model, device, plain=plain, allowed=HALF_TOLERANCE_BITS)
     runner.packed = True
     runner.notes.append(
-        f"bfloat16 by explicit choice: on probe tokens the error is {gaps.mean():.2g} bits on average and "
-        f"{gaps.max():.2g} at most. Do not publish such numbers."
+        f"bfloat16 was chosen explicitly: on probe tokens, the error is {gaps.mean():.2g} bits on average and "
+        f"{gaps.max():.2g} at most. Do not publish these numbers."
     )
     return runner, float(gaps.max())
 
 
 COPY_MEMORY = 1.25
-"""Free memory required for a copy in float32, relative to its weights."""
+"""Free memory required for a copy in float32, as a multiple of the size of its weights."""
 
 
 def compare_half(
@@ -114,7 +112,7 @@ def compare_half(
     """Measure the error of a half-precision type on probe tokens relative to the same weights in float32.
 
     Args:
-        bits: computes a model's values on the probes.
+        bits: function that computes a model's values on the probes.
 
     Returns:
         The largest error in bits (0.0 if no copy in float32 could be made), and a note.
@@ -141,9 +139,9 @@ def compare_half(
     give_back(device)
     finite = gaps[np.isfinite(gaps)]
     if not len(finite):
-        return 0.0, f"{unknown}: its probe values are not finite."
+        return 0.0, f"{unknown}: probe values are not finite."
     gap = f"{finite.mean():.2g} bits on average and {finite.max():.2g} at most"
-    return float(finite.max()), f"{kind}: on probe tokens the error relative to float32 is {gap}."
+    return float(finite.max()), f"{kind}: on probe tokens, the error relative to float32 is {gap}."
 
 
 def free_bytes(device: torch.device) -> float:
@@ -158,7 +156,7 @@ def free_bytes(device: torch.device) -> float:
 def special_ids(tokenizer: Any) -> frozenset[int]:
     """Return the ids of tokens that are not part of a sentence.
 
-    The tokenizer also produces them from their spelling in a sentence.
+    The tokenizer also produces them if a sentence contains their spelling.
     """
     added = tokenizer.added_tokens_decoder.items()
     return frozenset([*tokenizer.all_special_ids, *(number for number, token in added if token.special)])
@@ -178,7 +176,7 @@ class Blanks:
     """The vocabulary split by leading whitespace, on the model's device.
 
     Attributes:
-        sets: fp32 [vocabulary, 2]: begins with whitespace or ends the text; begins without whitespace.
+        sets: fp32 [vocabulary, 2]: tokens that begin with whitespace or end the text; tokens that begin without it.
         prefixed: the tokenizer adds a space before the first word, as SentencePiece does.
     """
 
@@ -206,7 +204,7 @@ class Blanks:
     def column(self, mass: NDArray[np.float64], special: Sequence[bool]) -> list[float | None]:
         """Compute `TokenScores.boundary_bits` of one text from masses [tokens, 2].
 
-        After a start token the first word begins without a space, unless the tokenizer adds one.
+        After a start token, the first word begins without a space unless the tokenizer adds one.
         """
         import math
 

@@ -1,8 +1,8 @@
-"""Detect changes to model files while they are loaded and used.
+"""Detection of changes to model files while they are loaded and used.
 
-Files can be replaced or overwritten while they are read; scores computed with the old ones would then be cached under
-the fingerprint of the new. Names, sizes, times and digests are compared. Weights on a CPU stay mapped from their file,
-so a later write changes the loaded model: names, sizes and times are compared again whenever it is used.
+Files can be replaced or overwritten while they are read; scores computed with the old files would then be cached under
+the fingerprint of the new ones. Names, sizes, times and digests are compared. Weights on a CPU stay mapped from their
+file, so a later write changes the loaded model: names, sizes and times are compared again whenever it is used.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ State = tuple[int, int, int, int, int]
 """Device, inode, bytes, and times in ns of the last write and the last change of the inode (which cannot be set)."""
 
 _SHA256, _GIT = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{40}")
-"""Names of large files (SHA-256) and small ones (git's hash) in the Hub's cache."""
+"""Names of files in the Hub's cache: SHA-256 for large files, git's hash for small ones."""
 
 
 class Seen:
     """State of a model's files before it is loaded; digests are added by `read`.
 
     Args:
-        place: its folder, or its only file.
-        in_cache: the folder is a snapshot in the Hub's cache, where large files are named by their digests; `read`
-            trusts these names, `confirm` compares them with the loaded files.
+        place: the model's folder, or its only file.
+        in_cache: the folder is a snapshot in the Hub's cache, where large files are named by their digests. `read`
+            trusts these names; `confirm` compares them with the loaded files.
     """
 
     def __init__(self, place: Path, *, in_cache: bool = False) -> None:
@@ -40,8 +40,8 @@ class Seen:
         """Compute the digests.
 
         Raises:
-            BackendError: a small file in the cache differs from the Hub's. Files that a mirror named differently cannot
-                be checked.
+            BackendError: a small file in the cache differs from the Hub's. Files with other names, as some mirrors use,
+                cannot be checked.
         """
         for path in _paths(self.place):
             name = self._named(path)
@@ -69,7 +69,7 @@ class Seen:
         """Raise BackendUnavailable if the files changed."""
         if self.has_changed():
             raise BackendUnavailable(
-                f"The files of the model in {self.place.name!r} changed while it was used.",
+                f"The files of the model in {self.place.name!r} changed while it was in use.",
                 "Try again when all files are in place.",
             )
 
@@ -85,18 +85,18 @@ class Seen:
             if self._named(changed[0]):
                 raise self._not_of_the_hub(changed[0].name)
         raise BackendUnavailable(
-            f"The files of the model in {self.place.name!r} changed while it was loaded.",
+            f"The files of the model in {self.place.name!r} changed while it was being loaded.",
             "Try again when all files are in place. To replace a model, write the new files to another folder and "
             "rename it.",
         )
 
     def _named(self, path: Path) -> str:
-        """Return the name in the Hub's cache to which a file of a snapshot links, or ""."""
+        """Return the name of the file in the Hub's cache to which a snapshot's file links, or ""."""
         return path.readlink().name if self._in_cache and path.is_symlink() else ""
 
     def _not_of_the_hub(self, name: str) -> BackendError:
         return BackendError(
-            f"{name} in the cache of the Hub differs from the file on the Hub.",
+            f"{name} in the Hub's cache differs from the file on the Hub.",
             f"Delete {self.place.parent.parent.name} in the cache (HF_HUB_CACHE) and check the model again.",
         )
 
@@ -107,14 +107,14 @@ def has_changed_files(backend: Backend) -> bool:
     return seen is not None and seen.has_changed()
 
 
-def _paths(place: Path) -> list[Path]:
-    if place.is_file():
-        return [place]
-    return sorted({path for pattern in KEPT for path in place.glob(pattern) if path.is_file()})
+def _paths(model: Path) -> list[Path]:
+    if model.is_file():
+        return [model]
+    return sorted({path for pattern in KEPT for path in model.glob(pattern) if path.is_file()})
 
 
-def _states(place: Path) -> dict[str, State]:
-    return {path.name: _state(path) for path in _paths(place)}
+def _states(model: Path) -> dict[str, State]:
+    return {path.name: _state(path) for path in _paths(model)}
 
 
 def _state(path: Path) -> State:
@@ -128,7 +128,7 @@ def _digest(path: Path) -> str:
 
 
 def _small_names(path: Path) -> tuple[str, str]:
-    """Return git's hash of a file, and its plain SHA-1, which some mirrors use as name."""
+    """Return git's hash of a file, and its plain SHA-1, which some mirrors use as the name."""
     plain, git = (hashlib.sha1(usedforsecurity=False) for _ in range(2))
     git.update(b"blob %d\0" % path.stat().st_size)
     with path.open("rb") as stream:

@@ -26,7 +26,7 @@ _UNITS = {
 class UniformBackend:
     """Scores words or non-blank characters.
 
-    It ignores context, so start and end policies have no effect: the first token always has a value, and no end token
+    Context is ignored, so start and end policies have no effect: the first token always has a value, and no end token
     is scored.
     """
 

@@ -1,8 +1,8 @@
-"""Tree attention by blocks of queries, for models that use transformers' attention registry. Needs torch.
+"""Tree attention in blocks of queries, for models that use transformers' attention registry. Needs torch.
 
 In depth-first order, the ancestors of a run of consecutive nodes that precede the run are the ancestors of its first
-node. So a block of queries needs only its own keys and one path: cost is linear in the length of the chunk, and no
-quadratic mask is built.
+node. A block of queries therefore needs only its own keys and one path: the cost is linear in the length of the chunk,
+and no quadratic mask is built.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ def layout(end: NDArray[np.int64], width: int) -> Layout:
     blocks = -(-count // width)
     width = -(-count // blocks)
     first = np.arange(blocks) * width
-    # Padding may be longer than a block: such blocks begin after the end and have no keys.
+    # Padding may be longer than a block; blocks of padding only begin after the last node and have no keys.
     above = (np.arange(count)[None, :] < first[:, None]) & (end[None, :] > first[:, None])
     block, node = np.nonzero(above)
     depth = above.sum(1)
     longest = int(depth.max(initial=0))
     keys = np.zeros((blocks, longest + width), np.int64)
     used = np.zeros(keys.shape, np.bool_)
-    place = np.arange(len(node)) - np.repeat(np.cumsum(depth) - depth, depth)
-    keys[block, place], used[block, place] = node, True
-    own = first[:, None] + np.arange(width)
-    keys[:, longest:], used[:, longest:] = np.minimum(own, count - 1), own < count
-    query = own[:, :, None]
+    column = np.arange(len(node)) - np.repeat(np.cumsum(depth) - depth, depth)
+    keys[block, column], used[block, column] = node, True
+    positions = first[:, None] + np.arange(width)
+    keys[:, longest:], used[:, longest:] = np.minimum(positions, count - 1), positions < count
+    query = positions[:, :, None]
     seen = used[:, None, :] & (keys[:, None, :] <= query) & (query < end[keys][:, None, :])
     return Layout(blocks * width, keys, ~seen)
 
@@ -75,7 +75,7 @@ def additive(hidden: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 @contextmanager
 def attending(keys: torch.Tensor | None) -> Iterator[None]:
-    """Make models of this thread attend by these blocks within the context; None leaves attention unchanged."""
+    """Within the context, make models in this thread attend to these key blocks; None leaves attention unchanged."""
     _active.keys = keys
     try:
         yield
@@ -98,7 +98,7 @@ def attend(
     While blocks are active, `attention_mask` is additive, [blocks, 1, width, k].
 
     Raises:
-        ValueError: attention with additional terms.
+        ValueError: the attention has extra terms, such as a soft cap.
     """
     keys = getattr(_active, "keys", None)
     if keys is None:
@@ -110,7 +110,7 @@ def attend(
         return plain
     for term in ("softcap", "s_aux", "position_bias"):
         if named.get(term) is not None:
-            raise ValueError(f"attention with {term} cannot be computed by blocks")
+            raise ValueError(f"attention with {term} cannot be computed in blocks")
     keys = keys.to(query.device)
     blocks, heads, features = keys.shape[0], query.shape[1], query.shape[3]
     queries = query[0].transpose(0, 1).reshape(blocks, -1, heads, features).transpose(1, 2)
@@ -125,7 +125,10 @@ def attend(
 
 
 def _gather(states: torch.Tensor, keys: torch.Tensor, heads: int) -> torch.Tensor:
-    """[1, own heads, n, d] -> [blocks, heads, k, d]; several query heads may share one key head."""
+    """Gather keys or values for each block: [1, key heads, n, d] -> [blocks, heads, k, d].
+
+    Several query heads may share one key head.
+    """
     gathered = states[0].transpose(0, 1).index_select(0, keys.reshape(-1))
     gathered = gathered.reshape(*keys.shape, *gathered.shape[1:]).transpose(1, 2)
     if gathered.shape[1] == heads:

@@ -1,4 +1,4 @@
-"""Classify device errors by their message: out of memory, or a device that this process can no longer use."""
+"""Classification of device errors by message: out of memory, or a device that this process can no longer use."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _BROKEN = ("cuda error", "cublas_status_", "cudnn_status_", "cudnn error")
 
 
 def says_full(error: BaseException) -> bool:
-    """Return whether an error of a library means that memory ran out."""
+    """Return True if a library's error message reports that memory ran out."""
     message = str(error).lower()
     return isinstance(error, RuntimeError) and any(words in message for words in _FULL)
 
 
 def says_broken(error: BaseException) -> bool:
-    """Return whether an error of a library means that the device failed, other than by lack of memory.
+    """Return True if a library's error message reports a device failure other than a lack of memory.
 
     After most of these errors (illegal access, failed launch, lost GPU) all further calls of the process fail.
     """

@@ -1,6 +1,7 @@
-"""Compute surprisals and masses of planned tokens with a causal model. Needs torch.
+"""Surprisals, and masses of vocabulary sets, for planned tokens under a causal model. Needs torch.
 
-`passes` runs the model; here each needed (prefix, token) is looked up once and copied to all sequences that contain it.
+`passes` runs the model. This module looks up each needed (prefix, token) once and copies the value to all sequences
+that contain it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 class Computed(NamedTuple):
-    """Values of one sequence in bits, without those of its stem. NaN = not requested, or a first token.
+    """Values of one sequence in bits, excluding its stem. NaN = not requested, or a first token.
 
     Attributes:
         bits: float64[tokens], surprisal.
@@ -43,7 +44,7 @@ class Flat(NamedTuple):
     Attributes:
         starts: int64[k+1], start of each sequence.
         bits, mass: float64[positions] and float64[positions, sets], as in Computed; undefined for failed sequences.
-        failures: by sequence.
+        failures: failures by index of the sequence.
     """
 
     starts: Ints
@@ -83,12 +84,12 @@ def compute(
     """Compute surprisals of needed tokens, and masses of `sets` after the tokens flagged in `rows`.
 
     Values are computed in fp32 from the model's logits and do not depend on other sequences beyond fp32 noise.
-    Sequences so long that the model works differently (`Turns`) share passes only with sequences of the same kind.
+    Sequences long enough to change the model's computation (`Turns`) share passes only with sequences of the same kind.
     Arguments are as in `forest.grow` and `model_runner.look_up`.
 
     Returns:
-        Values or a failure for each sequence. When memory runs out the budget is halved; a sequence that does not fit
-        alone fails, and so does one with a value that is not finite.
+        Values or a failure for each sequence. When memory runs out, the budget is halved. A sequence fails if it does
+        not fit into memory even when it is run separately, or if one of its values is not finite.
     """
     flat = compute_flat(
         runner,
@@ -126,19 +127,19 @@ def compute_flat(
         lengths = [n + (len(stems[at]) if at >= 0 else 0) for n, at in zip(own_lengths, stem_of, strict=True)]
     width = 0 if sets is None else int(sets.shape[1])
     flat = Flat(starts, np.full(starts[-1], np.nan), np.full((starts[-1], width), np.nan), {})
-    for way, chosen in group_sequences(runner, lengths).items():
+    for mode, chosen in group_sequences(runner, lengths).items():
         at = _places(starts, chosen)
         forest = grow(
             _of(sequences, chosen),
             None if needed is None else needed[at],
             None if rows is None else rows[at],
-            whole=way.kind != USUAL,
+            whole=mode.kind != USUAL,
             stems=stems,
             stem_of=_of(stem_of, chosen),
         )
-        if way.kind[1]:
+        if mode.kind[1]:
             reset_positions(runner)
-        ledger = _run(runner, forest, sets, budget, by_tree=way.by_tree)
+        ledger = _run(runner, forest, sets, budget, by_tree=mode.by_tree)
         failures = _spread(forest, ledger, flat, at)
         for number, (token, is_memory) in failures.items():
             k = chosen[number]
@@ -159,13 +160,13 @@ def _retry_alone(
     stems: Sequence[Sequence[int]],
     stem_of: Sequence[int] | None,
 ) -> None:
-    """Run each text that ran out of memory again, alone and in a plain pass: another text may have been the cause."""
+    """Rerun each text that ran out of memory separately in a plain pass: another text may have been the cause."""
     if len(sequences) == 1 and not runner.blocks:
         return
     plain = replace(runner, blocks=0)
     for at in [at for at, failure in flat.failures.items() if isinstance(failure, _TooLarge)]:
-        place = slice(*flat.starts[at : at + 2])
-        needed, rows = (None if values is None else values[place] for values in flags)
+        span = slice(*flat.starts[at : at + 2])
+        needed, rows = (None if values is None else values[span] for values in flags)
         alone = compute_flat(
             plain,
             [sequences[at]],
@@ -176,7 +177,7 @@ def _retry_alone(
             stems=stems,
             stem_of=_of(stem_of, [at]),
         )
-        flat.bits[place], flat.mass[place] = alone.bits, alone.mass
+        flat.bits[span], flat.mass[span] = alone.bits, alone.mass
         del flat.failures[at]
         if alone.failures:
             flat.failures[at] = alone.failures[0]
@@ -195,11 +196,11 @@ def _places(starts: Ints, chosen: Sequence[int]) -> slice | Ints:
 
 
 class _TooLarge(ScoringFailure):
-    """Memory ran out on a text."""
+    """Failure of a text that does not fit into memory."""
 
 
 class _Ledger(NamedTuple):
-    """Values by edge and row of a forest. NaN in `bits` = no number from the model; `short_…` = memory ran out."""
+    """Values by edge and row of a forest. NaN in `bits` = the model gave no number; `short_…` = memory ran out."""
 
     bits: Floats
     mass: Floats
@@ -268,17 +269,19 @@ def _spread(forest: Forest, ledger: _Ledger, flat: Flat, at: slice | Ints) -> di
     short[has_row] |= ledger.short_row[forest.row_of[has_row]]
     not_finite = has_edge & ~np.isfinite(bits) | np.isnan(mass[:, :1]).any(1) & has_row
     failed: dict[int, tuple[int, bool]] = {}
-    for place in np.flatnonzero(short | not_finite).tolist():
-        number = int(np.searchsorted(forest.starts, place, "right")) - 1
-        token, is_memory = failed.get(number, (place - int(forest.starts[number]), False))
-        failed[number] = (token, is_memory or bool(short[place]))
+    for position in np.flatnonzero(short | not_finite).tolist():
+        number = int(np.searchsorted(forest.starts, position, "right")) - 1
+        token, is_memory = failed.get(number, (position - int(forest.starts[number]), False))
+        failed[number] = (token, is_memory or bool(short[position]))
     return failed
 
 
 def _failure(device: torch.device, length: int, token: int, is_memory: bool) -> ScoringFailure:
     if is_memory:
-        return _TooLarge(f"Memory on {device} ran out on this text alone ({length} tokens).", transient=True)
+        return _TooLarge(
+            f"This text ({length} tokens) does not fit into the memory of {device}.", transient=True
+        )
     return ScoringFailure(
-        f"The model's value for token {token + 1} is not a finite number; "
-        "with float16 this can be an overflow: try float32 or bfloat16."
+        f"The model's value for token {token + 1} is not a finite number. "
+        "With float16, this may be an overflow: try float32 or bfloat16."
     )

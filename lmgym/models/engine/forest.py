@@ -1,11 +1,11 @@
-"""Plan prefix trees over token ids with sorted arrays: positions to run, their chunks, and vocabulary rows to read.
+"""Planning of prefix trees over token ids with sorted arrays: positions to run, chunks, and vocabulary rows to read.
 
 Sentences of a suite share most of their prefixes. Each distinct prefix is one node, which is run once; each distinct
 (prefix, next token) that is needed is one edge, which is looked up once. Prefixes without a needed successor are not
 run. Nodes are numbered depth first, so that the descendants of node q are the range [q, end(q)), and attention to
 ancestors is a range test: query i sees key j if and only if j <= i < end(j).
 
-Everything is a deterministic function of the input; 134,000 sentences take well under a second. Needs no torch.
+Planning is deterministic and takes well under a second for 134,000 sentences. Does not need torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 FILL = 0.75
-"""A chunk may end anywhere in its last quarter, where the fewest ancestors have to be run again."""
+"""Minimal share of a chunk's room that is used. In its last quarter, the chunk ends at the node with the fewest
+ancestors, because these are run again in the next chunk."""
 
 
 class Forest(NamedTuple):
@@ -32,7 +33,7 @@ class Forest(NamedTuple):
         edge_node, edge_token: int64[m], token `edge_token` after the prefix that ends in `edge_node`.
         row_node: int64[r], sorted, nodes whose whole distribution is needed.
         starts: int64[k+1], start of each sequence in the flat arrays below.
-        edge_of, row_of: int64[positions], edge (row) of each token of each sequence; -1 = none.
+        edge_of, row_of: int64[positions], edge or row of each token of each sequence; -1 = none.
     """
 
     token: Ints
@@ -68,9 +69,9 @@ class Chunk(NamedTuple):
 
     @property
     def least(self) -> int:
-        """Positions up to the first leaf, the minimum of any chunk that begins with this node."""
-        own = np.arange(self.node_at, len(self.token))
-        return self.node_at + int(np.argmax(self.end[self.node_at :] == own + 1)) + 1
+        """Number of positions up to the first leaf, the minimum for any chunk that begins with this node."""
+        local = np.arange(self.node_at, len(self.token))
+        return self.node_at + int(np.argmax(self.end[self.node_at :] == local + 1)) + 1
 
 
 def grow(
@@ -86,31 +87,31 @@ def grow(
 
     Args:
         sequences: token ids, including start tokens.
-        needed: needed[k][i], token i of sequence k is to be scored, or one flat array; None = all. A token without a
-            predecessor is never scored.
-        rows: rows[k][i], the distribution after token i is needed, or one flat array; None = none.
+        needed: needed[k][i] is True if token i of sequence k is to be scored; may be one flat array; None = all. A
+            token without a predecessor is never scored.
+        rows: rows[k][i] is True if the distribution after token i is needed; may be one flat array; None = none.
         whole: run each sequence with a needed token to its last token.
-        stems: prefixes shared by many sequences. The forest is that of the full sequences, but repeated prefixes take
-            no time to plan.
-        stem_of: sequence k continues stems[stem_of[k]]; -1 = no stem. Only its own tokens count in `starts`, `edge_of`
-            and `row_of`.
+        stems: prefixes shared by many sequences. The forest is the same as for the full sequences, but each stem is
+            planned only once.
+        stem_of: sequence k continues stems[stem_of[k]]; -1 = no stem. `starts`, `edge_of` and `row_of` exclude the
+            tokens of stems.
     """
     laid = _laid(sequences, stems, stem_of)
-    own, total = int(laid.starts[len(stems)]), len(laid.flat)
-    want, look = np.zeros(total, np.bool_), np.zeros(total, np.bool_)
-    want[own:] = _flags(needed, total - own, default=True)
-    want &= laid.before >= 0
-    look[own:] = _flags(rows, total - own, default=False)
-    node_of, levels = _levels(laid, _fed(laid, want, look, whole))
+    shift, total = int(laid.starts[len(stems)]), len(laid.flat)
+    to_score, to_read = np.zeros(total, np.bool_), np.zeros(total, np.bool_)
+    to_score[shift:] = _flags(needed, total - shift, default=True)
+    to_score &= laid.before >= 0
+    to_read[shift:] = _flags(rows, total - shift, default=False)
+    node_of, levels = _levels(laid, _fed(laid, to_score, to_read, whole))
     number, token, depth, parent, end = _depth_first(levels)
     nodes = np.where(node_of >= 0, number[node_of], -1) if len(number) else node_of
-    edge_of, edge_node, edge_token = _edges(laid, np.flatnonzero(want), nodes)
+    edge_of, edge_node, edge_token = _edges(laid, np.flatnonzero(to_score), nodes)
     row_of = np.full(total, -1, np.int64)
-    row_node, inverse = np.unique(nodes[look], return_inverse=True)
-    row_of[look] = inverse
-    starts = laid.starts[len(stems) :] - own
+    row_node, inverse = np.unique(nodes[to_read], return_inverse=True)
+    row_of[to_read] = inverse
+    starts = laid.starts[len(stems) :] - shift
     return Forest(
-        token, depth, parent, end, edge_node, edge_token, row_node, starts, edge_of[own:], row_of[own:]
+        token, depth, parent, end, edge_node, edge_token, row_node, starts, edge_of[shift:], row_of[shift:]
     )
 
 
@@ -119,11 +120,11 @@ class _Laid(NamedTuple):
 
     Attributes:
         flat: int64[positions], token ids.
-        starts: int64[k+1], start of each in `flat`.
-        stem: int64[k], the stem that each continues; -1 = none.
-        offset: int64[k], depth of its first token.
+        starts: int64[k+1], start of each stem or sequence in `flat`.
+        stem: int64[k], the stem that each sequence continues; -1 = none.
+        offset: int64[k], depth of the first token of each stem or sequence.
         before: int64[positions], preceding position; -1 = none.
-        width: greater than every id.
+        width: a number greater than every token id.
     """
 
     flat: Ints
@@ -152,16 +153,16 @@ def _laid(
     return _Laid(flat, starts, stem, offset, before, int(flat.max(initial=0)) + 1)
 
 
-def _fed(laid: _Laid, want: Flags, look: Flags, whole: bool) -> Ints:
+def _fed(laid: _Laid, to_score: Flags, to_read: Flags, whole: bool) -> Ints:
     """Return the number of tokens to run for each sequence.
 
-    A token is run if it or a later token has a needed successor or row. A stem is run as a whole if a sequence after it
-    needs anything.
+    A token is run if it or a later token has a needed successor or row. A whole stem is run if a sequence that
+    continues it has a needed token or row.
     """
     lengths = np.diff(laid.starts)
-    place = np.arange(len(want)) - np.repeat(laid.starts[:-1], lengths)
-    # Counted from 1, 0 = nothing: the first token after a stem can be needed, which runs only the stem.
-    reach = np.maximum(np.where(want, place + 1, 0), np.where(look, place + 2, 0))
+    position = np.arange(len(to_score)) - np.repeat(laid.starts[:-1], lengths)
+    # Counted from 1; 0 = nothing is needed. If only the first token after a stem is needed, only the stem is run.
+    reach = np.maximum(np.where(to_score, position + 1, 0), np.where(to_read, position + 2, 0))
     most = np.zeros(len(lengths), np.int64)
     if (some := lengths > 0).any():
         most[some] = np.maximum.reduceat(reach, laid.starts[:-1][some])
@@ -183,7 +184,7 @@ def _flags(values: Sequence[Sequence[bool]] | Flags | None, total: int, *, defau
 
 
 class _Level(NamedTuple):
-    """The nodes of one depth, sorted by (parent, token). `parent` counts over all levels; at depth 0 it is 0."""
+    """Nodes of one depth, sorted by (parent, token). `parent` counts over all levels; at depth 0 it is 0."""
 
     base: int
     parent: Ints
@@ -191,7 +192,7 @@ class _Level(NamedTuple):
 
 
 def _levels(laid: _Laid, fed: Ints) -> tuple[Ints, list[_Level]]:
-    """Number distinct prefixes by depth. Returns the node of every position that is run (else -1), and the levels."""
+    """Number distinct prefixes by depth. Returns the node of each position (-1 if it is not run), and the levels."""
     node_of = np.full(len(laid.flat), -1, np.int64)
     levels: list[_Level] = []
     base = 0
@@ -208,7 +209,7 @@ def _levels(laid: _Laid, fed: Ints) -> tuple[Ints, list[_Level]]:
 
 
 def _depth_first(levels: list[_Level]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Renumber depth first. Returns the new number of each node, then token, depth, parent and end by new number."""
+    """Renumber nodes depth first. Returns each node's new number, then token, depth, parent and end by new number."""
     count = levels[-1].base + len(levels[-1].token) if levels else 0
     size = np.ones(count, np.int64)
     for upper, lower in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
@@ -219,24 +220,24 @@ def _depth_first(levels: list[_Level]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     token, depth = np.zeros(count, np.int64), np.zeros(count, np.int64)
     parent, end = np.full(count, -1, np.int64), np.zeros(count, np.int64)
     for at, level in enumerate(levels):
-        own = slice(level.base, level.base + len(level.token))
-        before = np.cumsum(size[own]) - size[own]
+        block = slice(level.base, level.base + len(level.token))
+        before = np.cumsum(size[block]) - size[block]
         if at:
             first = np.searchsorted(level.parent, level.parent, "left")
             before += number[level.parent] + 1 - before[first]
-        number[own] = before
-        token[before], depth[before], end[before] = level.token, at, before + size[own]
+        number[block] = before
+        token[before], depth[before], end[before] = level.token, at, before + size[block]
         if at:
             parent[before] = number[level.parent]
     return number, token, depth, parent, end
 
 
-def _edges(laid: _Laid, wanted: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
-    """Find distinct (node, next token). Returns the edge of each position (-1 = none), node and token of each edge."""
+def _edges(laid: _Laid, positions: Ints, nodes: Ints) -> tuple[Ints, Ints, Ints]:
+    """Find distinct (node, next token). Returns each position's edge (-1 = none), and each edge's node and token."""
     edge_of = np.full(len(laid.flat), -1, np.int64)
-    keys = nodes[laid.before[wanted]] * laid.width + laid.flat[wanted]
+    keys = nodes[laid.before[positions]] * laid.width + laid.flat[positions]
     distinct, inverse = np.unique(keys, return_inverse=True)
-    edge_of[wanted] = inverse
+    edge_of[positions] = inverse
     return edge_of, distinct // laid.width, distinct % laid.width
 
 
@@ -244,8 +245,8 @@ def cut(forest: Forest, first: int, budget: int, most: int | None = None) -> Chu
     """Cut the chunk that begins with node `first`: at most `budget` positions, including its ancestors.
 
     If ancestors take more than half of the budget, as many new nodes as ancestors are run, and the first path is run to
-    its leaf. So long texts cost at most about twice their positions, and a chunk never exceeds the largest of the
-    budget, the longest path, and twice the ancestors of `first` (or `most`).
+    its leaf. Long texts therefore cost at most about twice their positions, and a chunk never exceeds the maximum of
+    the budget, the longest path, and twice the number of ancestors of `first` (or `most`).
 
     Raises:
         ValueError: the budget is below 1.
@@ -281,17 +282,17 @@ def cut(forest: Forest, first: int, budget: int, most: int | None = None) -> Chu
 
 
 def _to_leaf(forest: Forest, first: int, room: int) -> int:
-    """Return the number of nodes from `first` to the next leaf, searched in steps that double from `room`."""
+    """Return the number of nodes from `first` to the next leaf, searching in steps that double from `room`."""
     while True:
-        own = np.arange(first + 1, min(first + room, len(forest.end)) + 1)
-        leaves = np.flatnonzero(forest.end[first : first + room] == own)
+        following = np.arange(first + 1, min(first + room, len(forest.end)) + 1)
+        leaves = np.flatnonzero(forest.end[first : first + room] == following)
         if len(leaves):
             return int(leaves[0]) + 1
         room *= 2
 
 
 def cut_all(forest: Forest, budget: int) -> list[Chunk]:
-    """Cut all chunks under one budget, in order; each node is new in exactly one chunk."""
+    """Cut all chunks under one budget, in order. Each node is in the range [first, last) of exactly one chunk."""
     cut_chunks: list[Chunk] = []
     first = 0
     while first < len(forest.token):

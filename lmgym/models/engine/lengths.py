@@ -1,4 +1,4 @@
-"""Text lengths at which a model works differently, from its configuration."""
+"""Text lengths above which a model's computation changes, read from its configuration."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _WINDOWS = (
     "window_size",
     "attention_chunk_size",
 )
-"""Settings of how far back a query sees."""
+"""Settings that limit how far back a query attends."""
 _KEPT = ("keep_window_size", "index_topk")
-"""Settings of how many keys of a longer text are kept. Keys can have equal rank; which are kept then depends on the
-number of keys."""
+"""Settings that limit how many keys of a long text are kept. Among keys of equal rank, the choice depends on the number
+of keys."""
 
 _COUNTED = ("floor_scale",)
-"""Settings of attention that is scaled by a query's index in the row (Llama 4), not by its position id."""
+"""Settings that scale attention by a query's index in the row (Llama 4) instead of its position id."""
 
 
 class Turns(NamedTuple):
@@ -26,7 +26,8 @@ class Turns(NamedTuple):
 
     Attributes:
         steps: lengths at which the computation changes (longrope's two sets of factors).
-        fluid: above this, it is different for every length (dynamic frequencies, selection of keys); None = never.
+        fluid: length above which the computation is different for every length (dynamic frequencies, selection of
+            keys); None = never.
     """
 
     steps: tuple[int, ...] = ()
@@ -34,7 +35,7 @@ class Turns(NamedTuple):
 
     @classmethod
     def of(cls, config: Any) -> Turns:
-        """Read a configuration; objects that are not one have no turns."""
+        """Read the lengths from a configuration; objects of other types have none."""
         if not hasattr(config, "get_text_config"):
             return cls()
         text = config.get_text_config()
@@ -48,7 +49,7 @@ class Turns(NamedTuple):
             if kind == "longrope" and isinstance(start, int):
                 steps.add(start)
             elif "dynamic" in kind and most is not None:
-                # A text of exactly this length does not reset the frequencies of a longer one.
+                # A text of exactly this length does not reset the frequencies set by a longer text.
                 fluid.append(most - 1)
         return cls(tuple(sorted(steps)), min(fluid, default=None))
 

@@ -1,8 +1,8 @@
 """Pseudo-log-likelihoods of masked language models, batched over all masked copies. Needs torch.
 
 original: each token given all others (Salazar et al. 2020).
-within_word_l2r: each token given all others except later tokens of the same word, so that the pieces of a word do not
-give each other away (Kauf & Ivanova 2023, arXiv 2305.10588).
+within_word_l2r: each token given all others except later tokens of the same word, so that pieces of a word do not
+reveal each other (Kauf & Ivanova 2023, arXiv 2305.10588).
 
 Values are not comparable with those of left-to-right models, because the model sees the words after a token.
 """
@@ -28,11 +28,11 @@ from lmgym.models.engine.tree_support import apart, context_limit, probe_sequenc
 METHODS = ("original", "within_word_l2r")
 BATCHINGS = {
     "padded": "",
-    "equal": "Scored in batches of equal-length texts, because with padding probe tokens {problem}.",
-    "alone": "Scored one masked copy at a time, because in batches probe tokens {problem}.",
+    "equal": "Scored in batches of equal-length texts: with padding, the probe tokens {problem}.",
+    "alone": "Scored one masked copy at a time: in batches, the probe tokens {problem}.",
 }
-"""How copies share forward passes, fastest first, and the note for a model. Models that mix positions without a mask
-(FNet's Fourier transform) read padding as text."""
+"""Modes of sharing forward passes between copies, fastest first, each with a note for the model's page. Models that mix
+positions without a mask (FNet's Fourier transform) read padding as text."""
 
 
 class Copy(NamedTuple):
@@ -64,9 +64,9 @@ def masked_copies(
             if not flag or word < 0:
                 continue
             later = [
-                place
-                for place in range(at + 1, len(word_of))
-                if method == "within_word_l2r" and word_of[place] == word
+                position
+                for position in range(at + 1, len(word_of))
+                if method == "within_word_l2r" and word_of[position] == word
             ]
             copies.append(Copy(number, at, (at, *later)))
     return copies
@@ -96,7 +96,7 @@ def distinct_copies(
     """
     numbers: dict[tuple[tuple[int, ...], int], int] = {}
     inputs: list[Distinct] = []
-    places: list[tuple[int, int]] = []
+    indices: list[tuple[int, int]] = []
     for copy in copies:
         ids = list(sequences[copy.sequence])
         token = ids[copy.target]
@@ -109,8 +109,8 @@ def distinct_copies(
         tokens = inputs[number].tokens
         if token not in tokens:
             tokens.append(token)
-        places.append((number, tokens.index(token)))
-    return inputs, places
+        indices.append((number, tokens.index(token)))
+    return inputs, indices
 
 
 def compute_masked(
@@ -131,22 +131,20 @@ def compute_masked(
     Args:
         words, needed, method: as in `masked_copies`.
         budget: padded tokens per batch; halved when memory runs out.
-        rows: runs the model for one position per copy, see `last_rows`.
+        rows: function that runs the model for one position per copy (see `last_rows`).
 
     Returns:
         For each sequence float64[tokens] in bits, NaN = not requested; or a failure.
     """
     copies = masked_copies(words, needed, method)
-    inputs, places = distinct_copies(sequences, copies, mask_id)
+    inputs, indices = distinct_copies(sequences, copies, mask_id)
     values = _run(runner, inputs, budget, rows or whole_rows(runner))
     results = [np.full(len(ids), np.nan) for ids in sequences]
     failed: dict[int, ScoringFailure] = {}
-    for copy, (number, which) in zip(copies, places, strict=True):
+    for copy, (number, which) in zip(copies, indices, strict=True):
         bits = values[number]
         if bits is None:
-            reason = (
-                f"Memory on {runner.device} ran out on this text alone ({len(inputs[number].ids)} tokens)."
-            )
+            reason = f"This text ({len(inputs[number].ids)} tokens) does not fit into the memory of {runner.device}."
             failed.setdefault(copy.sequence, ScoringFailure(reason, transient=True))
             continue
         results[copy.sequence][copy.target] = bits[which]
@@ -159,7 +157,7 @@ def compute_masked(
 def _run(
     runner: ModelRunner, inputs: Sequence[Distinct], budget: int, rows: Rows
 ) -> list[list[float] | None]:
-    """Compute the bits of the tokens of each input; None = memory ran out on it alone."""
+    """Compute the bits of the tokens of each input; None = the input by itself does not fit into memory."""
     values: list[list[float] | None] = [None] * len(inputs)
     lengths = [len(distinct.ids) for distinct in inputs]
     pending = _batches(lengths, budget, runner.batching)[::-1]
@@ -170,10 +168,10 @@ def _run(
             for at, input_bits in zip(batch, bits, strict=True):
                 values[at] = input_bits
         elif len(batch) > 1:
-            rest = [at for group in (batch, *reversed(pending)) for at in group]
+            remaining = [at for group in (batch, *reversed(pending)) for at in group]
             budget = max(1, min(budget, lengths[batch[-1]] * len(batch)) // 2)
-            again = _batches([lengths[at] for at in rest], budget, runner.batching)
-            pending = [[rest[place] for place in group] for group in again][::-1]
+            groups = _batches([lengths[at] for at in remaining], budget, runner.batching)
+            pending = [[remaining[index] for index in group] for group in groups][::-1]
     return values
 
 
@@ -190,11 +188,11 @@ def _batches(lengths: Sequence[int], budget: int, batching: str) -> list[list[in
 
 
 Rows = Callable[[dict[str, torch.Tensor], torch.Tensor], torch.Tensor]
-"""(model inputs [copies, width], place [copies]) -> one hidden row per copy, the input of the head."""
+"""Function (model inputs [copies, width], place [copies]) -> one hidden row per copy, the input of the head."""
 
 
 def whole_rows(runner: ModelRunner) -> Rows:
-    """Run the body for all positions and select one per copy."""
+    """Build a `Rows` function that runs the body for all positions and selects one per copy."""
 
     def run(inputs: dict[str, torch.Tensor], place: torch.Tensor) -> torch.Tensor:
         states = runner.states(**inputs)
@@ -212,7 +210,7 @@ def _forward(runner: ModelRunner, batch: Sequence[Distinct], rows: Rows) -> list
         ids[line, : len(copy.ids)] = copy.ids
         mask[line, : len(copy.ids)] = 1
     inputs = {"input_ids": to_device(ids, runner.device)}
-    if runner.batching == "padded":  # otherwise nothing needs a mask, and some models accept none
+    if runner.batching == "padded":  # the other modes need no mask, and some models do not accept one
         inputs["attention_mask"] = to_device(mask, runner.device)
     place = np.array([copy.place for copy in batch])
     counts = [len(copy.tokens) for copy in batch]
@@ -223,12 +221,13 @@ def _forward(runner: ModelRunner, batch: Sequence[Distinct], rows: Rows) -> list
 
 
 def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
-    """Build rows that run the feed-forward part of the last layer only for the target position.
+    """Build a `Rows` function that runs the feed-forward part of the last layer only for the target position.
 
-    The part after attention works per position, so leaving out positions changes no value.
+    The part after attention works per position, so omitting positions does not change values.
 
     Returns:
-        None unless the body has BERT's structure (encoder.layer[k] with attention, intermediate, output).
+        The function, or None unless the body has BERT's structure (encoder.layer[k] with attention, intermediate,
+        output).
     """
     encoder = getattr(model.base_model, "encoder", None)
     layers = getattr(encoder, "layer", None)
@@ -254,7 +253,7 @@ def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
 
 
 def probe_bits(runner: ModelRunner, mask_id: int, rows: Rows | None = None) -> Floats:
-    """Compute the bits of some tokens of the probe sequences."""
+    """Compute the bits of a sample of tokens from the probe sequences."""
     limit = context_limit(runner.model.config)
     probes = probe_sequences(runner.vocabulary, None if limit is None else limit - 8)[1:6]
     words = [[at // 2 for at in range(len(ids))] for ids in probes]
@@ -271,7 +270,7 @@ def probe_bits(runner: ModelRunner, mask_id: int, rows: Rows | None = None) -> F
 
 
 def plain_runner(model: Any, device: torch.device, batching: str = "alone") -> ModelRunner:
-    """Build a runner without optimisations. The values of single copies are the reference for every faster way."""
+    """Build a runner without optimisations. Its values for single copies are the reference for all faster modes."""
     runner = ModelRunner.whole(model, device)
     runner.batching = batching
     return runner
@@ -286,16 +285,14 @@ def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Float
             gap = _gap(plain_runner(model, device, batching), mask_id, plain, None)
         if gap <= tolerance(model):
             return batching, note.format(problem=problem)
-        problem = (
-            f"differ by {gap:.2g} bits from one copy at a time" if math.isfinite(gap) else "cannot be scored"
-        )
+        problem = f"differ by {gap:.2g} bits from single copies" if math.isfinite(gap) else "cannot be scored"
     raise AssertionError
 
 
 def make_masked_runner(
     model: Any, device: torch.device, mask_id: int, plain: Floats, batching: str = "padded"
 ) -> tuple[ModelRunner, Rows | None]:
-    """Build a runner with the optimisations that reproduce the `plain` bits. Returns it with its rows, if any."""
+    """Build a runner with the optimisations that reproduce the `plain` bits. Returns it with its `Rows`, if any."""
     runner = plain_runner(model, device, batching)
     runner.body, runner.head = model.base_model, rest_of(model)
     allowed, gap = tolerance(model), _gap(runner, mask_id, plain, None)
@@ -315,5 +312,5 @@ def make_masked_runner(
 def _gap(runner: ModelRunner, mask_id: int, plain: Floats, rows: Rows | None) -> float:
     try:
         return apart(probe_bits(runner, mask_id, rows), plain)
-    except Exception:  # noqa: BLE001 (any failure of a third-party model rules this way out)
+    except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
         return math.inf

@@ -10,7 +10,7 @@ import torch
 
 from lmgym.models.engine.device_errors import says_full
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 _TOKENS = {"cpu": 512, "cuda": 8192}
 _LOGIT_BYTES = {"cpu": 256 * 2**20, "cuda": 4 * 2**30}
@@ -34,7 +34,7 @@ def give_back(device: torch.device) -> None:
         torch.cuda.empty_cache()
 
 
-def unless_full(device: torch.device, work: Callable[[], Found]) -> Found | None:
+def unless_full(device: torch.device, work: Callable[[], Result]) -> Result | None:
     """Run `work`; return None, with its memory released, if memory ran out."""
     try:
         return work()

@@ -1,4 +1,4 @@
-"""Run one model as body (ids to hidden rows) and head (hidden rows to logits). Needs torch.
+"""Runner of one model, split into body (ids to hidden rows) and head (hidden rows to logits). Needs torch.
 
 Every optimisation is tested to reproduce the values of the plain model; see `tree_support`.
 """
@@ -34,12 +34,12 @@ class ModelRunner:
         vocabulary: columns of its logits; 0 = unknown.
         body, head: its two parts if head(body) reproduces the model; otherwise None, and the model runs whole.
         parts: the head by parts of the vocabulary if it is a plain linear layer (see `engine.vocabulary`); else empty.
-        turns: lengths above which a forward pass works differently.
-        blocks: queries per block of tree attention (see `engine.block_attention`) if it works; 0 = padded batches,
-            in which positions of a text are the same as alone.
+        turns: lengths above which a forward pass computes differently.
+        blocks: queries per block of tree attention (see `engine.block_attention`) if the model supports it; 0 = padded
+            batches, in which each text starts at position 0.
         reach: length of the longest text for trees (see `lengths.reach`); None = unlimited.
-        batching: how copies for a masked model share passes (see `masked.BATCHINGS`).
-        packed: linear weights were repacked for the CPU's kernels.
+        batching: mode in which copies for a masked model share passes (see `masked.BATCHINGS`).
+        packed: True if linear weights were repacked for the CPU's kernels.
         gap: largest difference in bits on probe sequences between the optimised and the plain model.
         notes: measurements and decisions, as sentences.
     """
@@ -118,7 +118,7 @@ def look_up(
     Args:
         states: [rows, features], hidden rows of the contexts.
         edge_row, edge_token: int64[edges], token edge_token[k] after row edge_row[k]; edge_row is sorted.
-        sets: [vocabulary, s] of 0 and 1; the mass of each set is computed for every row.
+        sets: [vocabulary, s] of zeros and ones; the mass of each set is computed for every row.
     """
     bits, mass = [], []
     for start in range(0, states.shape[0], runner.block):

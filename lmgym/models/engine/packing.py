@@ -1,7 +1,8 @@
 """Linear layers with weights prepacked for oneDNN's kernels. Needs torch; CPU only.
 
-On some CPUs stock fp32 products are half as fast as oneDNN on prepacked weights, on others equally fast. So both are
-timed on the model's shapes, and the faster one is used. Both compute in fp32; values differ within fp32 noise.
+On some CPUs, stock fp32 products are half as fast as oneDNN on prepacked weights; on others, equally fast. Both are
+therefore timed on the model's shapes, and the faster one is used. Both compute in fp32, and their values differ only
+within fp32 noise.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch import nn
 from lmgym.models.engine.vocabulary import WORDS, PartedHead
 
 POSITIONS = 512
-"""Rows per product for which weights are packed and timed, as in a whole chunk. Stock products gain more from many rows
+"""Rows per product for which weights are packed and timed, as in a whole chunk. More rows speed up stock products more
 than packed ones."""
 GAIN = 1.1
 """Minimal speed-up for packing, because packed weights are no longer shared between processes by mmap."""
@@ -69,19 +70,19 @@ def available() -> bool:
 def _linears(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any, torch.Tensor]]:
     """Yield (parent, name, layer, weight as [out, in]) of every plain linear layer.
 
-    References only the current layer, so that replaced ones can be freed.
+    Holds a reference only to the current layer, so that replaced layers can be freed.
     """
     from transformers.pytorch_utils import Conv1D
 
     plain = (nn.Linear, Conv1D)
-    places = [
+    layers = [
         (parent, name)
         for parent in model.modules()
         if type(parent) not in plain
         for name, child in parent.named_children()
         if type(child) in plain
     ]
-    for parent, name in places:
+    for parent, name in layers:
         layer: Any = getattr(parent, name)
         yield parent, name, layer, layer.weight if type(layer) is nn.Linear else layer.weight.t()
 
@@ -90,7 +91,7 @@ def _linears(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any, torch.Tens
 def measure(model: nn.Module) -> Measured:
     """Time each distinct shape of linear layer, stock and packed in turn, and add up all layers.
 
-    The head is timed by parts of the vocabulary, as it is run.
+    The head is timed in parts of the vocabulary, as it is run.
     """
     shapes: dict[tuple[str, tuple[int, ...]], tuple[float, Any, torch.Tensor]] = {}
     head = _head(model)
@@ -149,7 +150,7 @@ def _head(model: Any) -> Any:
 
 
 def trim() -> None:
-    """Return freed heap memory to the system (glibc): replaced weights leave holes between others."""
+    """Return freed heap memory to the system (glibc), because replaced weights fragment the heap."""
     try:
         give_back = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):  # another C library

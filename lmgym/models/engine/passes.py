@@ -19,13 +19,13 @@ from lmgym.models.engine.memory import unless_full
 from lmgym.models.engine.model_runner import ModelRunner, to_device
 from lmgym.models.engine.plan import chunks
 
-Found = TypeVar("Found")
-Read = Callable[["Job", torch.Tensor], Found]
-"""Converts the hidden rows [job.nodes, features] of a job to a result."""
+Result = TypeVar("Result")
+Read = Callable[["Job", torch.Tensor], Result]
+"""Function that converts the hidden rows [job.nodes, features] of a job to a result."""
 
 
 class Way(NamedTuple):
-    """How sequences are run: as trees or in padded batches, and their kind (`Turns.kind`)."""
+    """Mode of running sequences: as trees or in padded batches, and their kind (`Turns.kind`)."""
 
     by_tree: bool
     kind: tuple[int, int]
@@ -35,24 +35,24 @@ USUAL = (0, 0)
 
 
 def group_sequences(runner: ModelRunner, lengths: Sequence[int]) -> dict[Way, Sequence[int]]:
-    """Group sequences (by index) that may share forward passes. Trees come first, then by kind."""
-    ways: dict[int, Way] = {}
+    """Group sequences (by index) that may share forward passes: first those run as trees, then the others by kind."""
+    modes: dict[int, Way] = {}
     for length in set(lengths):
         kind = runner.turns.kind(length)
         is_in_reach = runner.reach is None or length <= runner.reach
-        ways[length] = Way(runner.blocks > 0 and is_in_reach and kind == USUAL, kind)
-    different = sorted(set(ways.values()), key=lambda way: (not way.by_tree, way.kind))
+        modes[length] = Way(runner.blocks > 0 and is_in_reach and kind == USUAL, kind)
+    different = sorted(set(modes.values()), key=lambda mode: (not mode.by_tree, mode.kind))
     if len(different) == 1:
         return {different[0]: range(len(lengths))}
-    groups: dict[Way, list[int]] = {way: [] for way in different}
+    groups: dict[Way, list[int]] = {mode: [] for mode in different}
     for at, length in enumerate(lengths):
-        groups[ways[length]].append(at)
+        groups[modes[length]].append(at)
     return dict(groups)
 
 
 @torch.inference_mode()
 def reset_positions(runner: ModelRunner) -> None:
-    """Reset rotary frequencies that a longer text changed, by one short pass."""
+    """Run one short pass to reset rotary frequencies that a longer text changed."""
     runner.states(input_ids=torch.zeros((1, 1), dtype=torch.long, device=runner.device))
 
 
@@ -75,7 +75,7 @@ class Job(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A job to be built (which takes memory), with the forest's edges and rows that it reads."""
+    """A job that is not built yet, because building takes memory, with the forest's edges and rows that it reads."""
 
     build: Callable[[], Job]
     edges: Ints
@@ -106,7 +106,7 @@ class Trees:
         self.calm = self.budget
 
     def shrink(self) -> bool:
-        """Reduce the budget after memory ran out. Returns False if the path does not fit alone and is skipped."""
+        """Reduce the budget after memory ran out. Returns False if the path does not fit by itself and is skipped."""
         assert self.chunk is not None
         size, least = len(self.chunk.token), self.chunk.least
         if size == least:
@@ -137,7 +137,7 @@ class Trees:
 class Padded:
     """Length-sorted batches of whole paths from a root to a leaf.
 
-    A path reads the nodes that no earlier path has read: in depth-first order, those after the previous leaf.
+    A path reads the nodes that no earlier path has read: in depth-first order, the nodes after the previous leaf.
     """
 
     def __init__(self, runner: ModelRunner, forest: Forest, budget: int) -> None:
@@ -161,7 +161,7 @@ class Padded:
         """Do nothing: the batch is no longer on the stack."""
 
     def shrink(self) -> bool:
-        """Reduce the budget after memory ran out. Returns False if the path does not fit alone and is skipped."""
+        """Reduce the budget after memory ran out. Returns False if the path does not fit by itself and is skipped."""
         if len(self.batch) == 1:
             return False
         width = int(self.forest.depth[self.leaves[self.batch]].max()) + 1
@@ -203,12 +203,12 @@ def _read_nodes(forest: Forest, edges: Ints, rows: Ints) -> Ints:
 
 
 def run_passes(
-    runner: ModelRunner, forest: Forest, budget: int, read: Read[Found], *, by_tree: bool
-) -> Iterator[tuple[Step, Found | None]]:
+    runner: ModelRunner, forest: Forest, budget: int, read: Read[Result], *, by_tree: bool
+) -> Iterator[tuple[Step, Result | None]]:
     """Run all steps of a forest, in smaller steps when memory runs out.
 
     Yields:
-        Each step with the result of `read`; None for a path that does not fit alone.
+        Each step with the result of `read`; None for a path that does not fit by itself.
     """
     queue = Trees(runner, forest, budget) if by_tree else Padded(runner, forest, budget)
     for step in queue:
@@ -221,10 +221,10 @@ def run_passes(
 
 
 @torch.inference_mode()
-def _forward(runner: ModelRunner, step: Step, read: Read[Found]) -> Found:
+def _forward(runner: ModelRunner, step: Step, read: Read[Result]) -> Result:
     """Build a job and run it; both take memory."""
     job = step.build()
-    place = to_device(job.place, runner.device)
+    positions = to_device(job.place, runner.device)
     with attending(job.keys):
-        states = runner.states_at(place, **job.inputs)
+        states = runner.states_at(positions, **job.inputs)
     return read(job._replace(inputs={}, keys=None), states)

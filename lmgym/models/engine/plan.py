@@ -1,4 +1,4 @@
-"""Plan the work: deterministic functions, so that a repeated job makes the same chunks."""
+"""Deterministic planning of the work, so that a repeated job has the same chunks."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def chunks(items: Sequence[str] | Sequence[int], budget: int) -> list[list[int]]
     """Group items of similar length so that the size of a group times its longest item is at most `budget`.
 
     Args:
-        items: texts (their length in characters counts), or lengths.
-        budget: limit of a group; a longer item is alone.
+        items: texts, measured in characters, or lengths.
+        budget: limit of a group; a longer item forms a group by itself.
 
     Returns:
-        Indices of `items`, each once: shortest first, equal lengths in their order.
+        Indices of `items`, each once: shortest first; items of equal length keep their order.
 
     Raises:
         ValueError: the budget is below 1.

@@ -8,7 +8,7 @@ from typing import Any
 
 BOS_POLICIES = ("auto", "always", "never")
 MAX_BOS = 100
-"""Characters of a start token given by name."""
+"""Maximal number of characters of a start token."""
 _MISTAKES = frozenset({*BOS_POLICIES, "none", "no", "yes", "true", "false"})
 # Equal to the values in lmgym.suites.regions, which models may not import; a test compares the two.
 JOIN_POLICIES = ("space", "natural", "none")
@@ -22,9 +22,9 @@ class ScoringPolicy:
     """Choices that determine the values of a run. Convertible to JSON and hashable.
 
     Attributes:
-        bos: "auto" prepends the model's start token if it has one (ModelFacts.bos); "always" refuses models without
-            one; "never" prepends nothing, so that the first token has no value. Any other value is the token to
-            prepend, spelled as in the vocabulary: "<|endoftext|>".
+        bos: "auto" prepends the model's start token if it has one (ModelFacts.bos); "always" does so too, but rejects
+            models without a start token; with "never" no token is prepended, so that the first token has no value. Any
+            other value is the token to prepend, spelled as in the vocabulary: "<|endoftext|>".
         eos: score the end token as well (a special token outside all regions).
         join: how region texts are joined: "space", "natural" or "none" (see lmgym.suites.regions.join).
         metric: how token surprisals are aggregated to regions: sum, mean, median, range, max or min.
@@ -65,7 +65,7 @@ class ScoringPolicy:
 
     @property
     def named_bos(self) -> str | None:
-        """The start token if given by name, else None."""
+        """The start token if the policy names one, else None."""
         return None if self.bos in BOS_POLICIES else self.bos
 
     def to_dict(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class TokenScores:
 
     @property
     def complete(self) -> bool:
-        """All tokens were requested."""
+        """True if all tokens were requested."""
         return not any(self.not_computed)
 
     def to_dict(self) -> dict[str, Any]:

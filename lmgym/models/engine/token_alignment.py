@@ -2,8 +2,8 @@
 
 `align_tokens` searches for an alignment: a token matches the next characters (as spelled, without the tokenizer's
 markers, as bytes, or in Moses and Penn Treebank spelling), is a special token, or is an unknown word, which covers
-whatever lets the rest match. Unlike a greedy match, this neither skips text nor lets an unknown word cover part of the
-next region. A sentence without an alignment fails with a reason; others are not affected.
+any text that lets the other tokens match. Unlike greedy matching, this neither skips text nor lets an unknown word
+cover part of the next region. A sentence without an alignment fails with a reason; others are not affected.
 
 `align_server_tokens` is for tokens of completion servers. These return the text of each token, sometimes with offsets,
 sometimes with parts of characters that are not text (`bytes:\\xe6\\x97`, or U+FFFD). Offsets are used only if they
@@ -24,7 +24,7 @@ from lmgym.models.engine.token_rules import TokenRules
 from lmgym.text import BLANKS
 
 MAX_STEPS = 50_000
-"""Search steps for one sentence; without unknown words about one per token."""
+"""Maximal search steps for one sentence. Without unknown words, about one step per token is used."""
 
 MAX_STEPS_OF_FILE = 3_000_000
 _TREEBANK = {
@@ -111,7 +111,7 @@ def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
 
 
 class _Text:
-    """A sentence as bytes with the character of each byte, lower-cased for uncased models."""
+    """A sentence as bytes with the character index of each byte, lower-cased for uncased models."""
 
     def __init__(self, text: str, rules: TokenRules) -> None:
         data = bytearray()
@@ -121,10 +121,10 @@ class _Text:
         # Includes no-break spaces, which some tokenizers read and others drop.
         space: list[bool] = []
         dropped: list[bool] = []
-        for place, character in enumerate(text):
+        for position, character in enumerate(text):
             piece = (character if rules.cased else character.lower()).encode("utf-8", "surrogatepass")
             data += piece
-            self.character += [place] * len(piece)
+            self.character += [position] * len(piece)
             self.first += [True] + [False] * (len(piece) - 1)
             blank += [character in BLANKS] * len(piece)
             space += [character.isspace()] * len(piece)
@@ -137,22 +137,22 @@ class _Text:
         self._solid = list(range(n + 1))  # next byte that is not blank
         self._kept = list(range(n + 1))  # next byte that is neither space nor dropped
         self._word_end = [n] * (n + 1)
-        for place in range(n - 1, -1, -1):
-            if blank[place]:
-                self._solid[place] = self._solid[place + 1]
-            self._word_end[place] = place if space[place] else self._word_end[place + 1]
-            if space[place] or dropped[place]:
-                self._kept[place] = self._kept[place + 1]
+        for position in range(n - 1, -1, -1):
+            if blank[position]:
+                self._solid[position] = self._solid[position + 1]
+            self._word_end[position] = position if space[position] else self._word_end[position + 1]
+            if space[position] or dropped[position]:
+                self._kept[position] = self._kept[position + 1]
 
-    def after_blanks(self, place: int) -> int:
-        return self._solid[place]
+    def after_blanks(self, position: int) -> int:
+        return self._solid[position]
 
-    def after_dropped(self, place: int) -> int:
+    def after_dropped(self, position: int) -> int:
         """Return the byte after spaces of any kind and characters that the tokenizer drops."""
-        return self._kept[place]
+        return self._kept[position]
 
-    def end_of_word(self, place: int) -> int:
-        return self._word_end[place]
+    def end_of_word(self, position: int) -> int:
+        return self._word_end[position]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         first = self.character[start] if start < self.size else self.length
@@ -176,24 +176,24 @@ def align_tokens(
         TokenAlignmentError: no alignment, or too many steps.
     """
     budget = budget or SearchBudget()
-    known = list(special) or [None] * len(tokens)
+    special_flags = list(special) or [None] * len(tokens)
     sentence = _Text(text, rules)
     forms = [_surfaces(token, rules) for token in tokens]
     failed: set[tuple[int, int]] = set()
     deepest, furthest = 0, 0
 
-    def moves(k: int, place: int, leading: bool) -> Iterator[_Move]:
+    def moves(k: int, position: int, leading: bool) -> Iterator[_Move]:
         token = tokens[k]
-        if known[k]:
-            yield _Move(place, place, place, special=True)
+        if special_flags[k]:
+            yield _Move(position, position, position, special=True)
             return
-        here = sentence.after_blanks(place)
-        if leading and token in rules.prefix and known[k] is None:
-            yield _Move(place, place, place, special=True)
-        places = [here]
+        here = sentence.after_blanks(position)
+        if leading and token in rules.prefix and special_flags[k] is None:
+            yield _Move(position, position, position, special=True)
+        positions = [here]
         if (next_kept := sentence.after_dropped(here)) > here:
-            places.append(next_kept)
-        for start in places:
+            positions.append(next_kept)
+        for start in positions:
             for form in forms[k]:
                 if form and sentence.data.startswith(form, start):
                     yield _Move(start + len(form), start, start + len(form))
@@ -201,10 +201,10 @@ def align_tokens(
                 for end in range(sentence.end_of_word(start), start, -1):
                     if sentence.first[end]:
                         yield _Move(end, start, end, unknown=True)
-        if known[k] is None:
+        if special_flags[k] is None:
             at_end = sentence.after_dropped(here) == sentence.size
             if (token in rules.suffix and at_end) or token in rules.special:
-                yield _Move(place, place, place, special=True)
+                yield _Move(position, position, position, special=True)
         if b"" in forms[k]:
             yield _Move(here, here, here)
 
@@ -223,17 +223,17 @@ def align_tokens(
                 failed.add((len(path) - 1, path[-1].resume))
                 path.pop()
             continue
-        k, place = len(path), move.resume
-        if k > deepest or (k == deepest and place > furthest):
-            deepest, furthest = k, place
+        k, position = len(path), move.resume
+        if k > deepest or (k == deepest and position > furthest):
+            deepest, furthest = k, position
         if k == len(tokens):
-            if sentence.after_dropped(place) == sentence.size:
+            if sentence.after_dropped(position) == sentence.size:
                 return [_span(done, sentence) for done in [*path[1:], move]] if tokens else []
             continue
-        if (k, place) in failed:
+        if (k, position) in failed:
             continue
         path.append(move)
-        stack.append(moves(k, place, place == 0))
+        stack.append(moves(k, position, position == 0))
     raise TokenAlignmentError(
         _reason(text, tokens, deepest, sentence.span(sentence.after_blanks(furthest), furthest)[0])
     )
@@ -245,11 +245,11 @@ def _span(move: _Move, sentence: _Text) -> TokenSpan:
     return TokenSpan(*sentence.span(move.start, move.end), unknown=move.unknown)
 
 
-def _reason(text: str, tokens: Sequence[str], k: int, place: int) -> str:
-    rest = text[place:].strip()
+def _reason(text: str, tokens: Sequence[str], k: int, position: int) -> str:
+    remainder = text[position:].strip()
     if k >= len(tokens):
-        return f"the tokens end before “{rest[:40]}”"
-    where = f"“{rest[:40]}”" if rest else "the end of the sentence"
+        return f"the tokens end before “{remainder[:40]}”"
+    where = f"“{remainder[:40]}”" if remainder else "the end of the sentence"
     return f"token {k + 1}, “{tokens[k][:40]}”, does not match at {where}"
 
 
@@ -271,7 +271,7 @@ def align_server_tokens(text: str, tokens: Sequence[str], offsets: Sequence[int]
         offsets: start of each token in characters, as reported by the server.
 
     Raises:
-        TokenAlignmentError: with the token that does not match, and its place.
+        TokenAlignmentError: names the token that does not match, and its position.
     """
     if offsets is not None and (spans := _by_offsets(text, tokens, offsets)) is not None:
         return spans
@@ -287,7 +287,7 @@ def token_bytes(token: str) -> bytes:
 
 
 def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[Span] | None:
-    """Use the reported offsets; None unless every token is in the text exactly there, in order, to the end."""
+    """Use the reported offsets; return None unless every token matches the text at its offset, up to the end."""
     if text[: offsets[0] if offsets else len(text)].strip() or min(offsets, default=0) < 0:
         return None
     spans: list[Span] = []
@@ -303,9 +303,9 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
 
 
 def _end_of_part(text: str, token: str, start: int, following: int) -> int | None:
-    """Return the end of a token that covers part of a character, which llama-cpp-python omits from its spelling.
+    """Return the end of a token that includes part of a character; None for other tokens.
 
-    The character is complete with the last of its parts. None for other tokens.
+    llama-cpp-python omits the part from the spelling of the token. The last part of a character covers it.
     """
     stretch = text[start:following]
     if start == following and not token:
@@ -315,7 +315,7 @@ def _end_of_part(text: str, token: str, start: int, following: int) -> int | Non
 
 
 def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
-    """Concatenate tokens as bytes; None unless they give the text, with an optional leading space (SentencePiece)."""
+    """Concatenate tokens as bytes; return None unless they spell the text, with an optional leading space."""
     pieces = [token_bytes(token) for token in tokens]
     whole, data = b"".join(pieces), text.encode("utf-8", "surrogatepass")
     if whole == data:
@@ -324,7 +324,9 @@ def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
         shift = 1
     else:
         return None
-    character = [place for place, sign in enumerate(text) for _ in sign.encode("utf-8", "surrogatepass")]
+    character = [
+        position for position, sign in enumerate(text) for _ in sign.encode("utf-8", "surrogatepass")
+    ]
     ends = [max(0, end - shift) for end in accumulate(len(piece) for piece in pieces)]
     spans: list[Span] = []
     for start, end in zip([0, *ends], ends, strict=False):
@@ -336,12 +338,12 @@ def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
 def _by_search(text: str, tokens: Sequence[str]) -> list[Span]:
     """Search for an alignment, with adjacent parts of characters as one unknown token."""
     groups: list[list[int]] = []
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         broken = _is_broken(token)
         if broken and groups and _is_broken(tokens[groups[-1][-1]]):
-            groups[-1].append(place)
+            groups[-1].append(index)
         else:
-            groups.append([place])
+            groups.append([index])
     spelled = [_BROKEN if _is_broken(tokens[group[0]]) else tokens[group[0]] for group in groups]
     spans = align_tokens(text, spelled, _RULES, [False] * len(spelled))
     return [(span.start, span.end) for span, group in zip(spans, groups, strict=True) for _ in group]

@@ -15,7 +15,7 @@ from lmgym.text.problems import Report
 MAX_BYTES = 5_000_000
 LIMITS = Limits(values=600_000)
 _CLASS = re.compile(r"\^?(\[(?:\\.|[^\]\\]){1,200}\]|\\[WwDdSs])[+*]?\$?\Z")
-"""A repeated character class: the only patterns that are run, because they take linear time."""
+"""Pattern for a repeated character class. Only such patterns are accepted, because they run in linear time."""
 
 START_TYPES = frozenset({"<s>", "<S>", "[CLS]", "<|endoftext|>", "<bos>", "<|begin_of_text|>", "<eos>"})
 END_TYPES = frozenset({"</s>", "</S>", "[SEP]", "<|endoftext|>", "<eos>", "<|end_of_text|>", "<|eos|>"})
@@ -24,10 +24,10 @@ UNKNOWN_TYPES = frozenset({"<unk>", "<UNK>", "[UNK]", "UNK", "<unk/>", "<|endoft
 
 @dataclass(frozen=True)
 class TokenRules:
-    """How a tokenizer spells its tokens.
+    """Spelling rules of a tokenizer.
 
     Attributes:
-        cased: the vocabulary distinguishes capitals.
+        cased: True if the vocabulary is case-sensitive.
         prefix, suffix, unknown, special: spellings of start, end, unknown and other special tokens.
         moses: tokens are in Moses spelling.
         dropped: returns True for characters that the tokenizer drops; None = none.
@@ -50,14 +50,14 @@ def read_spec(data: bytes) -> TokenRules:
     report = Report()
     root = load(decode(data, report, MAX_BYTES), report, LIMITS)
     if not isinstance(root, dict):
-        report.problem("$", "a spec is an object with “tokenizer” and “vocabulary”")
+        report.problem("$", "a spec must be an object with “tokenizer” and “vocabulary”")
         report.raise_problems()
     vocabulary = _object(root, "vocabulary", report)
     tokenizer = _object(root, "tokenizer", report)
     cased = tokenizer.get("cased")
     if not isinstance(cased, bool):
         report.problem(
-            "$.tokenizer.cased", "must be true or false", "It says if the vocabulary distinguishes capitals."
+            "$.tokenizer.cased", "must be true or false", "Write true if the vocabulary is case-sensitive."
         )
     behaviours = tokenizer.get("behaviors") or []
     types = {
@@ -83,7 +83,7 @@ def _object(root: dict[str, Any], key: str, report: Report) -> dict[str, Any]:
     value = root.get(key)
     if isinstance(value, dict):
         return value
-    hint = "Upload the output of the command spec."
+    hint = "Upload the output of the container's `spec` command."
     report.problem(f"$.{key}", "must be an object in an LM Zoo spec", hint)
     return {}
 

@@ -27,7 +27,7 @@ _LEAK_SHARE = 0.1
 _BUDGET = 64
 _WIDE = 1024
 _PROBE_BLOCK = 16
-"""Queries per block in tests: so few that every probe spans several blocks."""
+"""Queries per block in tests, small enough that every probe spans several blocks."""
 
 
 def make_runner(
@@ -91,7 +91,7 @@ def _bits(
     alone: bool = False,
     budget: int = _BUDGET,
 ) -> Floats:
-    """Compute the bits of all tokens after the first, concatenated; NaN = no number from the model."""
+    """Compute the bits of all tokens after the first, concatenated; NaN = the model gave no number."""
     if alone:
         results = [result for ids in sequences for result in compute(runner, [ids], budget=budget)]
     else:
@@ -118,7 +118,7 @@ def tolerance(model: Any) -> float:
 def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
     """Separate body and head if that reproduces the whole model.
 
-    The head is the output projection, or all that the model does after its body (scaling, soft caps).
+    The head is the output projection, or everything the model does after its body (scaling, soft caps).
     """
     model = runner.model
     body, head = getattr(model, "base_model", None), model.get_output_embeddings()
@@ -126,12 +126,12 @@ def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, 
         runner.notes.append("Body and head could not be separated; all logits are computed.")
         return
     inner = model.get_decoder() if hasattr(model, "get_decoder") else body
-    ways = [(inner if inner is not model else body, head), (body, rest_of(model))]
-    for runner.body, runner.head in ways:
+    splits = [(inner if inner is not model else body, head), (body, rest_of(model))]
+    for runner.body, runner.head in splits:
         runner.parts = parts_of(runner.head, runner.device)
         try:
             gap = apart(_bits(runner, probes, budget=_WIDE), plain)
-        except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this way out)
+        except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this out)
             problem = f"{type(error).__name__}"
         else:
             if gap <= allowed:
@@ -168,7 +168,7 @@ class _Output(tuple[torch.Tensor, ...]):
 
 
 def rest_of(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return all that the model does after its body, as a function of hidden rows [rows, features]."""
+    """Return everything the model does after its body as a function of hidden rows [rows, features]."""
     name = model.base_model_prefix
 
     def head(states: torch.Tensor) -> torch.Tensor:
@@ -205,7 +205,7 @@ def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floa
         block_attention.uninstall(runner.model)
         runner.blocks = 0
         runner.notes.append(
-            f"Scored in length-sorted batches: in prefix trees probe sentences {problem} ({allowed:.2g} allowed)."
+            f"Scored in length-sorted batches: in prefix trees, probe sentences {problem} ({allowed:.2g} allowed)."
         )
         return
     runner.gap = max(runner.gap, gap)
@@ -213,7 +213,7 @@ def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floa
     runner.reach = lengths.reach(runner.model.config)
     limit = f" for texts of up to {runner.reach} tokens" if runner.reach else ""
     runner.notes.append(
-        f"Scored in prefix trees{limit}: probe sentences differ by {gap:.1g} bits from one at a time."
+        f"Scored in prefix trees{limit}: probe sentences differ by {gap:.1g} bits from scoring them one at a time."
     )
 
 
@@ -224,14 +224,17 @@ def _tree_gap(
     try:
         gap = apart(_bits(runner, probes), plain)
         leak = apart(_leaking(runner, probes, plain), plain)
-        problem = f"differ by {gap:.2g} bits from one sentence at a time"
-    except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this way out)
+        problem = f"differ by {gap:.2g} bits from scoring them one at a time"
+    except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this out)
         gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
     return gap, min(most, max(_FLOOR_BITS, _LEAK_SHARE * leak)), problem
 
 
 def _leaking(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats) -> Floats:
-    """Compute bits with all probes in one row, where they see each other; plain bits beyond the model's context."""
+    """Compute bits with all probes in one row, where they attend to each other.
+
+    Tokens beyond the model's context keep their plain bits.
+    """
     row = [token for ids in probes for token in ids]
     kept = row[: context_limit(runner.model.config)]
     firsts = np.cumsum([0, *map(len, probes)])[:-1]

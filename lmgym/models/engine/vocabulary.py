@@ -1,4 +1,4 @@
-"""Output projection by parts of the vocabulary. Needs torch; CPU only.
+"""Output projection in parts of the vocabulary. Needs torch; CPU only.
 
 A product with all 50,000 words at once is slower than in blocks of words (55 versus 87 GFLOP/s on one core of an AMD
 EPYC), and its logits take tens of megabytes. In blocks, logits stay in the cache, and only their log-sum-exp and the
@@ -48,7 +48,7 @@ class PartedHead(nn.Module):
 
 
 def parts_of(head: Any, device: torch.device) -> list[Part]:
-    """Split a head that is a plain linear layer on a CPU; empty for others."""
+    """Split a head that is a plain linear layer on a CPU; return an empty list for other heads."""
     if device.type != "cpu" or hasattr(head, "_hf_hook"):
         return []
     if isinstance(head, PartedHead):

@@ -7,8 +7,8 @@ itself. With B = -log2 P(whitespace or the end follows | text up to and includin
     corrected = raw - B(preceding token, if a word ends there) + B(token, if a word ends with it)
 
 In a region of whole words all inner terms cancel. No whitespace precedes the first word, so after a start token B is
--log2 P(no whitespace follows). Where text continues without whitespace, no word has ended and nothing moves. Unlike raw
-ones, corrected word probabilities add up to at most 1.
+-log2 P(no whitespace follows). Where text continues without whitespace, no word has ended and nothing is moved. Unlike
+raw ones, corrected word probabilities add up to at most 1.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def blank_sets(
         tokens: spellings, None for rows without a token.
         ends: ids of end tokens.
         special: ids of special tokens; those that are not in `ends` belong to neither set.
-        continuing: "##" of WordPiece, whose tokens show no whitespace: every other token begins a word.
+        continuing: prefix of tokens inside a word, such as WordPiece's "##"; all other tokens begin a word. "" = words
+            begin at whitespace.
     """
     ending, odd = set(ends), set(special)
     sets: list[tuple[float, float]] = []
@@ -57,13 +58,15 @@ def blank_sets(
 
 
 def word_ends(text: str, offsets: Sequence[tuple[int, int]], special: Sequence[bool]) -> list[bool]:
-    """Flag the tokens after which a word ends or the first word begins: those whose B moves."""
+    """Flag the tokens whose B is moved: a word ends, or the first word begins, after them."""
     flags: list[bool] = []
     for at, (start, end) in enumerate(offsets):
         if special[at]:
             flags.append(at == 0 and bool(text.strip(BLANKS)))
             continue
-        reach = next((place for place in range(end, start, -1) if text[place - 1] not in BLANKS), None)
+        reach = next(
+            (position for position in range(end, start, -1) if text[position - 1] not in BLANKS), None
+        )
         follows = offsets[at + 1][0] if at + 1 < len(offsets) else len(text)
         # A token of blanks does not end a word, nor does the first of several tokens that share a character.
         flags.append(reach is not None and follows >= reach and text[reach : reach + 1] in BLANKS)

@@ -87,7 +87,7 @@ def test_content_that_was_changed_is_refused(model, tmp_path, pin):
 
 @pytest.mark.parametrize("size", [7_999, 8_001])
 def test_a_file_of_another_size_is_refused(model, tmp_path, size):
-    with pytest.raises(FetchError, match="is not the file that was published"):
+    with pytest.raises(FetchError, match="is not the published file"):
         fetch(dataclasses.replace(model, bytes=size), tmp_path / "models")
 
 

@@ -205,7 +205,7 @@ def test_of_names_that_are_not_listed_nobody_learns_whether_they_exist(host):
         said.add((str(caught.value), caught.value.unnamed))
     assert len(said) == 1
     [(named, unnamed)] = said
-    assert "does not exist, or leads to an address or port that this site may not connect to" in named
+    assert "does not exist, or is at an address or port that this site may not connect to" in named
     assert host in named
     assert host not in unnamed
 

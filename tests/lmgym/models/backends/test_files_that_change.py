@@ -63,7 +63,7 @@ def test_weights_swapped_while_a_model_is_loaded_are_refused(
 ) -> None:
     step = getattr(causal, moment)
     monkeypatch.setattr(causal, moment, lambda *given, **more: (change(folder), step(*given, **more))[1])
-    with pytest.raises(BackendUnavailable, match="'m' changed while it was loaded"):
+    with pytest.raises(BackendUnavailable, match="'m' changed while it was being loaded"):
         load(folder)
     monkeypatch.setattr(causal, moment, step)
     load(folder)
@@ -75,7 +75,7 @@ def test_content_is_compared_where_a_file_system_keeps_no_times(
     seen = Seen(folder).read()
     overwrite(folder)
     monkeypatch.setattr(Seen, "has_changed", lambda self: False)
-    with pytest.raises(BackendUnavailable, match="changed while it was loaded"):
+    with pytest.raises(BackendUnavailable, match="changed while it was being loaded"):
         seen.confirm()
 
 
@@ -88,7 +88,7 @@ def test_an_n_gram_model_swapped_while_it_is_loaded_is_refused(
         path.write_bytes(b"new")
 
     monkeypatch.setattr(ngram, "load_model", load_model)
-    with pytest.raises(BackendUnavailable, match="changed while it was loaded"):
+    with pytest.raises(BackendUnavailable, match="changed while it was being loaded"):
         load_backend("ngram", {"path": "m.ngram"}, model_dir=tmp_path, hub_allowed=False)
 
 
@@ -96,7 +96,7 @@ def test_weights_overwritten_under_a_loaded_model_give_no_score(folder: Path) ->
     backend = load(folder)
     backend.score([TEXT], ScoringPolicy())
     overwrite(folder)
-    with pytest.raises(BackendUnavailable, match="'m' changed while it was used"):
+    with pytest.raises(BackendUnavailable, match="'m' changed while it was in use"):
         backend.score([TEXT], ScoringPolicy())
     assert has_changed_files(backend)
     assert not has_changed_files(load(folder))
@@ -166,7 +166,7 @@ def test_a_tokenizer_in_the_cache_that_is_not_that_of_its_name_is_refused(
 ) -> None:
     snapshot = cached(folder)
     tiny.edit_json((snapshot / "tokenizer.json").resolve(), version="1.0 ")
-    with pytest.raises(BackendError, match=r"tokenizer\.json in the cache of the Hub differs"):
+    with pytest.raises(BackendError, match=r"tokenizer\.json in the Hub's cache differs"):
         load_cached(snapshot, monkeypatch)
 
 
@@ -176,5 +176,5 @@ def test_a_cache_that_is_swapped_while_a_model_is_loaded_is_refused(
     snapshot, step = cached(folder), causal.read_tokenizer
     blob, content = (snapshot / "model.safetensors").resolve(), other_weights(folder).read_bytes()
     monkeypatch.setattr(causal, "read_tokenizer", lambda *given: (blob.write_bytes(content), step(*given))[1])
-    with pytest.raises(BackendUnavailable, match="changed while it was loaded"):
+    with pytest.raises(BackendUnavailable, match="changed while it was being loaded"):
         load_cached(snapshot, monkeypatch)

@@ -72,7 +72,7 @@ def test_a_spread_model_and_one_without_finite_values_say_so() -> None:
     assert "accelerate distributes" in compare_half_causal(spread, CPU)[1]
     assert compare_half(coarse(), CPU, lambda _model: np.full(3, np.nan)) == (
         0.0,
-        "bfloat16 was not compared with float32: its probe values are not finite.",
+        "bfloat16 was not compared with float32: probe values are not finite.",
     )
 
 

@@ -115,7 +115,7 @@ def test_what_cannot_be_scored_fails_alone(ways, text, says):
         ("no-surprisals", "does not support get_surprisals"),
         ("disagrees", "tokenize returns"),
         ("bad-header", "line 1 must be"),
-        ("one-off", "line 2 is about sentence 2 of 1"),
+        ("one-off", "line 2 refers to sentence 2 of 1"),
     ],
 )
 def test_a_container_that_cannot_be_used_says_why(ways, says):
@@ -167,11 +167,11 @@ def test_a_command_that_nobody_listed_is_not_there():
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ("1\t1\ta", "line 2 has no ids"),
-        ("x\t1\ta\t1", "line 2 has no ids"),
+        ("1\t1\ta", "line 2 must have ids"),
+        ("x\t1\ta\t1", "line 2 must have ids"),
         ("1\t2\ta\t1", "out of order"),
         ("0\t1\ta\t1", "sentence 0 of 1"),
-        ("1\t1\ta\tmuch", "line 2 has no ids"),
+        ("1\t1\ta\tmuch", "line 2 must have ids"),
     ],
 )
 def test_a_wrong_line_is_named(rows, says):

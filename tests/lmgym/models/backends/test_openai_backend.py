@@ -143,9 +143,9 @@ def change(answer, text, **more):
         ({"tokens": ["Two", " words"], "token_logprobs": [None, 0.5]}, "above 1"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None, None]}, "no value"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "not a logarithm"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None]}, "as long as"),
+        ({"tokens": ["Two", " words"], "token_logprobs": [None]}, "not lists of equal length"),
         ({"tokens": [], "token_logprobs": []}, "tokens"),
-        ({"tokens": [1, 2], "token_logprobs": [None, -1.0]}, "not text"),
+        ({"tokens": [1, 2], "token_logprobs": [None, -1.0]}, "not a string"),
         ({"tokens": ["Two"], "token_logprobs": [None]}, "do not spell"),
     ],
 )
@@ -272,15 +272,15 @@ def test_a_start_token_that_the_answer_lacks_is_counted():
 
 
 def test_a_text_that_the_server_ends_is_one_place_fewer():
-    assert "Proven for 4 words" in notes_of(ends=1)
+    assert "Verified on 4 words" in notes_of(ends=1)
 
 
 def test_values_one_place_early_are_moved_and_the_facts_name_it():
     plain, moved = notes_of(), notes_of(early=True)
-    assert "Proven for 6 words" in plain
-    assert "moved to their tokens" not in plain
-    assert "Proven for 6 words" in moved
-    assert "moved to their tokens" in moved
+    assert "Verified on 6 words" in plain
+    assert "reassigned to the right tokens" not in plain
+    assert "Verified on 6 words" in moved
+    assert "reassigned to the right tokens" in moved
     with completion_server() as there:
         before = backend(there).facts.fingerprint
         there.early = True

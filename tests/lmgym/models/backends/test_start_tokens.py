@@ -150,7 +150,7 @@ def test_the_check_takes_the_end_of_text_and_scores_with_it(chat, knowing):
     model = chat()
     assert model.facts.bos == "<|im_start|>"
     found = probe(model)["start_tokens"]
-    assert found["reason"] == "the declared one, <|im_start|>, opens a chat turn"
+    assert found["reason"] == "the declared token, <|im_start|>, opens a chat turn"
     assert model.facts.bos == found["token"] in ("<|endoftext|>", "</s>", None)
     assert (model.facts.declared_bos, found["declared"]) == ("<|im_start|>", "<|im_start|>")
     assert (found["language"], found["n_sentences"]) == ("en", 10)
