@@ -225,8 +225,8 @@ def _intervals_text(scores: list[Scores], resamples: int) -> str:
 def explain(text: str) -> list[str]:
     """Describe each event in a sentence, sorted by process, sentence and text. Raises Crash.
 
-    Unknown actions are ignored. As on the reference's standard input, only a line feed ends a line; in files a single CR
-    ends a line as well.
+    Unknown actions are ignored. As on the reference's standard input, only a line feed ends a line; in files a single
+    CR ends a line as well.
     """
     events: list[tuple[int, int, str]] = []
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):

@@ -100,7 +100,7 @@ def test_a_suite_and_a_case_are_written(alice):
         "variable_lines": "KEY: hush-hush",
     }
     made = alice.post(reverse("agent-suite-new"), given, follow=True)
-    assert "Saved. Next, write or import cases." in made.content.decode()
+    assert "The suite was created. Next, write or import cases." in made.content.decode()
     suite = AgentSuite.objects.get()
     assert suite.slug == "my-manners"
     assert "hush" not in text_of(alice.get(reverse("agent-suite-edit", args=[suite.slug])))
