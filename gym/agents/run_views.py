@@ -217,7 +217,7 @@ def _ticked(request: HttpRequest) -> HttpResponse:
 
 
 def _choose_others(request: HttpRequest) -> HttpResponse:
-    messages.info(request, f"Select 2 to {MOST_COMPARED} finished runs of the same suite to compare them.")
+    messages.info(request, f"Tick 2 to {MOST_COMPARED} finished runs of the same suite to compare them.")
     return redirect("agent-runs")
 
 

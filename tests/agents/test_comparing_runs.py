@@ -70,7 +70,7 @@ def test_two_ticked_runs_are_compared_the_earlier_one_first(client, people, run)
     assert client.get(reverse("agent-compare"), ticked).url.endswith(f"?first={run.key}&second={other.key}")
     for too_few in ([], [run.key], [run.key, "nothing\0"]):
         answer = client.get(reverse("agent-compare"), {"ticked": "yes", "run": too_few}, follow=True)
-        assert "Select 2 to 5 finished runs of the same suite" in text_of(answer)
+        assert "Tick 2 to 5 finished runs of the same suite" in text_of(answer)
     client.force_login(people.alice)
     form = text_of(client.get(run.suite.get_absolute_url()))
     assert f"({run.server.model.slug}), by alice" in form  # agents are chosen by name, slug and owner
@@ -186,7 +186,7 @@ def test_the_transcripts_of_two_runs_stand_side_by_side(client, people, run):
 def test_runs_of_two_suites_are_compared_with_a_note_and_under_both_names(client, people, run):
     other = make_run(make_suite(people.alice, "elsewhere", cases={"flaky": ALWAYS}), run.server)
     page = text_of(client.get(reverse("agent-compare"), {"first": run.key, "second": other.key}))
-    assert "These runs are of different suites" in page
+    assert "These runs are from different suites" in page
     assert "<h1>Manners, Elsewhere: " in page
 
 
@@ -204,6 +204,6 @@ def test_more_than_five_runs_or_fewer_than_two_are_refused_with_the_reason(clien
     for keys in ([run.key], ["a", "b", "c", "d", "e"]):
         query = {"first": run.key, "second": keys}
         page = client.get(reverse("agent-compare"), query, follow=True)
-        assert "Select 2 to 5 finished runs of the same suite to compare them." in text_of(page)
+        assert "Tick 2 to 5 finished runs of the same suite to compare them." in text_of(page)
         answer = client.get(reverse("api-agent-compare"), query)
         assert (answer.status_code, answer.json()["errors"][0]["where"]) == (400, "?second")
