@@ -1,1 +1,1 @@
-"""The agent tests of `lmgym.agents` on the site: agent servers, suites, runs, schedules."""
+"""Agent tests (`lmgym.agents`) on the site: agent servers, suites, runs, schedules."""

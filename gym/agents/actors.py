@@ -1,4 +1,4 @@
-"""Jobs of agent tests: check a server, run cases, score stored answers again, let a model name failures."""
+"""Background jobs of agent tests: check a server, run cases, rescore stored answers, let a model name failures."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ MAX_NODES = 100
 HEALTHY = frozenset(
     ("ok", "okay", "up", "healthy", "pass", "ready", "alive", "live", "running", "serving", "true")
 )
-"""Statuses that healthy servers report."""
+"""Statuses reported by healthy servers."""
 DEFAULT_NAMER = "namer"
 PATIENCE = 3
-"""Requests in a row without an answer, after which naming stops."""
+"""Number of consecutive unanswered requests after which naming stops."""
 
 
 @handler("check_agent", seconds=120)
 def check_agent(context: JobContext) -> None:
-    """Read health, version, agents and their graphs from a server; store them, or why it failed."""
+    """Read health, version, agents and call graphs from a server, and store them or the reason for a failure."""
     server = AgentServer.objects.select_related("model").filter(pk=context.payload["server"]).first()
     if server is None:
         raise PermanentFailure("The server was deleted.")
@@ -84,7 +84,7 @@ def check_agent(context: JobContext) -> None:
 
 @handler("agent_version", seconds=60)
 def agent_version(context: JobContext) -> None:
-    """Read the version of a server and start the schedules that wait for a new one. A failure starts nothing."""
+    """Read a server's version and start schedules that wait for a new version. On failure nothing is started."""
     server = AgentServer.objects.select_related("model").filter(pk=context.payload["server"]).first()
     if server is None:
         raise PermanentFailure("The server was deleted.")
@@ -98,7 +98,7 @@ def agent_version(context: JobContext) -> None:
 
 
 def read_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
-    """Return values for the fields of AgentServer. Only the list of agents is required. Raises TransportError."""
+    """Return values for fields of AgentServer. Only the list of agents is required. Raises TransportError."""
     deadline = Deadline(time.monotonic() + CHECK_SECONDS, "The check")
 
     def get(path: str) -> Any:
@@ -136,7 +136,7 @@ def read_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
 
 
 def _require_healthy(health: Any) -> None:
-    """Raise TransportError if the server reports that it is not healthy."""
+    """Raise TransportError if the server reports an unhealthy status."""
     status = health.get("status") if isinstance(health, dict) else None
     if status is not None and str(status).lower() not in HEALTHY:
         raise TransportError("protocol", f"The server reports the status {str(status)[:40]!r}.")
@@ -166,7 +166,7 @@ def _node(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class _RunWork:
-    """Shared by running and rescoring: variables, judge and time limit of a run, and the storage of its iterations.
+    """Common part of running and rescoring: variables, judge, time limit, and storage of iterations.
 
     Raises PermanentFailure if the run cannot continue.
     """
@@ -185,7 +185,7 @@ class _RunWork:
             raise PermanentFailure(str(error)) from error
 
     def cases(self) -> Iterator[tuple[CaseRun, TestCase]]:
-        """Yield the unfinished cases, and store the sums of each. A case that cannot be parsed ends as an error."""
+        """Yield unfinished cases and store their totals. A case that cannot be parsed ends as an error."""
         for case_run in self.run.case_runs.filter(outcome="").order_by("name"):
             self.check()
             try:
@@ -208,9 +208,9 @@ class _RunWork:
         self.context.progress(done, unit="iterations")
 
     def check(self) -> None:
-        """Raise what the context raises, or PermanentFailure if the time of the run is up, all attempts included.
+        """Raise the context's exceptions, or PermanentFailure if all attempts together exceed the run's time limit.
 
-        Called several times a second, so it has to be cheap.
+        It is called several times a second and must therefore be cheap.
         """
         self.context.check()
         if time.monotonic() >= self.until:
@@ -252,7 +252,7 @@ def _run_of(context: JobContext) -> AgentRun:
 
 
 def variables_of(suite: AgentSuite) -> dict[str, str]:
-    """Decrypt the variables of a suite. Raises SecretError, also for those too short to be hidden."""
+    """Decrypt a suite's variables. Raises SecretError, also for variables that are too short to be hidden."""
     variables = {name: reveal(suite.variables, name) for name in suite.variables}
     for name, value in variables.items():
         if value and not can_be_hidden(value):
@@ -261,13 +261,13 @@ def variables_of(suite: AgentSuite) -> dict[str, str]:
 
 
 def _attempt_seconds() -> float:
-    """Limit of an attempt, for runs that hang; others end themselves in `_RunWork.check`."""
+    """Return the time limit of an attempt, for runs that hang. Other runs are ended by `_RunWork.check`."""
     return float(settings.GYM_AGENT_RUN_SECONDS) + 60
 
 
 @handler("agent_run", seconds=_attempt_seconds)
 def agent_run(context: JobContext) -> None:
-    """Run all iterations of all cases. Each is stored as it ends, so that another worker can continue."""
+    """Run all iterations of all cases. Each iteration is stored when it ends, so that another worker can continue."""
     with _work_on(context) as work:
         try:
             transport = run_transport(transport_for(work.run.server))
@@ -280,8 +280,8 @@ def agent_run(context: JobContext) -> None:
 
 
 def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> None:
-    """Record the version of the server, at the start of an attempt and after every case, because it may be deployed
-    during a run. Only the first few versions are named."""
+    """Record the server's version at the start of an attempt and after every case, because a new version may be
+    deployed during a run. Only the first few versions are recorded."""
     version, known = ask_version(transport), run.versions
     if version is None or (not version and not known):
         return
@@ -318,7 +318,7 @@ def _store(case_run: CaseRun, result: IterationResult) -> None:
 
 
 def summarise(case_run: CaseRun) -> None:
-    """Store the sums over the iterations run so far."""
+    """Store the totals over all iterations run so far."""
     result = case_run.result()
     case_run.outcome = result.outcome
     case_run.passed, case_run.n, case_run.errors = result.passed, result.n, result.errors
@@ -329,12 +329,12 @@ def summarise(case_run: CaseRun) -> None:
 
 @handler("agent_rescore", seconds=_attempt_seconds)
 def agent_rescore(context: JobContext) -> None:
-    """Score the answers of an earlier run by the current cases and judge. Earlier verdicts of the same judge are
-    reused, unless the run asks it again."""
+    """Score the answers of an earlier run by the current cases and judge. Earlier verdicts of the same judge are reused
+    unless the run asks the judge again."""
     with _work_on(context) as work:
         before = work.run.rescored_from
         if before is None:
-            raise PermanentFailure("The run whose answers should be scored again was deleted.")
+            raise PermanentFailure("The run with the answers to score again was deleted.")
         try:
             clean = redactor([*work.variables.values(), *headers_hidden(work.run.server)])
         except SecretError as error:
@@ -346,7 +346,7 @@ def agent_rescore(context: JobContext) -> None:
             if earlier is None:
                 continue
             named = _variables_used(earlier, work.variables)
-            # If the ratio now has fewer iterations, the first of them are scored.
+            # If the ratio now requires fewer iterations, only the first iterations are scored.
             for result in earlier.results()[: len(case_run.numbers)]:
                 work.check()
                 scored = partial(
@@ -357,7 +357,7 @@ def agent_rescore(context: JobContext) -> None:
 
 
 def _variables_used(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
-    """Return the variables that the case used then; all of them if it can no longer be parsed."""
+    """Return the variables that the case used in this run, or all variables if it can no longer be parsed."""
     case, _ = look_at(case_run.text, variables, secret=True)
     return case.variables if case is not None else tuple(variables)
 
@@ -367,12 +367,12 @@ def _variables_used(case_run: CaseRun, variables: dict[str, str]) -> Collection[
 
 @handler("agent_naming", seconds=3600)
 def agent_naming(context: JobContext) -> None:
-    """Let an agent name the failures of a case, and store each choice as it arrives. Without a choice a failure stays
-    in its group."""
+    """Let an agent name a case's failures, and store each choice as it arrives. Failures without a choice stay in their
+    group."""
     namings = Naming.objects.select_related("case_run__run__suite", "server__model")
     naming = namings.filter(pk=context.payload["naming"], job=context.job_id).first()
     if naming is None:
-        raise PermanentFailure("The naming was cancelled in the meantime.")
+        raise PermanentFailure("The naming was cancelled.")
     if naming.server is None:
         raise PermanentFailure("The agent was deleted.")
     suite, server = naming.case_run.run.suite, naming.server
@@ -390,7 +390,7 @@ def agent_naming(context: JobContext) -> None:
     agent = naming.agent or server.chat_model or DEFAULT_NAMER
     clean = redactor(transport.secrets)
     ask = chooser(AgentJudge(transport, agent))
-    chosen = dict(naming.chosen)  # of an interrupted attempt
+    chosen = dict(naming.chosen)  # choices of an interrupted attempt
     samples = [sample for sample in samples_of(naming.case_run.result()) if sample.place not in chosen]
     known = known_names(naming.case_run)
     silent = 0
@@ -411,7 +411,7 @@ def agent_naming(context: JobContext) -> None:
 
 
 def known_names(case_run: CaseRun) -> Known:
-    """Return the modes that models named in any run of the case, by their groups."""
+    """Return modes named by models in any run of the case, by group."""
     rows = FailureMode.objects.filter(suite=case_run.run.suite_id, case_name=case_run.name)
     known: Known = {}
     for row in rows.exclude(group="").order_by("pk"):

@@ -9,7 +9,7 @@ from gym.sharing.admin import ThingAdmin
 
 
 class ChangeOnly(SiteAdmin):
-    """Rows are created on the pages of the site."""
+    """Admin without an add form; rows are created on the site's pages."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -17,7 +17,7 @@ class ChangeOnly(SiteAdmin):
 
 @admin.register(AgentServer)
 class AgentServerAdmin(ChangeOnly):
-    """Read-only: a new address deletes the secrets, so it is changed on the pages of the site."""
+    """Read-only, because a new address deletes the secrets. It is changed on the site's pages."""
 
     list_display = ["model", "kind", "url", "version", "checked_at"]
     list_filter = ["kind"]
@@ -39,7 +39,7 @@ class AgentSuiteAdmin(ThingAdmin):
 
 @admin.register(AgentCase)
 class AgentCaseAdmin(ChangeOnly):
-    """Read-only: texts are validated when they are saved on the pages of the site."""
+    """Read-only, because texts are validated when saved on the site's pages."""
 
     list_display = ["name", "suite", "agent", "updated"]
     list_filter = ["suite"]

@@ -1,4 +1,4 @@
-"""Build transports and judges from rows. Only workers call this: secrets are decrypted here."""
+"""Build transports and judges from rows. This decrypts secrets, so only workers may call it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from lmgym.agents.retries import run_transport
 from lmgym.agents.transport import ChatTransport, Deadline, HTTPTransport, Transport, TransportError
 
 EMBEDDED = DemoServer()
-"""One per process, so that FLAKY alternates."""
+"""Shared within a process, so that FLAKY alternates."""
 VERSION_SECONDS = 5.0
 UNSUPPORTED_KIND = "Servers of the kind “{}” are no longer supported."
 
 
 def transport_for(server: AgentServer) -> Transport:
-    """Return the transport to a server, with its secret headers.
+    """Return the transport to a server, including its secret headers.
 
     Raises:
         SecretError: a secret cannot be decrypted.
@@ -47,7 +47,7 @@ def transport_for(server: AgentServer) -> Transport:
 
 
 def version_in(health: Any) -> str:
-    """Return the versions in a health report as text; empty if there are none."""
+    """Return the versions in a health report as text; empty if it has none."""
     versions = health.get("versions") if isinstance(health, dict) else None
     if not isinstance(versions, dict):
         return ""
@@ -56,7 +56,7 @@ def version_in(health: Any) -> str:
 
 
 def ask_version(transport: Transport) -> str | None:
-    """Return the version running now: empty if the server reports none, None if it cannot be reached."""
+    """Return the server's current version: empty if it reports none, None if it cannot be reached."""
     try:
         health = transport.get(
             "/healthz", Deadline(time.monotonic() + VERSION_SECONDS, "The version request")
@@ -67,7 +67,7 @@ def ask_version(transport: Transport) -> str | None:
 
 
 def headers_hidden(server: AgentServer) -> tuple[str, ...]:
-    """Return the secrets in a server's headers, which no output may contain. Raises SecretError."""
+    """Return the secrets in a server's headers, which must be hidden in all output. Raises SecretError."""
     return tuple(word for name in server.secrets for word in header_words(reveal(server.secrets, name)))
 
 
@@ -85,10 +85,10 @@ def judge_for(suite: AgentSuite, reading: Reading, hidden: Sequence[str]) -> Vot
 
 
 def identity_of(server: AgentServer) -> str:
-    """Return a keyed hash of everything that determines a judge's answers: address, model and version.
+    """Return a keyed hash of what determines a judge's answers: address, model and version.
 
-    Verdicts are only reused for the same identity. The hash is keyed because results show it to people who may not see
-    the address.
+    Verdicts are only reused for the same identity. The hash is keyed because results show it to users who are not
+    allowed to see the address.
     """
     parts = [server.model.slug, server.kind, server.url, server.chat_model, server.version]
     return salted_hmac("gym.agents.judge", json.dumps(parts, sort_keys=True), algorithm="sha256").hexdigest()

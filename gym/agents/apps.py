@@ -9,4 +9,4 @@ class AgentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from gym.agents import actors, notices, quotas, schedules  # noqa: F401  they register and listen
+        from gym.agents import actors, notices, quotas, schedules  # noqa: F401  register handlers and receivers

@@ -1,4 +1,4 @@
-"""Pages of single test cases: read, write as text or as a form, check while writing."""
+"""Pages of single test cases: view, edit as text or as a form, check while editing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from lmgym.agents.check_rows import EMPTY_ROW, LABELS
 from lmgym.charts.figure import Figure
 
 EXAMPLE = """\
-# The message, and the checks of the answer.
+# The message, and checks of the answer.
 agent: echo
 connections: http
 success_ratio: "1/1"
@@ -51,7 +51,7 @@ interactions: [
 
 
 STAYING = frozenset(("add", "add-check", "drop-check"))
-"""Buttons of the form that do not save."""
+"""Buttons that change the form without saving it."""
 
 
 def _case(suite: AgentSuite, pk: int) -> AgentCase:
@@ -82,10 +82,10 @@ def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def trend_chart(request: HttpRequest) -> Figure:
-    """Chart of the case in the address over time."""
+    """Draw the results over time of the case named in the query."""
     number = request.GET.get("case", "")
     if not number.isdecimal() or len(number) > 9:
-        raise Http404("The case is not a number.")
+        raise Http404("The case must be a number.")
     case = _case(visible_suite(request, request.GET.get("suite", "").replace("\0", "")), int(number))
     history = selectors.history_of(case, request.user)
     figure = case_trend(case, [(row, selectors.evidence_of(row)) for row in history])
@@ -127,7 +127,7 @@ def _edit(request: SignedInRequest, suite: AgentSuite, case: AgentCase) -> HttpR
 @login_required
 @require_POST
 def case_check(request: HttpRequest, slug: str) -> HttpResponse:
-    """Remarks on a text that is being edited; nothing is saved. Context: suite, problems, read."""
+    """Show remarks on a text being edited, without saving it. Context: suite, problems, read."""
     suite = editable_suite(request, slug)
     text = request.POST.get("text", "").replace("\r\n", "\n")
     read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
@@ -136,7 +136,7 @@ def case_check(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def case_form(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
-    """Edit the case as a form. Saving rewrites its text, so comments are lost."""
+    """Edit the case as a form. Saving rewrites the text, so comments are lost."""
     suite = editable_suite(request, slug)
     case = _case(suite, pk)
     read, _ = selectors.look(case, request.user)
@@ -161,8 +161,8 @@ def case_new_form(request: SignedInRequest, slug: str) -> HttpResponse:
 def _fields(
     request: SignedInRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
 ) -> HttpResponse:
-    """The form of a case. htmx requests receive the remarks on the fields so far. With a button of STAYING the form is
-    shown again, with a turn or check added or removed.
+    """Show or save the form of a case. htmx requests get remarks on the current fields. After a button of STAYING, the
+    form is shown again with a turn or check added or removed.
 
     Context: suite, case, new (bool), name, top, turns (with rows and places), added (bool), tests, extension_tests,
     filters, problems, read, refusals, loses_comments.
@@ -171,7 +171,7 @@ def _fields(
     top, turns = _given(request) if request.method == "POST" else fields_of(document)
     staying = STAYING & set(request.POST)
     made, wrong = document_of(document, top, turns)
-    # Compared as text: to Python 1 and true are equal.
+    # Compared as text, because 1 == True in Python.
     text = case.text if not new and _same(made, document) else write_case(made)
     read, problems = _look_at_fields(request, suite, text, wrong)
     if request.headers.get("HX-Request"):
@@ -180,7 +180,7 @@ def _fields(
     refusals: list[str] = []
     if request.method == "POST" and not staying:
         whole = "agent" in request.POST and all("checks" in turn for turn in turns) and bool(turns)
-        refusals = wrong if whole else ["The form was not transmitted completely. Send it again."]
+        refusals = wrong if whole else ["The form was not received completely. Submit it again."]
         refusals = refusals or errors_in(problems) or _saved(request, case, name, text)
         if not refusals:
             messages.success(request, "Saved.")
@@ -207,14 +207,14 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def _look_at_fields(
     request: HttpRequest, suite: AgentSuite, text: str, wrong: list[str]
 ) -> tuple[TestCase | None, list[Problem]]:
-    """Check the text made from the fields. Lines are left out, because users of the form do not see the text."""
+    """Check the text built from the fields. Line numbers are removed, because users of the form do not see the text."""
     read, found = selectors.look(AgentCase(suite=suite, text=text), request.user)
     problems = [Problem("error", "field", "", 0, 0, message) for message in wrong]
     return (None if wrong else read), problems + [replace(one, line=0, column=0) for one in found]
 
 
 def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> list[str]:
-    """Save the case; return why that failed, or an empty list."""
+    """Save the case and return the errors; empty if it was saved."""
     form = CaseForm({"name": name, "text": text}, instance=case)
     try:
         if form.is_valid():
@@ -227,7 +227,7 @@ def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> l
 def _with_rows(
     request: HttpRequest, turns: list[dict[str, Any]], places: list[list[tuple[str, str]]]
 ) -> list[dict[str, Any]]:
-    """Return turns with numbered rows, after adding or removing one by a button, and with places in answers."""
+    """Return turns with numbered rows and paths in answers, after a button added or removed a turn or row."""
     extended, dropped = request.POST.get("add-check", ""), request.POST.get("drop-check", "")
     shown, number = [], 0
     for at, turn in enumerate(turns):
@@ -246,7 +246,7 @@ def _with_rows(
 
 
 def _given(request: HttpRequest) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """Return the fields sent. Turns have no `checks` if their rows were not transmitted completely."""
+    """Return the submitted fields. Turns whose rows were not received completely have no `checks`."""
     top = {name: request.POST[name] for name in TOP if name in request.POST}
     columns = {name: request.POST.getlist(f"turn-{name}") for name in TURN}
     sent = {name: column for name, column in columns.items() if column}
@@ -276,7 +276,7 @@ def case_delete(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_safe
 def case_download(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """The text of the case, unchanged."""
+    """Download the case's unchanged text."""
     case = _case(visible_suite(request, slug), pk)
     safe = "".join(
         sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "_" for sign in case.name

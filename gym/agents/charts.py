@@ -1,4 +1,4 @@
-"""Charts of agent tests: one case over time, and a suite from run to run."""
+"""Charts of agent tests: a case over time, and a suite over its runs."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from models_registry.names import disambiguate
 
 SUITE_TREND = "agent-suite-trend"
 MAX_RUNS = 60
-"""Newest runs in the trend of a suite."""
+"""Maximum number of runs in a suite's trend; the newest are shown."""
 TREND_NOTE = (
-    "Iterations pooled over the {} that all these runs have verdicts on: {}.{} 95% Wilson interval of iterations with "
-    "a verdict. Rescored runs and runs that stop early are left out."
+    "Iterations are pooled over the {} with verdicts in all these runs: {}.{} Intervals: 95% Wilson, over iterations "
+    "with a verdict. Rescored runs and runs that stop early are excluded."
 )
 MIN_SHARED = 0.5
-"""Runs with verdicts on a smaller share of the cases are left out of the trend, so that it keeps many cases."""
+"""Minimum share of cases with a verdict for a run to be in the trend, so that the trend covers many cases."""
 MAX_SERIES = 8
 
 
 def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:
-    """Draw all runs of a case, oldest first, with the required rate; None before the first run. Rescored runs are left
-    out."""
+    """Draw all runs of a case, oldest first, with the required rate; None if there are no runs. Rescored runs are
+    excluded."""
     made = [(row, found) for row, found in reversed(history) if row.run.rescored_from_id is None]
     if not made:
         return None
@@ -89,7 +89,7 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
 
 
 def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
-    """Return the times of runs, to the second if several were made in the same minute."""
+    """Return the times of runs, with seconds if several runs were in the same minute."""
     times = [localtime(row.run.created) for row, _ in rows]
     minutes = [f"{time:%Y-%m-%d %H:%M}" for time in times]
     if len(set(minutes)) == len(minutes):
@@ -98,7 +98,7 @@ def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
 
 
 def _columns_of(run: AgentRun, found: Evidence) -> dict[str, Any]:
-    """Return the values of TrendRow."""
+    """Return values for the fields of TrendRow."""
     return {
         "run": run.key,
         "created": run.created.isoformat(),
@@ -109,10 +109,10 @@ def _columns_of(run: AgentRun, found: Evidence) -> dict[str, Any]:
 
 
 def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
-    """Draw the pass rates of runs, pooled over the cases that all runs of the trend share; None for less than two runs.
+    """Draw pass rates pooled over the cases shared by all runs in the trend; None for fewer than two runs.
 
-    A run belongs to the trend if it has verdicts on at least half of the cases of the run with most of the current
-    cases (of several, the newest).
+    The run with verdicts on most current cases (the newest, if there are several) is the reference. A run is in the
+    trend if it has verdicts on at least half of the reference's cases.
     """
     runs = _finished(selectors.runs_visible_to(user).filter(suite=suite))
     of_run: dict[int, list[CaseRun]] = {}
@@ -138,7 +138,7 @@ def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
 
 def _trend_note(shared: set[str], known: set[str]) -> str:
     left = sorted(known - shared)
-    without = f" Not in all of them: {listing(left)}." if left else ""
+    without = f" Cases not in all runs: {listing(left)}." if left else ""
     return TREND_NOTE.format(count(len(shared), "case"), listing(sorted(shared)), without)
 
 

@@ -1,4 +1,4 @@
-"""Comparison of stored runs by lmgym.agents.run_comparison, under distinct names."""
+"""Compare stored runs with lmgym.agents.run_comparison, under distinct names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ComparedRuns: TypeAlias = Compared[AgentRun, CaseRun]
 
 
 def compare_runs(first: AgentRun, *others: AgentRun, by_check: bool = False) -> ComparedRuns:
-    """Compare each of the others with the first. Without `by_check` no transcript is read, and `checks` are empty."""
+    """Compare the other runs with the first. Without `by_check`, `checks` are empty and no transcript is read."""
     runs = [first, *others]
     answers = [_answers_of(run) for run in runs]
     outcomes = [
@@ -37,8 +37,8 @@ def compare_runs(first: AgentRun, *others: AgentRun, by_check: bool = False) -> 
 
 
 def distinct_names(runs: Sequence[AgentRun]) -> list[str]:
-    """Return distinct names of runs: servers, otherwise versions, otherwise times. If none of these is distinct: the
-    server, if there are several, and the time to the second, with a number for runs of the same second."""
+    """Return distinct names of runs: servers, versions or times, whichever is distinct first. If none is: the server
+    (if there are several) and the time to the second, with a number for runs in the same second."""
     servers = [run.server.model.label for run in runs]
     times = [timezone.localtime(run.created) for run in runs]
     candidates = [
@@ -57,14 +57,14 @@ def distinct_names(runs: Sequence[AgentRun]) -> list[str]:
 
 
 def _answers_of(run: AgentRun) -> int:
-    """Return the run that made the answers that this one scores."""
+    """Return the id of the run whose answers this run scores."""
     while run.rescored_from is not None:
         run = run.rescored_from
     return run.pk
 
 
 def _iterations(run: AgentRun) -> dict[str, dict[int, bool]]:
-    """Return, by case, whether its iterations with a verdict passed."""
+    """Return by case, for each iteration with a verdict, whether it passed."""
     found: dict[str, dict[int, bool]] = {}
     made = CaseIteration.objects.filter(case_run__run=run, outcome__in=VERDICTS)
     for name, number, outcome in made.values_list("case_run__name", "number", "outcome"):
@@ -73,7 +73,7 @@ def _iterations(run: AgentRun) -> dict[str, dict[int, bool]]:
 
 
 def _verdicts_of(run: AgentRun) -> dict[run_comparison.CheckKey, dict[int, bool]]:
-    """Return, by check, which iterations passed it. Transcripts are not loaded."""
+    """Return by check, for each iteration, whether it passed. Transcripts are not loaded."""
     found: dict[run_comparison.CheckKey, dict[int, bool]] = {}
     made = CaseIteration.objects.filter(case_run__run=run)
     for case, number, checks in made.values_list("case_run__name", "number", "data__checks").iterator():

@@ -1,4 +1,4 @@
-"""Agent tests of the demo: the demo agents, with cases that pass, fail and vary."""
+"""Agent tests of the demo site: the demo agents, with cases that pass, fail and vary."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ interactions: [
 ]
 """,
     "memory/clean-slate": """\
-# After continue_conversation: false the agent remembers nothing.
+# After continue_conversation: false, the agent remembers nothing.
 agent: music_nerd
 connections: http
 interactions: [
@@ -39,7 +39,7 @@ interactions: [
 ]
 """,
     "numbers/private-data": """\
-# Operands and result are private data, not text.
+# The operands and the result are private data, not text.
 agent: math_guy
 connections: http
 success_ratio: "3/3"
@@ -64,7 +64,7 @@ interactions: [
 ]
 """,
     "manners/answers-back": """\
-# It only repeats the message, so a question fails.
+# The agent only repeats the message, so a question fails.
 agent: echo
 connections: http
 success_ratio: "2/3"
@@ -76,7 +76,7 @@ interactions: [
 
 
 def load_agents(owner: User, *, run: bool) -> Iterator[str]:
-    """Create what is missing; yield a line for each action."""
+    """Create missing rows; yield a line for each action."""
     server = AgentServer.objects.filter(model__slug=SERVER).first()
     if server is None and not RegisteredModel.objects.filter(slug=SERVER).exists():
         server = services.register_server(
@@ -85,7 +85,7 @@ def load_agents(owner: User, *, run: bool) -> Iterator[str]:
             slug=SERVER,
             kind=AgentServer.Kind.EMBEDDED,
             visibility="public",
-            description="Echo, a calculator and friends. They need no model and are always available.",
+            description="Echo, a calculator and others. They need no model and are always available.",
         )
         yield f"agent {SERVER}"
     if server is None or AgentSuite.objects.filter(slug=SUITE).exists():
@@ -94,7 +94,7 @@ def load_agents(owner: User, *, run: bool) -> Iterator[str]:
         slug=SUITE,
         title="Conversations with the embedded agents",
         visibility=Visibility.PUBLIC,
-        description="Examples of test cases, on agents that are always available.",
+        description="Example test cases for agents that are always available.",
         owner=owner,
         judge=server.model,
         judge_agent="judge",

@@ -26,13 +26,13 @@ from models_registry.names import named_with_owner
 
 MONO = {"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
 KEEP = (
-    "Values need at least 4 characters; they are encrypted and never shown again. A line with the name alone keeps the "
+    "Values need at least 4 characters; they are encrypted and never shown again. A line with only a name keeps the "
     "stored value."
 )
 
 
 def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
-    """Parse lines `NAME: value` (or NAME = value); a name alone has the value "". Raises ValidationError."""
+    """Parse lines `NAME: value` (or NAME = value); a name without a value gets "". Raises ValidationError."""
     secrets: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, value = re.sub(r"\s*[:=]\s*", ":", line, count=1).partition(":")
@@ -43,7 +43,7 @@ def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
 
 
 def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
-    """As `sealed` takes them: names that are not given are deleted."""
+    """Return changes for `sealed`, in which stored names missing from the form are deleted."""
     return {**{name: None for name in stored if name not in given}, **given}
 
 
@@ -84,7 +84,7 @@ class ServerForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 canno
         super().__init__(*args, **kwargs)
         help_texts = {
             "url": "For example https://agents.example.org:8080. For a chat endpoint, include its /v1.",
-            "chat_model": "The endpoint's name for its model. If empty, the agent that the case names is used.",
+            "chat_model": "The endpoint's name for its model. If empty, the agent named in the case is used.",
         }
         for name, text in help_texts.items():
             self.fields[name].help_text = text
@@ -123,7 +123,7 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         agent.offer(servers_usable_by(user).filter(model__in=judges), self.instance.judge_agent)
         self.fields["judge_agent"] = agent
         self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
-        self.fields["judge_votes"].help_text = "How often the judge is asked; the majority decides."
+        self.fields["judge_votes"].help_text = "Number of times the judge is asked; the majority decides."
         self.fields["slug"].required = False
         self.fields["slug"].help_text = "Used in addresses. If empty, it is derived from the title."
         self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
@@ -141,7 +141,7 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
 
 
 class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Keeps the line breaks of the stored case."""
+    """Form of a case as text, which keeps the line breaks of the stored text."""
 
     instance: AgentCase
 
@@ -176,7 +176,7 @@ class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot 
 
 
 class ImportForm(forms.Form):
-    """Files, a folder or a zip archive of them. `cleaned_data["cases"]` is {name: text}."""
+    """Upload of files, a folder or a zip archive. `cleaned_data["cases"]` is {name: text}."""
 
     file = SeveralFilesField(
         label="Files",
@@ -200,13 +200,13 @@ class ImportForm(forms.Form):
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def _paths(self, text: str) -> list[str]:
-        """Parse the relative paths of the folder's files, sent by static/js/folder.js."""
+        """Parse the relative paths of the folder's files, as sent by static/js/folder.js."""
         try:
             paths = json.loads(text) if text else []
         except (ValueError, RecursionError):
             paths = None
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-            raise ValidationError("The paths of the folder's files are not a list of names.")
+            raise ValidationError("The paths of the folder's files must be a list of names.")
         return paths
 
     def clean(self) -> dict[str, Any]:
@@ -228,7 +228,7 @@ class ImportForm(forms.Form):
 
 
 def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
-    """Return all agents on these servers, as (agent, server with its owner)."""
+    """Return all agents on the servers, as (agent, server with its owner)."""
     names = [
         (str(agent.get("agent_name", "")), named_with_owner(server.model))
         for server in servers
@@ -238,14 +238,14 @@ def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
 
 
 class AgentPicker(forms.ChoiceField):
-    """A choice among the agents of servers: each name once, with the servers that list it."""
+    """Choice of an agent. Each name is offered once, with the servers that list it."""
 
     def __init__(self, *, empty: str, **more: Any) -> None:
         self.empty = empty
         super().__init__(required=False, choices=[("", empty)], **more)
 
     def offer(self, servers: Iterable[AgentServer], kept: str = "") -> None:
-        """Set the choices. `kept`: the earlier choice, offered even if no server lists it any more."""
+        """Set the choices. `kept`: the earlier choice, offered even if no server lists it now."""
         where: dict[str, list[str]] = {}
         for server in servers:
             for name in dict.fromkeys(str(one["agent_name"]) for one in server.agents):
@@ -265,7 +265,7 @@ class ServersField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  #
         return named_with_owner(obj.model)
 
 
-OTHERS = "Servers that do not list all agents of these cases (they may answer anyway)"
+OTHERS = "Servers that do not list all agents of these cases (but may still answer)"
 
 
 class RunForm(forms.Form):
@@ -289,17 +289,17 @@ class RunForm(forms.Form):
         max_value=MAX_ITERATIONS,
         required=False,
         label="Iterations of each case",
-        help_text="If empty, as the case says. The required rate stays the same: 2/3 becomes 20/30.",
+        help_text="If empty, the number in each case. The required rate stays the same: 2/3 becomes 20/30.",
     )
 
     def __init__(self, *args: Any, user: AnyUser, agents: Iterable[str] = (), **kwargs: Any) -> None:
-        """`agents`: those that the cases test; servers that list all of them come first."""
+        """Create the form. `agents`: the agents tested by the cases; servers that list all of them come first."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
         assert isinstance(field, ServersField)
         field.queryset = servers_usable_by(user)
         tested = sorted(set(agents))
-        # Read once: a select reads its rows twice, and the page shows whether there are any.
+        # Evaluated once, because a select would evaluate it twice and the page also tests whether it is empty.
         servers = list(field.queryset)
         listing, others = [], []
         for server in servers:
@@ -324,20 +324,20 @@ class RunForm(forms.Form):
 
 
 class ScheduleForm(forms.Form):
-    """A schedule of runs."""
+    """Form for a schedule of runs."""
 
     prefix = "schedule"
     server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
     every = forms.ChoiceField(choices=AgentSchedule.Every.choices, label="Run", initial="night")
     iterations = forms.IntegerField(
         min_value=1, max_value=MAX_ITERATIONS, required=False, label="Iterations of each case",
-        help_text="If empty, as the case says. More iterations detect smaller regressions.",
+        help_text="If empty, the number in each case. More iterations detect smaller regressions.",
     )  # fmt: skip
 
     def __init__(
         self, *args: Any, user: AnyUser, servers: Iterable[AgentServer] | None = None, **kwargs: Any
     ) -> None:
-        """`servers`: those that the user may use, if already known."""
+        """Create the form. `servers`: the servers that the user may use, if already known."""
         super().__init__(*args, **kwargs)
         field = self.fields["server"]
         assert isinstance(field, ServerField)
@@ -347,7 +347,7 @@ class ScheduleForm(forms.Form):
 
 
 class NamerForm(forms.Form):
-    """The agent that names failures."""
+    """Form to choose the agent that names failures."""
 
     server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
     agent = AgentPicker(empty="the embedded namer, or the endpoint's model", label="Agent on it")
@@ -358,6 +358,6 @@ class NamerForm(forms.Form):
         assert isinstance(field, ServerField)
         assert isinstance(agent, AgentPicker)
         field.queryset = servers_usable_by(user)
-        servers = list(field.queryset)  # read once
+        servers = list(field.queryset)  # evaluated once
         field.choices = [(server.pk, field.label_from_instance(server)) for server in servers]
         agent.offer(servers)

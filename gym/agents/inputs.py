@@ -1,4 +1,4 @@
-"""Validation of what forms and the API take: secrets and uploaded case files."""
+"""Validation of input from forms and the API: secrets and uploaded case files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 
 
 def secret_problem(name: str, value: str, *, headers: bool) -> str:
-    """Return why this cannot be a secret header or variable, without repeating the value; empty if it can."""
+    """Return why this is not a valid secret header or variable, without repeating the value; empty if it is valid."""
     allowed = (
         HEADER.fullmatch(name) and name.lower() not in RESERVED_HEADERS if headers else NAME.fullmatch(name)
     )
@@ -28,15 +28,15 @@ def secret_problem(name: str, value: str, *, headers: bool) -> str:
 
 
 def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
-    """Read uploaded files and archives, given as (path, upload), to {name: text}. Raises ArchiveError."""
+    """Read uploaded files and archives, as (path, upload), into {name: text}. Raises ArchiveError."""
     if sum(upload.size for _, upload in uploads) > MAX_TOTAL:
-        raise ArchiveError(f"The files have more than {MAX_TOTAL // 1_000_000} MB in total.")
+        raise ArchiveError(f"The files exceed {MAX_TOTAL // 1_000_000} MB in total.")
     cases: dict[str, str] = {}
     for path, upload in uploads:
         data = read_upload(upload, MAX_TOTAL)
         is_archive = path.lower().endswith(".zip")
         found = read_archive(data) if is_archive else {name_of(path): text_of(data, path)}
         if twice := sorted(set(cases) & set(found)):
-            raise ArchiveError(f"There are two files for the case {twice[0]!r}.")
+            raise ArchiveError(f"Several files have the case name {twice[0]!r}.")
         cases |= found
     return cases

@@ -21,11 +21,11 @@ from lmgym.agents.results import CaseResult, IterationResult, total_usage
 from models_registry.models import RegisteredModel
 
 ARROW = " → "
-"""Separates the versions that a server reported during one run."""
+"""Separator of the versions reported by a server during one run."""
 
 
 class AgentServer(models.Model):
-    """A server of agents, the counterpart of a RegisteredModel of the backend `agent`. Secret headers are encrypted."""
+    """A server of agents. It extends a RegisteredModel with the backend `agent`. Secret headers are encrypted."""
 
     class Kind(models.TextChoices):
         SERVER = "server", "Agent server (neuro-san's HTTP interface)"
@@ -58,14 +58,14 @@ class AgentServer(models.Model):
         return sorted(self.secrets)
 
     def answers_for(self, agent: str) -> bool:
-        """Return whether the server lists this agent or answers for every one. Unlisted agents may answer, too."""
+        """Return True if the server lists the agent or answers for any agent. Unlisted agents may answer, too."""
         if self.kind == self.Kind.CHAT and self.chat_model:
             return True
         return any(listed.get("agent_name") == agent for listed in self.agents)
 
 
 class AgentSuite(models.Model):
-    """Test cases, with the judge of gist and the variables that cases may use."""
+    """A suite of test cases, with a judge for gist and variables for the cases."""
 
     slug = models.SlugField(
         max_length=80,
@@ -114,7 +114,7 @@ _UNKNOWN_VARIABLE = "${{{}}} has to be a variable of the suite. Only the suite's
 
 
 class _AnyVariable(dict[str, str]):
-    """Has every variable; the value of a variable is its reference."""
+    """Mapping that contains every variable; its value is the reference to the variable."""
 
     def __bool__(self) -> bool:
         return True
@@ -127,7 +127,7 @@ class _AnyVariable(dict[str, str]):
 
 
 class AgentCase(models.Model):
-    """A test case, stored as the text that was uploaded or written."""
+    """A test case, stored as the original text."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="cases")
     name = models.CharField(
@@ -149,12 +149,12 @@ class AgentCase(models.Model):
         return reverse("agent-case", args=[self.suite.slug, self.pk])
 
     def look(self) -> tuple[TestCase | None, list[Problem]]:
-        """Parse the case; return it with its problems. Variables stay references. Only for users who may see the names
-        of variables: see `selectors.look`."""
+        """Parse the case and return it with its problems. Variables remain references. Only for users who are allowed
+        to see the names of variables; see `selectors.look`."""
         return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
 
     def look_blindly(self) -> tuple[TestCase | None, list[Problem]]:
-        """Like `look`, for all users: every name is treated as a variable, whether there is one or not."""
+        """Parse like `look`, for any user: every name is treated as an existing variable."""
         read, problems = look_at(self.text, _AnyVariable())
         names = sorted(read.variables) if read else []
         return read, [
@@ -167,8 +167,8 @@ PAUSED = "Paused: {}. Runs use secrets, so the schedule's owner has to review th
 
 
 class AgentSchedule(models.Model):
-    """Recurring runs of all cases of a suite on a server, on behalf of its owner. `trouble`: why the last run could not
-    be started."""
+    """Schedule to run all cases of a suite on a server on behalf of the schedule's owner. `trouble`: why the last run
+    could not be started."""
 
     class Every(models.TextChoices):
         NIGHT = "night", "every night"
@@ -202,7 +202,7 @@ class AgentSchedule(models.Model):
 
     @property
     def is_paused(self) -> bool:
-        """Return whether others changed cases that would be run with secrets. The owner has to review them first."""
+        """Return True if other users changed cases that would run with secrets, which the owner must first review."""
         judge = getattr(self.suite.judge, "agent_server", None)
         return bool(self.unseen) and bool(
             self.suite.variables or self.server.secrets or (judge is not None and judge.secrets)
@@ -210,7 +210,7 @@ class AgentSchedule(models.Model):
 
     @property
     def pause(self) -> str:
-        """Why it is paused; empty if it is not."""
+        """Message on why the schedule is paused; empty if it is not paused."""
         return PAUSED.format("; ".join(self.unseen.splitlines())) if self.is_paused else ""
 
 
@@ -265,7 +265,7 @@ class AgentRun(HasJob, models.Model):
 
     @property
     def ask_judge(self) -> bool:
-        """When answers are scored again: whether the judge is asked even about answers it has judged."""
+        """True for a rescoring run that asks the judge again even about answers already judged."""
         return bool(self.options.get("ask_judge"))
 
     @property
@@ -274,13 +274,13 @@ class AgentRun(HasJob, models.Model):
 
     @property
     def iterations(self) -> int | None:
-        """Iterations of each case; None: as the cases say."""
+        """Iterations of each case; None: as specified in the cases."""
         iterations: int | None = self.options.get("iterations")
         return iterations
 
     @property
     def versions(self) -> list[str]:
-        """Versions that the server reported; several if it changed during the run."""
+        """Versions reported by the server; several if the version changed during the run."""
         return self.server_version.split(ARROW) if self.server_version else []
 
     @property
@@ -289,7 +289,7 @@ class AgentRun(HasJob, models.Model):
 
 
 class CaseRun(models.Model):
-    """One case of a run: its text then, and the sums over its iterations. `outcome` is empty until it is finished."""
+    """A case in a run: a copy of its text and totals over its iterations. `outcome` is empty until it is finished."""
 
     run = models.ForeignKey(AgentRun, on_delete=models.CASCADE, related_name="case_runs")
     case = models.ForeignKey(AgentCase, on_delete=models.SET_NULL, null=True, related_name="case_runs")
@@ -328,7 +328,7 @@ class CaseRun(models.Model):
 
     @property
     def early_stop(self) -> bool:
-        """Return whether iterations stop as soon as the ratio is decided. A single one cannot stop early."""
+        """Return True if iterations stop once the ratio is decided. A single iteration cannot stop early."""
         return self.planned > 1 and (self.run.early_stop or bool(self.unsatisfiable))
 
     @property
@@ -338,13 +338,13 @@ class CaseRun(models.Model):
 
     @property
     def is_unchecked(self) -> bool:
-        """Return whether the case has checks but none was made, e.g. because a test is misspelt. See
+        """Return True if the case has checks but none was made, e.g. because a test is misspelt. See
         CaseResult.unchecked."""
         return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
     @property
     def is_mixed(self) -> bool:
-        """Return whether some iterations passed and others did not."""
+        """Return True if some iterations passed and others did not."""
         return 0 < self.passed < self.n
 
     def results(self) -> list[IterationResult]:
@@ -354,7 +354,7 @@ class CaseRun(models.Model):
         ]
 
     def result(self) -> CaseResult:
-        """Build the result from rows alone, without parsing the case, which may need variables."""
+        """Build the result only from rows, without parsing the case, which may require variables."""
         planned = max(1, self.planned)
         ratio = Ratio(self.needed, planned, f"{self.needed}/{self.planned}")
         iterations = tuple(self.results())
@@ -371,7 +371,7 @@ class CaseRun(models.Model):
 
 
 class CaseIteration(models.Model):
-    """One iteration with its transcript, stored as it ends, so that a killed worker loses only unfinished ones."""
+    """An iteration with its transcript, stored when it ends so that a killed worker only loses unfinished ones."""
 
     case_run = models.ForeignKey(CaseRun, on_delete=models.CASCADE, related_name="iterations")
     number = models.PositiveIntegerField()
@@ -389,7 +389,7 @@ class CaseIteration(models.Model):
 
 
 class FailureMode(models.Model):
-    """The name that a model gave a failure mode of a case, and the group (assessor.group_id) that it is offered for."""
+    """Name given by a model to a failure mode of a case, and the group (assessor.group_id) for which it is offered."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="failure_modes")
     case_name = models.CharField(max_length=200)
@@ -408,7 +408,7 @@ class FailureMode(models.Model):
 
 
 class Naming(HasJob, models.Model):
-    """A model's assignment of failures to modes, stored as it replies. `completed_at` is set when the job ends."""
+    """A model's assignment of failures to modes, stored reply by reply. `completed_at` is set when the job ends."""
 
     case_run = models.OneToOneField(CaseRun, on_delete=models.CASCADE, related_name="naming")
     server = models.ForeignKey(AgentServer, on_delete=models.SET_NULL, null=True, related_name="namings")
@@ -433,5 +433,5 @@ class Naming(HasJob, models.Model):
 
 
 def tokens_of(case_runs: Any) -> dict[str, Any]:
-    """Add up token counts and cost of finished case runs; see `total_usage`."""
+    """Sum token counts and cost of finished case runs; see `total_usage`."""
     return total_usage(case_run.tokens for case_run in case_runs if case_run.outcome)

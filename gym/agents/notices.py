@@ -1,4 +1,4 @@
-"""Notifications that a user's runs of agent tests, queued together, have ended."""
+"""Notifications for users when runs of agent tests that they queued together have ended."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Pausing of schedules after other users changed cases.
+"""Pausing of schedules after other users have changed cases.
 
-A scheduled run uses secrets with the rights of the schedule's owner: variables of the suite, headers of the server and
-of the judge. Cases decide where secrets are sent, so cases changed by others are not run with them until the owner has
-reviewed them.
+A scheduled run uses secrets with the rights of the schedule's owner: the suite's variables, and headers of the server
+and the judge. Cases determine where secrets are sent, so cases changed by other users are not run with secrets until
+the owner has reviewed them.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from gym.notices.services import forget, notify
 from lmgym.text import listing
 
 MAX_LISTED = 6
-"""Changed cases listed in one line."""
+"""Maximum number of changed cases listed in a line."""
 MAX_CHANGES = 20
-"""Newest changes of others that a paused schedule lists."""
+"""Maximum number of changes by other users listed for a paused schedule; the newest are kept."""
 
 
 def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> None:
-    """Pause the schedules of other users that use secrets, because `actor` changes these cases.
+    """Pause other users' schedules that use secrets, because `actor` changes these cases.
 
-    Call it first in the transaction that changes them.
+    Call this first in the transaction that changes the cases.
     """
     when = f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC"
     change = " ".join(f"{actor.display_name} changed {listing(names, MAX_LISTED)} at {when}".split())
     for pk, owner in suite.schedules.exclude(owner=actor).order_by("owner").values_list("pk", "owner"):
-        User(pk=owner).hold()  # accounts first, then things
+        User(pk=owner).hold()  # lock accounts before other rows
         rows = AgentSchedule.objects.select_for_update(of=("self",))
         schedule = rows.select_related("owner", "server__model", "suite__judge").filter(pk=pk).first()
         if schedule is None:
@@ -47,12 +47,12 @@ def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> Non
 
 
 def resume(schedule: AgentSchedule, *, actor: User, seen: str) -> None:
-    """Resume a schedule. `seen`: the changes that its owner reviewed (`unseen`); newer ones keep it paused."""
+    """Resume a schedule. `seen`: the value of `unseen` that its owner reviewed; newer changes keep it paused."""
     if schedule.owner_id != actor.pk:
         raise PermissionDenied("a schedule uses its owner's secrets, so only its owner can resume it")
     rows = AgentSchedule.objects.filter(pk=schedule.pk, unseen=seen.replace("\r\n", "\n"))
     if not rows.update(unseen="", trouble=""):
-        raise ValidationError("Cases have changed again. Review them, then resume.")
+        raise ValidationError("Cases have changed again. Review them before resuming.")
     forget(actor, _about(schedule))
 
 

@@ -14,28 +14,29 @@ def can_view(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_edit(user: AnyUser, suite: AgentSuite) -> bool:
-    """Settings, judge, cases and failure modes: the owner, staff and collaborators with edit rights."""
+    """Return True for users who may edit settings, judge, cases and failure modes: owner, staff and collaborators who
+    can edit."""
     return may_edit(user, suite)
 
 
 def can_manage(user: AnyUser, suite: AgentSuite) -> bool:
-    """Visibility, secrets and deletion: the owner and staff."""
+    """Return True for users who may change visibility and secrets and delete the suite: the owner and staff."""
     return owns(user, suite)
 
 
 def can_run_suite(user: AnyUser, suite: AgentSuite) -> bool:
-    """Users who can view the suite and may send its secrets."""
+    """Return True for users who can view the suite and send its secrets."""
     return user.is_authenticated and can_view(user, suite) and can_send_secrets(user, suite)
 
 
 def can_send_secrets(user: AnyUser, suite: AgentSuite) -> bool:
-    """A case can send the secrets of its suite anywhere, so only the owner and staff can run a suite with secrets."""
+    """Return True if the suite has no secrets, or for its owner and staff: a case can send secrets anywhere."""
     return not suite.variables or owns(user, suite)
 
 
 def can_judge(user: AnyUser, suite: AgentSuite) -> bool:
-    """Return whether this user may use the suite's judge. Its owner pays for requests with secret keys, so a judge with
-    secrets is for its owner and staff, and a private one for users who may run it."""
+    """Return True if the user may use the suite's judge. The judge's owner pays for requests with secret keys, so only
+    the owner and staff may use a judge with secrets, and only users who may run a private judge may use it."""
     judge = suite.judge
     if judge is None or (user.is_authenticated and (user.is_staff or judge.owner_id == user.pk)):
         return True
@@ -44,5 +45,5 @@ def can_judge(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_steer(user: AnyUser, run: AgentRun) -> bool:
-    """Cancel, resume, score again: the user who queued the run, the owner of the suite, and staff."""
+    """Return True for users who may cancel, resume and rescore a run: its submitter, the suite's owner and staff."""
     return user.is_authenticated and (user.is_staff or user.pk in {run.owner_id, run.suite.owner_id})

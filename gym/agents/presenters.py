@@ -1,4 +1,4 @@
-"""Data for the pages of runs and servers."""
+"""Values for the pages of runs and servers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from models_registry.names import disambiguate
 MAX_COLUMNS = 4
 ITERATIONS_PER_PAGE = 100
 CHUNK_SIZE = 50
-"""Iterations in memory at the same time while all are counted."""
+"""Number of iterations loaded at a time for totals."""
 
 
 @dataclass
@@ -41,14 +41,14 @@ def rows_of(run: AgentRun) -> list[CaseRow]:
 
 
 def at_k_of_run(run: AgentRun) -> list[AtK]:
-    """Return pass@k and pass^k as means over the cases of a run, without cases that stop early."""
+    """Return pass@k and pass^k averaged over a run's cases, except cases that stop early."""
     finished = [row for row in run.case_runs.all() if row.outcome]
     return at_k([(0, 0) if row.early_stop else (row.passed, row.n) for row in finished])
 
 
 @dataclass
 class Totals:
-    """Cases and iterations of a run: passed of those with a verdict, and those without."""
+    """Number of cases and iterations of a run: passed, with a verdict, and without a verdict."""
 
     cases: Evidence
     iterations: Evidence
@@ -68,7 +68,7 @@ def totals_of(run: AgentRun) -> Totals:
 
 @dataclass
 class CheckRow:
-    """One check over all iterations: how often each outcome. `n`: outcomes with a verdict."""
+    """Outcome counts of a check over all iterations. `n`: number of outcomes with a verdict."""
 
     first: CheckResult
     counts: dict[str, int] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class CheckRow:
 
 @dataclass
 class Overall:
-    """All iterations combined. `latency`: median and maximum of the seconds to an answer; `waited`: seconds for which
+    """Totals over all iterations. `latency`: median and maximum seconds to an answer; `waited`: seconds for which
     servers were busy."""
 
     checks: list[CheckRow]
@@ -101,7 +101,7 @@ class Overall:
 
 
 def overall(case_run: CaseRun) -> Overall:
-    """Sum up all iterations. They are read in chunks: there may be a thousand, each with a transcript."""
+    """Compute totals over all iterations, read in chunks because there may be a thousand, each with a transcript."""
     failures, assessor = Failures(), Assessor()
     rows: dict[tuple[Any, ...], CheckRow] = {}
     seconds: list[float] = []
@@ -126,8 +126,8 @@ def overall(case_run: CaseRun) -> Overall:
 
 @dataclass
 class TurnRow:
-    """One turn of the conversation in all iterations shown. `answers`: name of the run if there are two, iteration,
-    answer, checks."""
+    """A turn of the conversation in all displayed iterations. `answers`: (name of the run if there are two, iteration,
+    answer, checks)."""
 
     connection: int
     interaction: int
@@ -143,19 +143,19 @@ def case_context(
     *,
     naming: Naming | None = None,
 ) -> dict[str, Any]:
-    """Context of the page of one case of a run; see `run_views.case_run`.
+    """Build the context for the page of a case in a run; see `run_views.case_run`.
 
     Args:
         chosen: numbers of the iterations to show, as sent by the browser.
         page: page of the list of iterations, as sent by the browser.
-        other: the case in another run, whose transcripts are shown next to these.
-        naming: how a model sorts the failures.
+        other: the case in another run, with transcripts to show side by side.
+        naming: a model's naming of the failures.
     """
     found = evidence_of(case_run)
     sums = overall(case_run)
     ended = case_run.iterations.order_by("number").only("case_run", "number", "outcome")
     paginator = Paginator(ended, ITERATIONS_PER_PAGE)
-    paginator.count = sums.n_iterations  # known already: saves a query
+    paginator.count = sums.n_iterations  # already known, saves a query
     on_page = paginator.get_page(page)
     numbers = {int(number) for number in chosen if number.isdecimal() and len(number) < 6}
     rows = _side_by_side(case_run, numbers, on_page[0]) if on_page else []
@@ -193,8 +193,8 @@ def at_k_of_case(found: Evidence) -> list[AtK]:
 
 
 def _side_by_side(case_run: CaseRun, chosen: set[int], first: CaseIteration) -> list[CaseIteration]:
-    """Return the iterations to show: the first few chosen; by default the first of the page and the next one with
-    another outcome, or simply the next."""
+    """Return the iterations to show: the first few chosen ones, or by default the first on the page and the next with a
+    different outcome (or simply the next)."""
     same_outcome = Case(When(outcome=first.outcome, then=1), default=0)
     later = case_run.iterations.filter(number__gt=first.number).order_by(same_outcome, "number")
     default = {first.number, *later.values_list("number", flat=True)[:1]}
@@ -206,7 +206,7 @@ def _side_by_side(case_run: CaseRun, chosen: set[int], first: CaseIteration) -> 
 def _of_two_runs(
     case_run: CaseRun, columns: list[IterationResult], other: CaseRun
 ) -> list[tuple[str, IterationResult]]:
-    """Pair each iteration with that of the same number in another run, under the names of the runs."""
+    """Pair each iteration with the iteration of the same number in another run, under the runs' names."""
     disambiguate([case_run.run.server.model, other.run.server.model])
     ours, theirs = distinct_names([case_run.run, other.run])
     rows = other.iterations.filter(number__in=[column.number for column in columns])
@@ -234,13 +234,13 @@ def _turn_rows(columns: list[tuple[str, IterationResult]]) -> list[TurnRow]:
 
 
 def assessment_of(case_run: CaseRun) -> Assessment:
-    """Return the failure modes of a case, with the choices and names of a model."""
+    """Return a case's failure modes, including a model's choices and names."""
     naming = Naming.objects.filter(case_run=case_run).first()
     return _assessment(case_run, overall(case_run).assessor, _modes_of(case_run), naming)
 
 
 def assessments_of(run: AgentRun) -> list[tuple[CaseRun, Assessment]]:
-    """Return the failure modes of all cases of a run, in a few queries."""
+    """Return the failure modes of all cases of a run with few queries."""
     namings = {naming.case_run_id: naming for naming in Naming.objects.filter(case_run__run=run)}
     modes: dict[str, list[FailureMode]] = {}
     for mode in run.suite.failure_modes.all():
@@ -265,7 +265,7 @@ def _assessment(
     return assessor.assessment(case_run.agent, names, naming.chosen if naming else {})
 
 
-# --- the call graph ---
+# --- call graph ---
 
 MAX_LINES = 200
 MAX_LEVEL = 12
@@ -273,7 +273,7 @@ MAX_LEVEL = 12
 
 @dataclass(frozen=True)
 class CallLine:
-    """A line of the indented list. `again`: its calls are listed above."""
+    """A line of the indented call tree. `again`: the agent's calls are already listed above."""
 
     level: int
     name: str
@@ -282,7 +282,7 @@ class CallLine:
 
 
 def call_tree(nodes: Sequence[dict[str, Any]]) -> list[CallLine]:
-    """List the graph depth first from its first node, then the nodes not reached from there."""
+    """List the graph depth-first from its first node, followed by unreachable nodes."""
     known = {str(node["origin"]): node for node in nodes}
     lines: list[CallLine] = []
     seen: set[str] = set()

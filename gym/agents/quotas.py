@@ -1,5 +1,5 @@
-"""Quotas of agent suites and their runs. A run is measured when it is queued, with its copy of the cases; its
-transcripts count when the next one is queued."""
+"""Quotas of agent suites and their runs. A run's size is measured when it is queued, with its copy of the cases. Its
+transcripts are counted when the next run is queued."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _live(request: HttpRequest, run: AgentRun) -> dict[str, Any]:
 
 @require_safe
 def runs(request: HttpRequest) -> HttpResponse:
-    """All runs, newest first; `suite` and `server` filter them. With `first`: runs to compare with that run.
+    """List runs, newest first, filtered by `suite` and `server`. With `first`, list runs to compare with that run.
 
     Context: page, suite, server, compared (or None).
     """
@@ -79,7 +79,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 
 def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
-    """Return the runs that a run can be compared with."""
+    """Return the runs with which a run can be compared."""
     done = selectors.runs_visible_to(request.user).filter(suite=run.suite, completed_at__isnull=False)
     return done.exclude(pk=run.pk)
 
@@ -106,7 +106,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """The live part. Context: run, job, state, behind, rows."""
+    """Show the live part. Context: run, job, state, behind, rows."""
     run = visible_run(request, key)
     return polled(request, "agents/_progress.html", _live(request, run), final=run.state in FINAL_STATES)
 
@@ -127,7 +127,7 @@ def run_retry(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
-    """Score the stored answers by the current cases, and by another reading if one is sent."""
+    """Score the stored answers by the current cases, with a different reading if one is sent."""
     run = visible_run(request, key)
     try:
         rescored = services.queue_rescoring(
@@ -139,18 +139,18 @@ def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
     except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
         return redirect(run)
-    messages.success(request, "The stored answers are scored again. No agent is called.")
+    messages.success(request, "Rescoring of the stored answers is queued. No agent is called.")
     return redirect(rescored)
 
 
 @require_safe
 def run_download(request: HttpRequest, key: str, form: str) -> StreamingHttpResponse:
-    """`form`: json (everything), junit (for build servers) or csv (one row per iteration)."""
+    """Download a run. `form`: json (everything), junit (for CI systems) or csv (one row per iteration)."""
     return run_file(visible_run(request, key), form)
 
 
 def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
-    """Stream a file of a run, one case at a time, because transcripts are long."""
+    """Stream a run's file one case at a time, because transcripts are long."""
     if form not in ("json", "junit", "csv"):
         raise Http404
     results = ((case_run.name, case_run.result()) for case_run in run.case_runs.all())
@@ -173,12 +173,12 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """One case of a run: why iterations failed, each check over all iterations, and transcripts side by side.
+    """Show a case of a run: reasons for failures, each check over all iterations, and transcripts side by side.
 
     Context: run, case_run, evidence, assessment (assessor.Assessment), contradictions, naming (or None), n_named
     (failures that a model can name), namer_form (or None), checks (CheckRow), at_k (AtK), page (of CaseIteration),
-    columns (iterations shown), numbers (of these), elsewhere (those of them on other pages), other (the case in the
-    other run shown, or None), turns (TurnRow), tokens, latency, waited, several_connections.
+    columns (iterations shown), numbers (their numbers), elsewhere (numbers shown that are on other pages), other (the
+    case in the other run shown, or None), turns (TurnRow), tokens, latency, waited, several_connections.
     """
     found = visible_case_run(request, key, pk)
     other = None
@@ -188,7 +188,7 @@ def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         other = get_object_or_404(rows.select_related("run__suite", "run__server__model"), pk=number)
     naming = _naming_of(
         found
-    )  # before the failures are read: a page that shows it as done also shows its names
+    )  # read before the failures, so that a page showing the naming as done also shows its names
     context = presenters.case_context(
         found, request.GET.getlist("i"), request.GET.get("page", ""), other, naming=naming
     )
@@ -200,14 +200,14 @@ def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 @require_safe
 def case_run_download(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """The transcripts of one case, with the text of the case in this run."""
+    """Download a case's transcripts, with the case's text in this run."""
     found = visible_case_run(request, key, pk)
     data = {"run": key, "name": found.name, "text": found.text, **found.result().as_dict()}
     return json_download(f"transcripts-{found.pk}.json", data)
 
 
 def _ticked(request: HttpRequest) -> HttpResponse:
-    """Redirect to the comparison of ticked runs of one suite, the earliest first."""
+    """Redirect to the comparison of ticked runs of a suite, earliest first."""
     keys = [key.replace("\0", "") for key in request.GET.getlist("run")[:PER_PAGE]]
     found = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
     ticked = list(found.order_by("created", "pk"))
@@ -227,10 +227,10 @@ def _query_of(runs: Sequence[AgentRun]) -> str:
 
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
-    """Runs compared with the first of them, by case or (`by=check`) by check. `ticked` with several `run=KEY` redirects
+    """Compare runs with the first run by case or, with `by=check`, by check. `ticked` with several `run=KEY` redirects
     here.
 
-    Context: found (Compared), suite (of the first), suites, sides [(name, run)], query, by_check, cases or checks.
+    Context: found (Compared), suite (of the first run), suites, sides [(name, run)], query, by_check, cases or checks.
     """
     if "ticked" in request.GET:
         return _ticked(request)
@@ -253,7 +253,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare_download(request: HttpRequest, form: str) -> HttpResponse:
-    """The comparison `?first=a&second=b&second=c` as cases.csv or checks.csv."""
+    """Download the comparison `?first=a&second=b&second=c` as cases.csv or checks.csv."""
     if form not in ("cases.csv", "checks.csv"):
         raise Http404("There is no such download.")
     by_check = form == "checks.csv"
@@ -263,7 +263,7 @@ def compare_download(request: HttpRequest, form: str) -> HttpResponse:
 
 
 def _compared_runs(request: HttpRequest, *, by_check: bool) -> ComparedRuns:
-    """Compare the runs in the address. 404 for fewer than two or more than MOST_COMPARED."""
+    """Compare the runs in the query. Raises Http404 for fewer than two or more than MOST_COMPARED runs."""
     keys = _keys(request)
     if not 2 <= len(keys) <= MOST_COMPARED:
         raise Http404(f"A comparison needs 2 to {MOST_COMPARED} different runs.")
@@ -273,8 +273,8 @@ def _compared_runs(request: HttpRequest, *, by_check: bool) -> ComparedRuns:
 
 
 def _keys(request: HttpRequest) -> list[str]:
-    """Return the keys of the runs in the address, each once."""
-    named = [request.GET.get(name, "") for name in ("first", "a")]  # a, b: former names
+    """Return the distinct keys of the runs in the query."""
+    named = [request.GET.get(name, "") for name in ("first", "a")]  # a, b: former parameter names
     named += [key for name in ("second", "b") for key in request.GET.getlist(name)]
     return list(dict.fromkeys(key.replace("\0", "") for key in named if key))
 
@@ -283,13 +283,13 @@ def _keys(request: HttpRequest) -> list[str]:
 
 
 def _naming_of(case_run: CaseRun) -> Naming | None:
-    """Return the naming of a case read by `visible_case_run`, if there is one."""
+    """Return the naming of a case from `visible_case_run`, or None."""
     return getattr(case_run, "naming", None)
 
 
 @require_safe
 def failures_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
-    """The failure modes of a case: text in the reference's layout, or json."""
+    """Download a case's failure modes as text in neuro-san's layout or as JSON."""
     found = visible_case_run(request, key, pk)
     assessment = presenters.assessment_of(found)
     if form == "text":
@@ -301,7 +301,7 @@ def failures_download(request: HttpRequest, key: str, pk: int, form: str) -> Htt
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """GET: the progress of naming, polled by htmx. POST: queue it. Context: run, case_run, naming."""
+    """Show the progress of naming, polled by htmx (GET), or queue it (POST). Context: run, case_run, naming."""
     found = visible_case_run(request, key, pk)
     if request.method == "POST":
         return _name(request, found)  # type: ignore[arg-type]  # login_required redirects visitors
@@ -328,7 +328,7 @@ def _name(request: SignedInRequest, found: CaseRun) -> HttpResponse:
 @login_required
 @require_POST
 def forget(request: SignedInRequest, key: str, pk: int) -> HttpResponse:
-    """Group the failures by text again."""
+    """Discard a model's choices and group the failures by text again."""
     found = visible_case_run(request, key, pk)
     services.forget_naming(found, actor=request.user)
     return redirect(f"{found.get_absolute_url()}#why")

@@ -1,5 +1,5 @@
-"""Scheduled runs: every night, when the cases change, or when the server's version changes. The owner is notified when
-a pass rate falls significantly or a case loses its verdict.
+"""Scheduled runs: every night, when the cases change, or when the server's version changes. The owner is notified if a
+pass rate falls significantly or a case loses its verdict.
 
 The worker's reaper calls this on every tick (gym.jobs.signals.time_passes), so nothing here may block.
 """
@@ -37,19 +37,19 @@ from lmgym.agents.regression_test import (
 
 log = logging.getLogger(__name__)
 MAX_SCHEDULES = 20
-"""Schedules of a suite."""
+"""Maximum number of schedules of a suite."""
 NIGHT = 2
-"""Hour, in the time zone of the site, at which nightly runs begin."""
+"""Hour at which nightly runs begin, in the site's time zone."""
 SETTLED = timedelta(minutes=2)
-"""Changed cases are run once they have been unchanged for this long."""
+"""Time for which changed cases must stay unchanged before they are run."""
 VERSION_PERIOD = timedelta(minutes=10)
-"""Interval at which the version of a server is read."""
-NO_VERSION = "The server did not report its version, so nothing was run. It will be tried again."
+"""Interval between reads of a server's version."""
+NO_VERSION = "The server did not report its version, so nothing was run. The site will try again."
 Every = AgentSchedule.Every
 
 
 def visible_to(user: AnyUser, suite: AgentSuite) -> QuerySet[AgentSchedule]:
-    """All schedules of a suite for users who may edit it, otherwise only their own."""
+    """Return all schedules of a suite for users who may edit the suite, or else only their own schedules."""
     found = suite.schedules.select_related("server__model", "owner", "suite__judge__agent_server")
     if permissions.can_edit(user, suite):
         return found
@@ -84,13 +84,13 @@ def remove_schedule(schedule: AgentSchedule, *, actor: User) -> None:
 
 
 def stamp_of(suite: AgentSuite) -> str:
-    """Return a text that changes whenever a case is added, changed, renamed or deleted."""
+    """Return a stamp that changes whenever a case is added, changed, renamed or deleted."""
     state = suite.cases.aggregate(n=Count("pk"), changed=Max("updated"), sum=Sum("pk"))
     return f"{state['n']} {state['sum']} {state['changed']}"
 
 
 def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
-    """Return when the schedule is due next; None if that depends on the cases. Minutes are spread over the hour."""
+    """Return when the schedule is due next; None if it depends on the cases. Runs are spread over the hour."""
     if schedule.every == Every.CHANGE:
         return None
     if schedule.every == Every.VERSION:
@@ -108,7 +108,7 @@ def on_tick(**_: Any) -> None:
 
 
 def start_due() -> int:
-    """Queue a run for every schedule that is due. Return how many were queued."""
+    """Queue a run for every schedule that is due. Return the number of runs queued."""
     now = timezone.now()
     due = AgentSchedule.objects.exclude(every=Every.VERSION).filter(
         Q(next_at__lte=now) | Q(every=Every.CHANGE)
@@ -117,7 +117,7 @@ def start_due() -> int:
 
 
 def ask_versions() -> int:
-    """Queue a job for every server whose version a schedule waits for, one at a time. Return how many were queued."""
+    """Queue a job for each server whose version is awaited by a schedule, one at a time. Return the number of jobs."""
     now, queued = timezone.now(), 0
     due = AgentSchedule.objects.filter(every=Every.VERSION, next_at__lte=now)
     for server in AgentServer.objects.filter(pk__in=due.values("server")).select_related("model"):
@@ -125,7 +125,7 @@ def ask_versions() -> int:
             claimed = due.filter(server=server).update(next_at=now + VERSION_PERIOD)
             earlier = Job.objects.filter(kind="agent_version", payload__server=server.pk)
             if claimed and not earlier.filter(state__in=ACTIVE_STATES).exists():
-                earlier.delete()  # 144 a day would hide the jobs of users
+                earlier.delete()  # 144 jobs a day would hide users' jobs
                 title = f"Read the version of {server}"
                 jobs.enqueue("agent_version", {"server": server.pk}, queue=SHORT, title=title)
                 queued += 1
@@ -133,9 +133,9 @@ def ask_versions() -> int:
 
 
 def start_on(server: AgentServer, version: str) -> int:
-    """Queue a run for every schedule whose last run was on another version. Return how many were queued.
+    """Queue a run for every schedule whose last run was on a different version. Return the number of runs queued.
 
-    The first version is run, too, as a baseline. An empty version starts nothing.
+    The first version is also run, as a baseline. An empty version starts nothing.
     """
     waiting = server.schedules.filter(every=Every.VERSION)
     if not version:
@@ -147,20 +147,20 @@ def start_on(server: AgentServer, version: str) -> int:
 
 
 def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
-    """Queue a run of a due schedule. `version`: reported by the server, for schedules that wait for a new one; such a
-    schedule keeps waiting for it until a run is queued."""
+    """Queue a run of a due schedule. `version`: the server's new version, for schedules that wait for one; such a
+    schedule keeps waiting for this version until a run is queued."""
     if schedule.every == Every.CHANGE and not _has_changed(schedule, now):
         return False
     try:
         with transaction.atomic():
-            schedule.owner.hold()  # accounts first, then things
+            schedule.owner.hold()  # lock accounts before other rows
             rows = AgentSchedule.objects.select_for_update(of=("self",), skip_locked=True)
             row = rows.select_related("suite__judge", "server__model", "owner").filter(pk=schedule.pk).first()
             if row is None or (row.next_at != schedule.next_at) or row.stamp != schedule.stamp:
-                return False  # another worker started it
+                return False  # already started by another worker
             row.next_at, row.trouble = _next(row, now), row.pause or _queue(row)
             if row.is_paused:
-                pass  # it is run once it is resumed
+                pass  # runs after it is resumed
             elif not version:
                 row.stamp = stamp_of(row.suite)
             elif not row.trouble:
@@ -179,12 +179,12 @@ def _has_changed(schedule: AgentSchedule, now: datetime) -> bool:
 
 
 def _queue(schedule: AgentSchedule) -> str:
-    """Queue a run; return why that failed, or an empty text."""
+    """Queue a run; return the reason if it could not be queued, or an empty string."""
     if any(
         run.job is not None and run.job.is_active
         for run in schedule.runs.select_related("job")[:BASELINE_RUNS]
     ):
-        return "The previous run is not finished."
+        return "The previous run has not finished."
     try:
         with transaction.atomic():
             services.queue_run(
@@ -197,7 +197,7 @@ def _queue(schedule: AgentSchedule) -> str:
     except (ValidationError, TooManyJobs) as error:
         return " ".join(getattr(error, "messages", [str(error)]))
     except PermissionDenied as error:
-        return f"{schedule.owner} may no longer run this: {error}."
+        return f"{schedule.owner} is no longer allowed to run this: {error}."
     return ""
 
 
@@ -205,7 +205,7 @@ def _queue(schedule: AgentSchedule) -> str:
 
 
 def compare_ended() -> int:
-    """Compare scheduled runs that have ended with earlier ones, once each. Return how many were compared."""
+    """Compare each ended scheduled run once with earlier runs. Return the number of runs compared."""
     ended = AgentRun.objects.filter(
         schedule__isnull=False, regression__isnull=True, job__state__in=FINAL_STATES
     )
@@ -228,7 +228,7 @@ def _compare(run: AgentRun) -> bool:
 
 
 def regression_of(run: AgentRun) -> Regression:
-    """Compare a run with the previous BASELINE_RUNS runs of its schedule, over cases with the same text."""
+    """Compare a run with the previous BASELINE_RUNS runs of its schedule, over cases with unchanged text."""
     earlier = AgentRun.objects.filter(
         schedule=run.schedule_id, completed_at__isnull=False, created__lt=run.created
     )
@@ -247,14 +247,16 @@ def regression_of(run: AgentRun) -> Regression:
 
 
 def _ended_without_verdict(row: CaseRun) -> bool:
-    """Return whether the case ended without a verdict; False if the run was stopped before it."""
+    """Return True if the case ended without a verdict; False if the run stopped before the case."""
     return not row.n and row.outcome in ("error", "skipped")
 
 
 def _news(run: AgentRun, found: Regression) -> str:
     where = f"{run.suite} on {run.server}"
     if not run.case_runs.filter(n__gt=0).exists():
-        return f"{where}: the scheduled run has no verdict, because the server or the judge could not be reached."
+        return (
+            f"{where}: the scheduled run has no verdict because the server or the judge could not be reached."
+        )
     before, now = found.rates
     overall = f"the pass rate fell significantly, from {before} to {now} ({found.evidence})."
     news = [overall if found.is_significant else "", found.regressed_sentence, found.lost_sentence]
@@ -262,9 +264,9 @@ def _news(run: AgentRun, found: Regression) -> str:
 
 
 def limits_of(suite: AgentSuite, iterations: int | None) -> list[Limit]:
-    """Return the detection limits of a suite with this many iterations of each case; None: as the cases say.
+    """Return a suite's detection limits for this number of iterations per case; None: as specified in the cases.
 
-    Then each case is parsed, which takes about a millisecond; cases that cannot be parsed are left out.
+    With None each case is parsed, which takes about a millisecond; cases that cannot be parsed are excluded.
     """
     if iterations is not None:
         return limits([iterations] * suite.cases.count())

@@ -1,4 +1,4 @@
-"""Queries of agent servers, suites and runs, limited to what the user may see."""
+"""Queries of agent servers, suites and runs, restricted to rows that the user may see."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from models_registry.selectors import visible_to as visible_models
 
 NO_VERDICT = tuple(outcome for outcome in OUTCOMES if outcome not in VERDICTS)
 RUNS_SHOWN = 20
-"""Runs listed on other pages; all of them have a separate page."""
+"""Maximum number of runs listed on other pages; a separate page lists all runs."""
 HISTORY = 50
-"""Newest runs of a case that are considered for flakiness."""
+"""Number of newest runs of a case considered for flakiness."""
 
 
 def visible_to(user: AnyUser) -> QuerySet[AgentSuite]:
@@ -63,7 +63,7 @@ def servers_visible_to(user: AnyUser) -> QuerySet[AgentServer]:
 
 
 def servers_lent_to(user: AnyUser) -> QuerySet[AgentServer]:
-    """Servers that a user may use: their own, and visible ones without secrets (whose owner would pay)."""
+    """Return servers that a user may use: their own, and visible servers without secrets (whose owner would pay)."""
     if not user.is_authenticated:
         return AgentServer.objects.none()
     visible = servers_visible_to(user)
@@ -75,20 +75,20 @@ def can_borrow(user: AnyUser, server: AgentServer) -> bool:
 
 
 def servers_usable_by(user: AnyUser) -> QuerySet[AgentServer]:
-    """`servers_lent_to` that passed their last check."""
+    """Return the servers of `servers_lent_to` that passed their last check."""
     return servers_lent_to(user).filter(model__status=RegisteredModel.Status.READY)
 
 
 def runs_visible_to(user: AnyUser) -> QuerySet[AgentRun]:
-    """Runs whose suite and server are both visible."""
+    """Return runs whose suite and server are both visible."""
     return AgentRun.objects.filter(
         suite__in=visible_to(user), server__in=servers_visible_to(user)
     ).select_related("suite__owner", "server__model", "owner", "job", "rescored_from")
 
 
 def with_sums(runs: QuerySet[AgentRun]) -> QuerySet[AgentRun]:
-    """Annotate runs, newest first, with n_cases, cases_passed and cases_apart (without a verdict, not in n_cases), and
-    with the iterations passed, n (with a verdict) and errors."""
+    """Annotate runs, newest first, with n_cases, cases_passed and cases_apart (cases without a verdict, which are not
+    in n_cases), and with the numbers of iterations: passed, n (with a verdict) and errors."""
     apart = Q(case_runs__outcome__in=NO_VERDICT)
     return runs.annotate(
         n_cases=Count("case_runs", filter=~apart),
@@ -101,20 +101,20 @@ def with_sums(runs: QuerySet[AgentRun]) -> QuerySet[AgentRun]:
 
 
 def first_runs(runs: QuerySet[AgentRun]) -> tuple[list[AgentRun], bool]:
-    """Return the newest runs with their sums, and whether there are more."""
+    """Return the newest runs with their totals, and whether there are more."""
     newest = runs.order_by("-created", "-pk").values("pk")[: RUNS_SHOWN + 1]
     rows = list(with_sums(runs.filter(pk__in=newest)))
     return rows[:RUNS_SHOWN], len(rows) > RUNS_SHOWN
 
 
 def judges_for(user: AnyUser) -> QuerySet[RegisteredModel]:
-    """Servers, as registered models, whose agents this user may choose as judges."""
+    """Return servers, as registered models, whose agents the user may choose as judges."""
     return visible_models(user).filter(agent_server__in=servers_usable_by(user))
 
 
 @dataclass
 class Cell:
-    """A case on a server: the newest result, and whether results differ."""
+    """A case on a server: its newest result, and whether results differ."""
 
     newest: CaseRun | None
     evidence: Evidence | None
@@ -129,14 +129,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the matrix: a server, or one version of it if `version` is set."""
+    """A column of the matrix: a server, or a version of the server if `version` is set."""
 
     server: AgentServer
     version: str | None = None
 
 
 def matrix(suite: AgentSuite, user: AnyUser, *, by_version: bool = False) -> tuple[list[Column], list[Row]]:
-    """Return the newest results of all cases by server, or by version of a server."""
+    """Return the newest results of all cases by server, or by version of each server."""
     by = ("case_id", "run__server_id", "run__server_version") if by_version else ("case_id", "run__server_id")
     finished = CaseRun.objects.filter(
         run__in=runs_visible_to(user), run__suite=suite, case__isnull=False
@@ -152,7 +152,7 @@ def matrix(suite: AgentSuite, user: AnyUser, *, by_version: bool = False) -> tup
         flaky = row.is_mixed or _group(row) in flipped
         cells[row.case_id or 0, column] = Cell(row, evidence_of(row), flaky)
     disambiguate(column.server.model for column in columns.values())
-    # Sorting is stable: versions of a server stay newest first.
+    # Sorting is stable, so versions of a server stay newest first.
     keys = sorted(columns, key=lambda key: columns[key].server.model.name.lower())
     none = Cell(None, None, flaky=False)
     rows = [Row(case, [cells.get((case.pk, key), none) for key in keys]) for case in suite.cases.all()]
@@ -160,23 +160,23 @@ def matrix(suite: AgentSuite, user: AnyUser, *, by_version: bool = False) -> tup
 
 
 def _latest(rows: QuerySet[CaseRun], by: Sequence[str], n: int) -> QuerySet[CaseRun]:
-    """Select the newest n of every group."""
+    """Select the newest n rows of every group."""
     order = [F("run__created").desc(), F("pk").desc()]
     place = Window(RowNumber(), partition_by=[F(name) for name in by], order_by=order)
     return rows.annotate(place=place).filter(place__lte=n).order_by()
 
 
 def _group(row: CaseRun) -> tuple[Any, ...]:
-    """Return a key that is equal for runs of a case that can differ only by chance."""
+    """Return a key shared by runs of a case that can differ only by chance."""
     return (row.case_id, row.run.server_id, row.run.server_version, row.text, row.run.options.get("reading"))
 
 
 def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
-    """Return the groups (`_group`) of which some of the newest runs passed and others did not. Rescored runs are left
-    out."""
+    """Return the groups (`_group`) in which some of the newest runs passed and others did not. Rescored runs are
+    excluded."""
     by = ("case_id", "run__server_id", "run__server_version")
     rows = rows.filter(run__rescored_from=None, outcome__in=VERDICTS).order_by()
-    # Texts are long, so only those of cases with both outcomes are compared.
+    # Texts are long, so they are compared only for cases with both outcomes.
     passes, others = Count("pk", filter=Q(outcome="pass")), Count("pk", filter=~Q(outcome="pass"))
     mixed = set(
         rows.values("case")
@@ -186,7 +186,7 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
     )
     if not mixed:
         return set()
-    # A list, not a subquery: without statistics PostgreSQL evaluates the subquery for every row.
+    # A list instead of a subquery, which PostgreSQL evaluates for every row if it has no statistics.
     made = _latest(rows.filter(case__in=mixed), by, HISTORY)
     groups = (
         CaseRun.objects.filter(pk__in=made.values("pk"))
@@ -204,7 +204,7 @@ class Seen(TypedDict):
 
 
 def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[WithAnnotations[AgentSuite, Seen]]:
-    """Annotate suites with `has_versions` (runs on several versions of one server) and `has_schedules`."""
+    """Annotate suites with `has_versions` (runs on several versions of a server) and `has_schedules`."""
     versions = Count("server_version", distinct=True)
     servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")
     return suites.annotate(
@@ -214,7 +214,7 @@ def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[WithA
 
 
 def flipping_cases(run: AgentRun) -> set[int]:
-    """Return the cases of a run with both outcomes in runs of the same text on the same version of the server."""
+    """Return a run's cases with both outcomes in runs of the same text on the same server version."""
     rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
     flipped = _flipped(rows.filter(run__server_version=run.server_version))
     return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}
@@ -228,7 +228,7 @@ def evidence_of(case_run: CaseRun) -> Evidence:
 
 
 def flaky(history: Sequence[CaseRun]) -> bool:
-    """Return whether the iterations of the newest run differ, or the verdicts of comparable runs (`_group`)."""
+    """Return True if iterations of the newest run, or verdicts of comparable runs (`_group`), differ."""
     if not history:
         return False
     rows = CaseRun.objects.filter(pk__in=[row.pk for row in history])
@@ -236,7 +236,7 @@ def flaky(history: Sequence[CaseRun]) -> bool:
 
 
 def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
-    """Return, by turn, the places in the newest answers (check_rows.places), for the form; empty without a run."""
+    """Return the paths in the newest answers by turn (check_rows.places), for the form; empty without a run."""
     if case.pk is None:
         return []
     newest = (
@@ -256,7 +256,7 @@ def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
 
 
 def look(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]]:
-    """Parse a case; return it with its problems. Missing variables are only reported to users who may see their
+    """Parse a case and return it with its problems. Missing variables are only reported to users who may see their
     names."""
     return case.look() if permissions.can_manage(user, case.suite) else case.look_blindly()
 

@@ -34,8 +34,8 @@ def _editable(request: HttpRequest, slug: str) -> AgentServer:
 
 @require_safe
 def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: server, model, graphs [(agent, Tree)], runs, more_runs, may_edit (check again), may_see_people,
-    may_manage (who also sees address and names of secrets)."""
+    """Context: server, model, graphs [(agent, Tree)], runs, more_runs, may_edit (may check again), may_see_people,
+    may_manage (may also see the address and the names of secrets)."""
     server = _visible(request, slug)
     runs, more_runs = selectors.first_runs(selectors.runs_visible_to(request.user).filter(server=server))
     context = {
@@ -53,7 +53,7 @@ def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def server_status(request: HttpRequest, slug: str) -> HttpResponse:
-    """The status line alone, polled during a check. Context: server, model."""
+    """Show only the status line, polled during a check. Context: server, model."""
     server = _visible(request, slug)
     return render(request, "agents/_server_status.html", {"server": server, "model": server.model})
 

@@ -1,4 +1,4 @@
-"""Use cases: register servers, write and import cases, queue runs, score again, name failures, hand over."""
+"""Use cases: register servers, write and import cases, queue and rescore runs, name failures, hand over suites."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from models_registry.models import AGENT, RegisteredModel
 from models_registry.quotas import MODELS
 
 CARD = ("slug", "title", "visibility", "description", "judge", "judge_agent", "judge_votes", "updated")
-"""Fields of a suite that a form or the API changes, without its variables."""
+"""Fields of a suite that forms and the API can change, except its variables."""
 MAX_CASES = 500
 READING_SECONDS = 30
-"""CPU seconds for all cases of one upload."""
+"""Maximum CPU time in seconds to read all cases of an upload."""
 QUEUE = "agents"
-"""Queue for work that mostly waits for other machines; every worker has a thread for it."""
+"""Queue for jobs that mostly wait for other machines; every worker has a thread for it."""
 MAX_NAMED_FAILURES = 1_000
 Kind = AgentServer.Kind
 
@@ -63,9 +63,9 @@ def register_server(
     secret_headers: dict[str, str] | None = None,
     **card: Any,
 ) -> AgentServer:
-    """Register a server as a model of the backend `agent` and queue its check.
+    """Register a server as a model with the backend `agent` and queue its check.
 
-    Every user may register one: GYM_NET_ALLOW decides where requests may go.
+    Every user may register servers, because GYM_NET_ALLOW restricts the allowed addresses.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a server")
@@ -91,10 +91,10 @@ def _validate_config(kind: str, url: str) -> None:
 def change_server(
     server: AgentServer, *, actor: User, url: str, chat_model: str, secret_headers: dict[str, str | None]
 ) -> None:
-    """Change how a server is reached.
+    """Change the connection to a server.
 
-    An empty secret leaves the stored one unchanged; None deletes it. A new address deletes all secrets that are not
-    sent again, because they were meant for the old one.
+    An empty secret keeps the stored value; None deletes it. A new address deletes all secrets that are not sent again,
+    because they were meant for the old address.
     """
     if not model_permissions.can_manage(actor, server.model):
         raise PermissionDenied("this server belongs to another user")
@@ -125,12 +125,12 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
 
 
 def delete_server(server: AgentServer, *, actor: User) -> None:
-    """Delete a server with its card and its secrets. A server that has runs cannot be deleted."""
+    """Delete a server with its card and secrets. A server with runs cannot be deleted."""
     model = server.model
     if not model_permissions.can_manage(actor, model):
         raise PermissionDenied("this server belongs to another user")
     if model.check_job is not None and model.check_job.is_active:
-        raise ValidationError("The check of this server is not finished. Cancel it, or wait.")
+        raise ValidationError("The check of this server has not finished. Cancel it, or wait.")
     try:
         model.delete()
     except ProtectedError as error:
@@ -144,7 +144,7 @@ def _require_edit(actor: User, suite: AgentSuite) -> None:
 
 def _require_manage(actor: User, suite: AgentSuite) -> None:
     if not permissions.can_manage(actor, suite):
-        raise PermissionDenied("only the owner can delete a suite, or change its visibility and secrets")
+        raise PermissionDenied("only the owner can delete a suite or change its visibility and secrets")
 
 
 def _require_steer(actor: User, run: AgentRun) -> None:
@@ -155,7 +155,7 @@ def _require_steer(actor: User, run: AgentRun) -> None:
 def save_suite(
     suite: AgentSuite, *, actor: User, variables: dict[str, str | None] | None = None
 ) -> AgentSuite:
-    """Create or change a suite. An empty variable leaves the stored one unchanged; None deletes it."""
+    """Create or change a suite. An empty variable keeps the stored value; None deletes it."""
     before = AgentSuite.objects.filter(pk=suite.pk).first()
     if before is None:
         if not actor.is_authenticated:
@@ -183,7 +183,7 @@ def save_suite(
 
 
 def _require_listed(suite: AgentSuite) -> None:
-    """Require that the judge's server lists the judging agent, unless it was chosen earlier."""
+    """Raise ValidationError if the judge's server does not list the judging agent, unless it was chosen earlier."""
     server = AgentServer.objects.filter(model=suite.judge).first() if suite.judge is not None else None
     if server is None or not server.answers_for(suite.judge_agent):
         judge = suite.judge or "No judge"
@@ -192,7 +192,7 @@ def _require_listed(suite: AgentSuite) -> None:
 
 def _save_variables(suite: AgentSuite, variables: dict[str, str | None] | None) -> None:
     if variables:
-        hold(suite)  # variables do not follow a suite to another owner
+        hold(suite)  # because variables are deleted when a suite gets another owner
         suite.variables = sealed(suite.variables, variables)
         suite.save(update_fields=["variables"])
 
@@ -200,12 +200,12 @@ def _save_variables(suite: AgentSuite, variables: dict[str, str | None] | None) 
 def delete_suite(suite: AgentSuite, *, actor: User) -> None:
     _require_manage(actor, suite)
     if any(run.job is not None and run.job.is_active for run in suite.runs.select_related("job")):
-        raise ValidationError("A run of this suite is not finished. Cancel it first.")
+        raise ValidationError("A run of this suite has not finished. Cancel it first.")
     suite.delete()
 
 
 def save_case(case: AgentCase, *, actor: User) -> AgentCase:
-    """Create or change a case. Its text has to be a valid test case; warnings are accepted."""
+    """Create or change a case. Its text must be a valid test case; warnings are accepted."""
     _require_edit(actor, case.suite)
     if case.pk is None and case.suite.cases.count() >= MAX_CASES:
         raise ValidationError(f"A suite can have at most {MAX_CASES} cases.")
@@ -229,14 +229,16 @@ def delete_case(case: AgentCase, *, actor: User) -> None:
 
 
 def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> list[AgentCase]:
-    """Add or replace cases by name: all of them, or none. Raises ValidationError with all problems."""
+    """Add or replace cases by name, either all or none. Raises ValidationError with all problems."""
     _require_edit(actor, suite)
     problems = []
     agents = {}
     began = time.thread_time()
     for name, text in files.items():
         if time.thread_time() - began > READING_SECONDS:
-            message = f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer at once."
+            message = (
+                f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer cases at once."
+            )
             raise ValidationError(message)
         case, found = look(AgentCase(suite=suite, text=text), actor)
         if case is None:
@@ -278,10 +280,10 @@ def queue_run(
     """Queue a run of cases on a server.
 
     Args:
-        cases: default: all of the suite.
-        iterations: of each case, at the rate that it requires; default: as the case says.
-        schedule: that starts the run.
-        unchecked: the check of the server may still be queued.
+        cases: cases to run; default: all cases of the suite.
+        iterations: iterations of each case, at its required rate; default: as specified in the case.
+        schedule: the schedule that starts the run.
+        unchecked: allow a server whose check is still queued.
 
     Raises:
         PermissionDenied, ValidationError, TooManyJobs, OverQuota
@@ -308,7 +310,7 @@ def queue_run(
 
 
 def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> AgentRun:
-    """Enqueue the job. Runs of users belong to a batch, whose end is notified; scheduled runs do not."""
+    """Enqueue the job. Runs queued by users belong to a batch, and the user is notified when it ends."""
     payload, batch = {"run": run.pk}, None if run.schedule_id else jobs.batch_of(owner)
     run.job = jobs.enqueue(kind, payload, owner=owner, queue=QUEUE, title=title, total=total, batch=batch)
     run.save(update_fields=["job"])
@@ -318,7 +320,7 @@ def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> A
 def queue_runs(
     suite: AgentSuite, servers: list[AgentServer], *, actor: User, **options: Any
 ) -> list[AgentRun]:
-    """Queue the same cases on several servers, a run on each: all of them, or none. Raises like `queue_run`."""
+    """Queue a run of the same cases on each server, either all or none. Raises the same errors as `queue_run`."""
     try:
         with transaction.atomic():
             return [queue_run(suite, server, actor=actor, **options) for server in servers]
@@ -329,17 +331,17 @@ def queue_runs(
 
 
 def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
-    """Check the rights to start a run, which uses the suite's variables and judge and the server's keys.
+    """Raise an error if `actor` may not start a run, which uses the suite's variables and judge and the server's keys.
 
-    `checked`: the server also has to be ready.
+    `checked`: the server must also be ready.
     """
     if not permissions.can_view(actor, suite) or not actor.is_authenticated:
         raise PermissionDenied("you may not run this suite")
     if not permissions.can_run_suite(actor, suite):
-        raise PermissionDenied("this suite has secrets of its owner, so only the owner can run it")
+        raise PermissionDenied("this suite has its owner's secrets, so only the owner can run it")
     if not servers_lent_to(actor).filter(pk=server.pk).exists():
         raise ValidationError(
-            {"server": f"You may not use {server}: it is private, or has secrets of its owner."}
+            {"server": f"You may not use {server}: it is private or has its owner's secrets."}
         )
     if checked and not server.model.is_ready:
         raise ValidationError(
@@ -357,8 +359,8 @@ def require_iterations(iterations: int | None) -> None:
 def _require_short(
     cases: list[AgentCase], server: AgentServer, iterations: int | None, options: Options
 ) -> None:
-    """Reject a run that cannot end in time. Only the pauses of the demo agents are known in advance; runs on other
-    servers are ended by the time limit."""
+    """Reject a run that cannot end in time. Only the demo agents' pauses are known in advance; runs on other servers
+    are ended by the time limit."""
     if server.kind != Kind.EMBEDDED:
         return
     read = [case.look()[0] for case in cases]
@@ -387,17 +389,17 @@ def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
 
 
 def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "", ask_judge: bool = False) -> AgentRun:
-    """Queue a new run that scores the stored answers of a run by the current cases and judge.
+    """Queue a new run that scores a run's stored answers by the current cases and judge.
 
-    No agent is called, and a judge only about answers that it has not judged, unless `ask_judge`. `reading`: by
-    default that of the run.
+    No agent is called. The judge is asked only about answers that it has not judged, unless `ask_judge` is True.
+    `reading`: default: the run's reading.
     """
     _require_steer(actor, run)
     if reading and reading not in READINGS:
         raise ValidationError(f"Unknown reading {reading!r}.")
     require_may_run(actor, run.suite, run.server, checked=False)
     if not run.is_done:
-        raise ValidationError("This run is not finished.")
+        raise ValidationError("This run has not finished.")
     with AGENT_RUNS.growing(actor, new=True):
         new = AgentRun.objects.create(
             suite=run.suite,
@@ -448,26 +450,26 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
 
 
 def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
-    """Queue the naming of a case's failures by an agent. Earlier choices are deleted; their names are kept and offered
-    again. Raises TooManyJobs."""
+    """Queue the naming of a case's failures by an agent. Earlier choices are deleted, but their names are kept and
+    offered again. Raises TooManyJobs."""
     _require_edit(actor, case_run.run.suite)
     if not servers_usable_by(actor).filter(pk=server.pk).exists():
         raise ValidationError(f"{server} is not ready, or you may not use it.")
     if server.kind == AgentServer.Kind.SERVER and not agent.strip():
-        raise ValidationError({"agent": f"Choose the agent of {server} that names the failures."})
+        raise ValidationError({"agent": f"Choose an agent of {server} to name the failures."})
     if "\0" in agent:
         raise ValidationError({"agent": "A name cannot contain the character U+0000."})
     if agent.strip() and not server.answers_for(agent.strip()):
         raise ValidationError({"agent": f"{server} does not list the agent {agent.strip()}."})
     if not case_run.outcome:
-        raise ValidationError("This case is not finished.")
+        raise ValidationError("This case has not finished.")
     naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
     naming = naming or Naming(case_run=case_run)
     if naming.job is not None and naming.job.is_active:
         raise ValidationError("The failures are already being named.")
     total = sum(map(can_be_named, samples_of(case_run.result())))
     if not total:
-        raise ValidationError("No answer failed, so there is nothing to name.")
+        raise ValidationError("No answer failed, so there are no failures to name.")
     if total > MAX_NAMED_FAILURES:
         raise ValidationError(f"There are {total:,} failures; at most {MAX_NAMED_FAILURES:,} can be named.")
     with transaction.atomic():
@@ -482,7 +484,7 @@ def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: U
 
 
 def forget_naming(case_run: CaseRun, *, actor: User) -> None:
-    """Group the failures by text again. The names are kept."""
+    """Discard a model's choices and group the failures by text again. The names are kept."""
     _require_edit(actor, case_run.run.suite)
     naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
     if naming is None:
@@ -495,7 +497,7 @@ def forget_naming(case_run: CaseRun, *, actor: User) -> None:
 
 
 def kept_suites(user: User) -> Any:
-    """Suites that others rely on: public ones, and those with collaborators or runs of other users."""
+    """Return suites on which other users depend: public suites, and suites with collaborators or other users' runs."""
     others = AgentRun.objects.exclude(owner=user).values("suite")
     relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AgentSuite)
     return AgentSuite.objects.filter(owner=user).filter(relied_on)
@@ -506,15 +508,15 @@ def doomed_suites(user: User) -> Any:
 
 
 def doomed_agents(user: User) -> Any:
-    """Servers that only the owner can use: private ones without collaborators."""
+    """Return servers that only their owner can use: private servers without collaborators."""
     private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
     return RegisteredModel.objects.filter(private, owner=user, backend=AGENT)
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """Delete what only the owner could see, and hand over the rest without its secrets.
+    """Delete rows that only the owner could see, and hand over the others without their secrets.
 
-    Call in a transaction, before the models are deleted.
+    Call this in a transaction, before the models are deleted.
     """
     kept = list(kept_suites(user).values_list("pk", flat=True))
     agents = list(doomed_agents(user).values_list("pk", flat=True))

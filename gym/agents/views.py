@@ -40,7 +40,7 @@ def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
 
 
 def add_errors(form: Any, error: ValidationError | TooManyJobs) -> None:
-    """Add errors of a service to a form, at their fields if the form has them."""
+    """Add a service's errors to a form, at their fields if the form has these fields."""
     if isinstance(error, TooManyJobs) or not hasattr(error, "error_dict"):
         form.add_error(None, getattr(error, "messages", str(error)))
         return
@@ -55,7 +55,7 @@ def show_form_errors(request: HttpRequest, form: Any) -> None:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: suites, runnable (keys of the suites that this user may run), servers."""
+    """Context: suites, runnable (keys of suites that this user may run), servers."""
     user = request.user
     suites = selectors.listed(user)
     runnable = [
@@ -100,7 +100,7 @@ def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def run_form(request: HttpRequest, suite: AgentSuite, agents: Iterable[str]) -> RunForm | None:
-    """Return the form to run cases on these agents; None for users who may not run the suite."""
+    """Return the form to run cases with these agents; None if the user may not run the suite."""
     may_run = permissions.can_run_suite(request.user, suite) and permissions.can_judge(request.user, suite)
     return RunForm(user=request.user, agents=agents) if may_run else None
 
@@ -116,7 +116,7 @@ def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 
 def _suite_form(request: SignedInRequest, suite: AgentSuite) -> HttpResponse:
-    """Context: suite (None when new), form, may_manage."""
+    """Context: suite (None for a new suite), form, may_manage."""
     form = SuiteForm(request.POST or None, instance=suite, user=request.user)
     new = suite.pk is None
     if request.method == "POST" and form.is_valid():
@@ -128,7 +128,9 @@ def _suite_form(request: SignedInRequest, suite: AgentSuite) -> HttpResponse:
         except ValidationError as error:
             add_errors(form, error)
         else:
-            messages.success(request, "Saved. Next, write or import cases." if new else "Saved.")
+            messages.success(
+                request, "The suite was created. Next, write or import cases." if new else "Saved."
+            )
             return redirect(changed)
     may_manage = not new and permissions.can_manage(request.user, suite)
     context = {
@@ -168,7 +170,7 @@ def suite_import(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def suite_download(request: HttpRequest, slug: str) -> HttpResponse:
-    """All cases as files in a zip archive, unchanged."""
+    """Download all cases as unchanged files in a zip archive."""
     return cases_file(visible_suite(request, slug))
 
 
@@ -182,7 +184,7 @@ def cases_file(suite: AgentSuite) -> HttpResponse:
 @login_required
 @require_POST
 def suite_run(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Queue the chosen cases (by default all) on the chosen servers, a run on each."""
+    """Queue the chosen cases (by default all), with a run on each chosen server."""
     suite = visible_suite(request, slug)
     form = RunForm(request.POST, user=request.user)
     if not form.is_valid():
@@ -198,7 +200,7 @@ def suite_run(request: SignedInRequest, slug: str) -> HttpResponse:
         return redirect(suite)
     if len(runs) == 1:
         return redirect(runs[0])
-    messages.success(request, f"{len(runs)} runs are queued.")
+    messages.success(request, f"{len(runs)} runs were queued.")
     return redirect(f"{suite.get_absolute_url()}#runs")
 
 
@@ -222,16 +224,18 @@ def schedule_new(request: SignedInRequest, slug: str) -> HttpResponse:
         except ValidationError as error:
             show_error(request, error)
         else:
-            messages.success(request, "Scheduled. You will be notified when pass rates fall significantly.")
+            messages.success(
+                request, "The schedule was added. You will be notified if pass rates fall significantly."
+            )
     return redirect(f"{suite.get_absolute_url()}#schedules")
 
 
 @login_required
 @require_safe
 def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
-    """Which regressions can be detected at the number of iterations entered in the form.
+    """Show the regressions that can be detected with the number of iterations entered in the form.
 
-    Context: suite, limits (Limit), least (iterations from which a single case is reported), problem.
+    Context: suite, limits (Limit), least (minimum number of iterations to report a single case), problem.
     """
     suite = visible_suite(request, slug)
     form = ScheduleForm(request.GET, user=request.user, servers=())

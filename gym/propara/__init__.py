@@ -1,1 +1,1 @@
-"""The ProPara evaluator of `lmgym.propara` on the site: answer sets, submissions, leaderboards."""
+"""ProPara evaluation (`lmgym.propara`) on the site: answer sets, submissions, leaderboards."""

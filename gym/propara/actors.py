@@ -1,4 +1,4 @@
-"""Background jobs: score submissions again after a change to the evaluator or the reference answers."""
+"""Background jobs: rescore submissions after a change to the evaluator or the reference answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lmgym.propara.groups import reason
 
 @handler(services.RESCORE)
 def rescore(context: JobContext) -> None:
-    """Score outdated submissions, one transaction each, so that a later attempt continues with the others."""
+    """Score outdated submissions, each in its own transaction, so that a later attempt continues with the others."""
     keys = list(services.outdated().order_by("pk").values_list("pk", flat=True))
     for done, pk in enumerate(keys):
         context.progress(done, len(keys), "submissions")
@@ -32,8 +32,8 @@ def rescore(context: JobContext) -> None:
 
 @handler(services.SCORE_VERSION)
 def score_version(context: JobContext) -> None:
-    """Score earlier submissions on a version, one transaction each, so that a later attempt continues with the others.
-    The log has the reason why one was not scored, but not its name, which may be private."""
+    """Score earlier submissions on a version, each in its own transaction, so that a later attempt continues with the
+    others. The log gives the reason if a submission is not scored, but not its name, which may be private."""
     rows = AnswerSetVersion.objects.select_related("answer_set__owner")
     version = rows.filter(pk=context.payload["version"]).first()
     if version is None:

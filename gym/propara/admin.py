@@ -12,7 +12,7 @@ from gym.sharing.admin import ThingAdmin
 
 @admin.register(AnswerSet)
 class AnswerSetAdmin(ThingAdmin):
-    """Answer sets are created on the site's pages, because they need a first version."""
+    """Admin without an add form; answer sets are created on the site's pages, because they need a first version."""
 
     list_display = ["title", "slug", "owner", "visibility", "licence", "updated"]
     list_filter = ["visibility"]
@@ -24,7 +24,7 @@ class AnswerSetAdmin(ThingAdmin):
 
 @admin.register(AnswerSetVersion)
 class AnswerSetVersionAdmin(SiteAdmin):
-    """Read-only: scores depend on versions."""
+    """Read-only, because scores depend on versions."""
 
     list_display = ["__str__", "n_processes", "n_participants", "n_steps", "created"]
     list_filter = ["created"]
@@ -67,7 +67,7 @@ class SubmissionAdmin(SiteAdmin):
 
 @admin.register(PublishedResult)
 class PublishedResultAdmin(SiteAdmin):
-    """Results of papers, added on the page of the reference answers."""
+    """Published results, which are added on the page of the reference answers."""
 
     list_display = ["system", "version", "precision", "recall", "f1", "citation"]
     list_filter = ["created"]

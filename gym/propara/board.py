@@ -1,4 +1,4 @@
-"""The leaderboard of a version: submissions, the all-NONE baseline and published results, for page, chart and API."""
+"""Leaderboard of a version for page, chart and API: submissions, the all-NONE baseline and published results."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _KEEP = 30 * 24 * 3600
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of the leaderboard. `report`: the known part of `lmgym.propara.digest.metrics`. `rank`: by official F1 as
-    printed, among submissions with a score; None for all others."""
+    """A row of the leaderboard. `report`: the known part of `lmgym.propara.digest.metrics`. `rank`: rank by official F1
+    as printed, among submissions with a score; None for other rows."""
 
     kind: str
     system: str
@@ -62,7 +62,7 @@ class BoardRow:
 def leaderboard(
     version: AnswerSetVersion, submissions: Iterable[Submission], sort: str = "-f1"
 ) -> list[BoardRow]:
-    """Return all rows, sorted by `in_order`. Submissions without scores are left out."""
+    """Return all rows, sorted by `in_order`. Submissions without scores are omitted."""
     rows = _ranked([_of(row) for row in submissions if row.is_scored])
     rows += [BoardRow("baseline", "All NONE", all_none(version))]
     rows += [
@@ -77,7 +77,7 @@ def _of(row: Submission) -> BoardRow:
 
 
 def _ranked(rows: Sequence[BoardRow]) -> list[BoardRow]:
-    """Rank by F1 to the three decimals that the reference prints; equal ones share a rank."""
+    """Rank by F1 to three decimals, as printed by the reference; equal values share a rank."""
     printed = sorted((round(row.f1, 3) for row in rows if row.f1 is not None), reverse=True)
     return [
         replace(row, rank=printed.index(round(row.f1, 3)) + 1) if row.f1 is not None else row for row in rows
@@ -89,7 +89,7 @@ def _published(row: PublishedResult) -> dict[str, Any]:
 
 
 def all_none(version: AnswerSetVersion) -> dict[str, Any]:
-    """Score predictions of NONE everywhere with our evaluator. Cached, as neither a version nor its scores change."""
+    """Score all-NONE predictions. The result is cached, because neither a version nor its scores change."""
     key = f"propara-all-none-{EVALUATOR}-{RESAMPLES}-{version.sha256}"
     known: dict[str, Any] | None = cache.get(key)
     if known is None:
@@ -103,7 +103,7 @@ def all_none(version: AnswerSetVersion) -> dict[str, Any]:
 
 
 def in_order(rows: Sequence[BoardRow], sort: str) -> list[BoardRow]:
-    """Sort by one of ORDERS, descending with "-", by F1 for anything else. Rows without the value come last."""
+    """Sort by one of ORDERS (descending with "-"), or by F1 for any other `sort`. Rows without the value come last."""
     key, down = sort.removeprefix("-"), sort.startswith("-")
     if key == "system":
         return sorted(rows, key=lambda row: row.system.casefold(), reverse=down)

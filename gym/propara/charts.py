@@ -15,7 +15,7 @@ from lmgym.text.number_format import grouped
 
 
 def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str) -> Figure | None:
-    """Draw F1 of submissions with their intervals, and of published results. None if no submission has a score."""
+    """Draw F1 of submissions, with intervals, and of published results. None if no submission has a score."""
     known = [row for row in board if row.kind != "baseline" and row.f1 is not None]
     if not any(row.submission for row in known):
         return None
@@ -31,7 +31,7 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
         marks,
         title,
         unit="F1, official metric",
-        reference="NONE everywhere",
+        reference="All NONE",
         series=kinds,
         note=f"Bootstrap over {version.n_processes} processes",
     )
@@ -56,7 +56,7 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
 
 
 def confusion_figure(submission: Submission) -> Figure:
-    """Draw the number of steps by the answers' action and the predicted one; colours are shares of a row."""
+    """Draw the number of steps by action in the answers and predicted action, coloured by share of the row."""
     counts = submission.report["confusion"]
     actions = [action for action in ACTIONS if action in counts]
     grid = [[counts[answer].get(predicted, 0) for predicted in actions] for answer in actions]
@@ -68,7 +68,7 @@ def confusion_figure(submission: Submission) -> Figure:
         actions,
         shares,
         title,
-        said="Steps; a stronger colour is a greater share",
+        said="Steps; a stronger colour means a greater share",
         axes=("answers", "prediction"),
         texts=[[grouped(n) for n in row] for row in grid],
         unit=" steps",

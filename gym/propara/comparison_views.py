@@ -1,4 +1,4 @@
-"""Pages that compare submissions with the first: overall, by question, by process, line by line."""
+"""Pages that compare submissions with a baseline, overall, by question, by process and by line."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MAX_OFFERED = 500
 def not_comparable(submissions: Sequence[Submission]) -> str:
     """Return why submissions cannot be compared, or an empty string."""
     if len(submissions) < 2:
-        return "Choose two or more different submissions."
+        return "Choose at least two different submissions."
     if len(submissions) > MAX_COMPARED:
-        return f"At most {MAX_COMPARED} submissions are compared at once."
+        return f"At most {MAX_COMPARED} submissions can be compared at once."
     if len({row.version_id for row in submissions}) > 1:
         return "These submissions were scored on different answers, so their numbers cannot be compared."
     without = [row.system for row in submissions if row.reference is None]
@@ -36,7 +36,7 @@ def not_comparable(submissions: Sequence[Submission]) -> str:
 
 
 def requested_submissions(request: HttpRequest) -> list[Submission]:
-    """Submissions of `?first=a&second=b&second=c`, the baseline first, each once. Raises Http404."""
+    """Return the distinct submissions of `?first=a&second=b&second=c`, baseline first. Raises Http404."""
     requested = [request.GET.get("first", ""), *request.GET.getlist("second")]
     keys = [key.replace("\0", "") for key in dict.fromkeys(requested) if key]
     return [scored(request, key) for key in keys[: MAX_COMPARED + 1]]
@@ -51,9 +51,9 @@ def comparable_or_404(request: HttpRequest) -> list[Submission]:
 
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
-    """Compare submissions; ticked rows (`submission`) redirect to `?first=a&second=b&second=c`.
+    """Compare submissions. Selected rows (`submission`) redirect to `?first=a&second=b&second=c`.
 
-    Context: rows (to choose from), chosen (submissions), wrong; with two or more: version, answer_set, comparison
+    Context: rows (to choose from), chosen (submissions), wrong; for two or more: version, answer_set, comparison
     (presenters.Compared), table (rows of systems), rows_shown, questions, query, swapped.
     """
     if ticked := [key for key in request.GET.getlist("submission") if key]:
@@ -92,18 +92,18 @@ def _query(submissions: list[Submission]) -> str:
 
 @require_safe
 def compare_download(request: HttpRequest, form: str) -> HttpResponse:
-    """differences.csv (overall and by question) or processes.csv."""
+    """Download differences.csv (overall and by question) or processes.csv."""
     submissions = comparable_or_404(request)
     result = presenters.compare_submissions(*submissions, sentences=first_sentences(submissions[0].version))
     tables = {"differences.csv": result.differences_table, "processes.csv": result.processes_table}
     if form not in tables:
-        raise Http404("There is no such download.")
+        raise Http404("This download does not exist.")
     return csv_download(f"{submissions[0].version.answer_set.slug}-compared-{form}", *tables[form]())
 
 
 @require_safe
 def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
-    """Compare one process: all grids in one, and the lines that differ. Context: table, lines, columns, names, query,
+    """Compare a process: all grids in one table, and lines that differ. Context: table, lines, columns, names, query,
     neighbours (in the order of the comparison)."""
     submissions = comparable_or_404(request)
     version = submissions[0].version
@@ -142,7 +142,7 @@ def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
 def former_address(
     request: HttpRequest, first: str, second: str, process_id: int | None = None
 ) -> HttpResponse:
-    """Redirect from former addresses of comparisons of two."""
+    """Redirect from former addresses of comparisons between two submissions."""
     place = (
         reverse("propara-compare")
         if process_id is None

@@ -15,11 +15,11 @@ from lmgym.propara.scoring import QUESTIONS, overall
 from lmgym.propara.tables import ProcessScores
 from lmgym.text.columns import Row, table
 
-NOT_FOUND = "There is no such download."
+NOT_FOUND = "This download does not exist."
 
 
 def response_of(submission: Submission, form: str) -> HttpResponse:
-    """Return a download by its name. Raises Http404."""
+    """Return a download by name. Raises Http404."""
     if form == "file":
         response = HttpResponse(bytes(submission.file), content_type="application/octet-stream")
         response["Content-Disposition"] = f'attachment; filename="{submission.key}-as-uploaded"'
@@ -53,7 +53,7 @@ def evaluated(submission: Submission) -> Report:
 
 
 def diagnostics(submission: Submission, report: Report) -> str:
-    """Write the reference's diagnostics, with the upload and the slug of the answer set as file names."""
+    """Return the reference's diagnostics, with the name of the upload and the slug of the answer set as file names."""
     assert report.averages is not None
     parts = [reference.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")]
     parts += [reference.process_diagnostics(one) for one in report.processes]
@@ -61,7 +61,7 @@ def diagnostics(submission: Submission, report: Report) -> str:
 
 
 def full_report(submission: Submission) -> dict[str, Any]:
-    """Everything stored about a submission, except the texts of its samples."""
+    """Return all stored data of a submission, except the texts of its samples."""
     version = submission.version
     return {
         "submission": submission.key,
@@ -83,7 +83,7 @@ def full_report(submission: Submission) -> dict[str, Any]:
 
 
 def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, Any]]:
-    """Return a row per process: stored numbers with precision, recall, F1 and corrected F1, overall or of one
+    """Return a row per process: the stored values plus precision, recall, F1 and corrected F1, overall or for one
     question."""
     names = [question] if question else list(QUESTIONS)
     rows = []
@@ -103,7 +103,7 @@ def process_table(submission: Submission) -> tuple[list[str], list[Row]]:
 
 
 def samples_summary(submission: Submission) -> dict[str, Any] | None:
-    """Return mean and deviation over samples, and the rate of unusable answers; None for other files."""
+    """Return mean and standard deviation over samples, and the rate of unusable answers; None for other files."""
     if submission.kind != "answers":
         return None
     n_failures = sum(len(one["failures"]) for one in submission.samples)

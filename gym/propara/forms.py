@@ -15,7 +15,7 @@ from lmgym.propara.uploads import MAX_BYTES
 
 
 def _add_bytes(form: forms.BaseForm, field: str) -> None:
-    """Add the bytes of an uploaded file to the cleaned data as `<field>_bytes`."""
+    """Add an uploaded file's bytes to the cleaned data as `<field>_bytes`."""
     upload = form.cleaned_data.get(field)
     if upload:
         try:
@@ -69,7 +69,7 @@ class AboutSetForm(AddressedForm):
 
 
 class AboutForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Submission metadata; `about()` returns it for the services."""
+    """Form for submission metadata; `about()` returns the metadata for the services."""
 
     link = forms.URLField(required=False, assume_scheme="https", help_text="Paper, code or model card.")
 
@@ -80,8 +80,8 @@ class AboutForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         labels = {"visibility": "Visibility"}
         help_texts = {
             "system": "Name on the leaderboard.",
-            "visibility": "Everybody sees public submissions on the leaderboard.",
-            "paper": "As you would cite it.",
+            "visibility": "Public submissions are shown to everybody on the leaderboard.",
+            "paper": "Enter it as you would cite it.",
         }
 
     def about(self) -> About:

@@ -23,11 +23,11 @@ RESERVED = ("new", "try", "compare", "submissions", "rescore")
 
 
 class FrozenAnswers(Exception):
-    """Raised by an attempt to change a version."""
+    """Raised on attempts to change a version."""
 
 
 class AnswerSet(addresses.Addressed):
-    """Reference answers about processes. Scores belong to a version; versions never change."""
+    """A set of reference answers about processes. Scores belong to a version, and versions never change."""
 
     slug = models.SlugField(
         max_length=80,
@@ -65,7 +65,7 @@ class AnswerSetCollaborator(Collaborator):
 
 
 class AnswerSetVersion(models.Model):
-    """Answers and sentences. A version never changes."""
+    """Answers and sentences of an answer set. A version never changes."""
 
     answer_set = models.ForeignKey(AnswerSet, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
@@ -90,7 +90,7 @@ class AnswerSetVersion(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:
-            raise FrozenAnswers("Versions of reference answers never change: add a new one.")
+            raise FrozenAnswers("Versions of reference answers never change. Add a new version.")
         super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:
@@ -102,7 +102,7 @@ class AnswerSetVersion(models.Model):
 
 
 class Submission(models.Model):
-    """Predictions of a system for a version. `file` is the upload; `samples` are the action files that are scored."""
+    """A system's predictions for a version. `file` is the upload; `samples` are the action files that are scored."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting for agreement to repairs"
@@ -170,7 +170,7 @@ class Submission(models.Model):
 
     @property
     def is_checked(self) -> bool:
-        """Return whether it is scored, but visible to its owner only and not on the leaderboard."""
+        """Return True if the submission is scored, but visible only to its owner and not on the leaderboard."""
         return self.state == self.State.CHECKED
 
     @property
@@ -179,18 +179,18 @@ class Submission(models.Model):
 
     @property
     def is_repaired(self) -> bool:
-        """Return whether its scores are those of a repaired file, which the reference would have refused."""
+        """Return True if the scores are those of a repaired file, which the reference would have rejected."""
         return bool(self.repairs)
 
     @property
     def reference(self) -> dict[str, Any] | None:
-        """The official scores; None before scoring, or where the reference's arithmetic fails."""
+        """Official scores; None before scoring, or if the reference's arithmetic fails."""
         scores: dict[str, Any] | None = self.report.get("reference")
         return scores
 
 
 class PublishedResult(models.Model):
-    """Scores of a system from a paper, listed on the leaderboard of a version. Not computed here."""
+    """A system's scores as reported in a paper, listed on a version's leaderboard. They are not computed here."""
 
     version = models.ForeignKey(AnswerSetVersion, on_delete=models.CASCADE, related_name="published")
     system = models.CharField(max_length=200)
@@ -211,7 +211,7 @@ class PublishedResult(models.Model):
         return f"{self.system}, published"
 
     def clean(self) -> None:
-        """Check that precision, recall and F1 agree, to catch typos."""
+        """Raise ValidationError if precision, recall and F1 are inconsistent, to catch typos."""
         if self.precision is None or self.recall is None or self.f1 is None:
             return
         total = self.precision + self.recall

@@ -1,4 +1,4 @@
-"""Permissions on answer sets and submissions, used by services, pages and API."""
+"""Permissions on answer sets and submissions, used by services, pages and the API."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from gym.sharing.permissions import may_edit, may_read, owns
 
 
 def can_view(user: AnyUser, answer_set: AnswerSet) -> bool:
-    """Public and unlisted sets: everybody who knows the address. Private ones: owner, collaborators and staff."""
+    """Return True if the set is public or unlisted, or for the owner, collaborators and staff of a private set."""
     return answer_set.visibility != Visibility.PRIVATE or may_read(user, answer_set)
 
 
 def can_edit(user: AnyUser, answer_set: AnswerSet) -> bool:
-    """Edit metadata and add versions: owner, staff, and collaborators who can edit."""
+    """Return True for users who may edit metadata and add versions: owner, staff, and collaborators who can edit."""
     return may_edit(user, answer_set)
 
 
 def can_manage(user: AnyUser, answer_set: AnswerSet) -> bool:
-    """Change visibility and delete: owner and staff."""
+    """Return True for users who may change the visibility and delete the set: owner and staff."""
     return owns(user, answer_set)
 
 
@@ -28,6 +28,6 @@ def can_submit(user: AnyUser, answer_set: AnswerSet) -> bool:
 
 
 def can_steer(user: AnyUser, submission: Submission) -> bool:
-    """Agree to repairs, edit and delete: the submitter and staff, but not the owner of the answer set, who could delete
-    unwelcome results."""
+    """Return True for users who may agree to repairs, edit and delete: the submitter and staff. The owner of the answer
+    set could delete unwelcome results and is therefore excluded."""
     return owns(user, submission)

@@ -1,4 +1,4 @@
-"""Values for pages: a process as grids, summaries with pairs and events in words; and compared submissions."""
+"""Values for pages: grids, summaries with pairs, and events of a process in words; comparisons of submissions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_PAIRS = 300
 
 @dataclass(frozen=True)
 class Line:
-    """State of a participant after a step in one file. `wrong`: how it differs from the answers."""
+    """A participant's state after a step in one file. `wrong`: how it differs from the answers."""
 
     layer: str
     action: str
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class GridRow:
-    """One step of a grid. Step 0 is before the first sentence."""
+    """A step of a grid. Step 0 is before the first sentence."""
 
     step: int
     sentence: str
@@ -56,7 +56,7 @@ class GridTable:
 
 
 def grid_table(answer: Grid, sentences: Sequence[str], others: Sequence[tuple[str, Grid]] = ()) -> GridTable:
-    """Build a table of sentences by participants; a cell has a line for the answers and one for each other file."""
+    """Build a table of sentences by participants. Each cell has a line for the answers and for each other file."""
     names = list(answer.participants)
     steps = max([answer.steps, *(grid.steps for _, grid in others)])
     table = GridTable(names, ["answers", *(label for label, _ in others)])
@@ -82,7 +82,7 @@ def _line(layer: str, grid: Grid, name: str, step: int, answer: Grid | None = No
         if action != right:
             wrong = "different action"
         elif not same_place(location_at(answer, name, step), where):
-            wrong = "different place"
+            wrong = "different location"
     return Line(layer, action, SIGNS[action], WORDS[action], place(where), wrong)
 
 
@@ -90,12 +90,12 @@ def place(location: str) -> str:
     return {ABSENT: "–", UNKNOWN: "?"}.get(location, location)
 
 
-# --- summaries and their pairs ---
+# --- summaries and pairs ---
 
 
 @dataclass(frozen=True)
 class PresentedItem:
-    """An item of a summary. `score`: of its best pair. `by`: participants of the partner, if they are different."""
+    """An item of a summary. `score`: score of its best pair. `by`: the partner's participants, if different."""
 
     text: str
     score: float
@@ -123,7 +123,7 @@ class PresentedQuestion:
 
     @property
     def starts_open(self) -> bool:
-        """Return whether there are few pairs, not all of them perfect."""
+        """Return True if there are only a few pairs and not all scores are perfect."""
         return len(self.pairs) < 9 and any(one.pair.score != 1 for one in self.pairs)
 
     @property
@@ -166,14 +166,14 @@ def _item(match: Match) -> PresentedItem:
 
 
 def _participants_of(item: Any) -> str:
-    """Name the participants of an item."""
+    """Format the participants of an item."""
     if isinstance(item, Conversion):
         return f"{item.destroyed} → {item.created}"
     return item.participants if isinstance(item, Move) else str(item)
 
 
 def item_text(item: Any) -> str:
-    """Format an item of a summary on one line."""
+    """Format a summary item on one line."""
     if isinstance(item, Conversion):
         return f"{item.step}: {item.destroyed} → {item.created} at {sign(item.location)}"
     if isinstance(item, Move):
@@ -185,7 +185,7 @@ def item_text(item: Any) -> str:
 
 
 def events(process: ProcessReport) -> list[tuple[int, list[str], list[str]]]:
-    """Describe the events of answers and prediction, step by step, in the explainer's sentences."""
+    """Describe the events of answers and prediction by step, in the explainer's sentences."""
     grids = process.answer_grid, process.prediction_grid
     steps = range(1, max(grid.steps for grid in grids) + 1)
     rows = [(step, [_events_in_words(grid, step) for grid in grids]) for step in steps]
@@ -204,7 +204,7 @@ def _events_in_words(grid: Grid, step: int) -> list[str]:
 
 
 def line_text(grid: Grid, name: str, step: int) -> str:
-    """Format a row of an action file: what happens to a participant in a step, and where."""
+    """Format a row of an action file: a participant's action and locations in a step."""
     action = action_at(grid, name, step)
     before, after = (sign(location_at(grid, name, at)) for at in (step - 1, step))
     return f"{action} {before}" if before == after else f"{action} {before} → {after}"
@@ -212,7 +212,7 @@ def line_text(grid: Grid, name: str, step: int) -> str:
 
 @dataclass(frozen=True)
 class LineRow:
-    """A participant in a step. `lines`: of each system, with True if it differs from the answers."""
+    """A participant in a step. `lines`: for each system, its line and True if it differs from the answers."""
 
     step: int
     participant: str
@@ -221,7 +221,7 @@ class LineRow:
 
 
 def differing_lines(answer: Grid, others: Sequence[Grid]) -> list[LineRow]:
-    """Return the lines in which a system differs from the answers after normalisation, step by step."""
+    """Return, by step, the lines in which a system differs from the answers after normalisation."""
     rows = []
     for step in range(1, max(grid.steps for grid in (answer, *others)) + 1):
         for name in answer.participants:
@@ -237,22 +237,22 @@ def _differs(answer: Grid, grid: Grid, name: str, step: int) -> bool:
     return action_at(answer, name, step) != action_at(grid, name, step) or not (same and begins)
 
 
-# --- several submissions ---
+# --- comparisons of submissions ---
 
 
 @dataclass(frozen=True)
 class ComparedSubmission:
-    """The submission that a row of a comparison is about."""
+    """Submission that a row compares with the baseline."""
 
     id: str = described("id of the second submission")
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Submissions to one version, each against the first, from their stored reports.
+    """Comparison of submissions to one version with the first submission, from stored reports.
 
-    `rows` has the processes, the greatest difference first; `f1`, `corrected_f1` and `differences` of a row are in the
-    order of `systems`.
+    `rows` contains the processes, greatest difference first. In each row, `f1`, `corrected_f1` and `differences` are in
+    the order of `systems`.
     """
 
     systems: list[Submission]
@@ -262,7 +262,7 @@ class Compared:
 
     @property
     def differences(self) -> list[tuple[ComparedSubmission, Question, Comparison]]:
-        """Rows of the table of differences: each system overall and by question."""
+        """Rows of the table of differences, overall and by question for each system."""
         return [
             (ComparedSubmission(system.key), *row)
             for system, pair in zip(self.systems[1:], self.pairs, strict=True)
@@ -295,8 +295,8 @@ class Compared:
 def compare_submissions(
     first: Submission, *others: Submission, sentences: Mapping[int, str] | None = None
 ) -> Compared:
-    """Compare submissions with the first one. `sentences`: first sentence of each process. Raises ValueError if one has
-    no score."""
+    """Compare submissions with the first submission. `sentences`: first sentence of each process. Raises ValueError if
+    a submission has no score."""
     systems = [first, *others]
     names = distinct_names(systems)
     ids = [row["process_id"] for row in first.report["processes"]]
@@ -316,7 +316,7 @@ def compare_submissions(
 
 
 def greatest_difference_first(systems: Sequence[Submission]) -> list[int]:
-    """Sort the ids of processes by the greatest absolute difference in F1 from the first system."""
+    """Return the ids of processes sorted by greatest absolute difference in F1 from the first system."""
     by_id = [{row["process_id"]: row for row in one.report["processes"]} for one in systems]
     return sorted(by_id[0], key=lambda pid: (-max(map(abs, _differences(by_id, pid))), pid))
 
@@ -327,7 +327,7 @@ def _differences(by_id: Sequence[Mapping[int, Any]], pid: int) -> list[float]:
 
 
 def distinct_names(systems: Sequence[Submission]) -> list[str]:
-    """Names of the systems: with the owner where two have the same name, and numbered where that is not enough."""
+    """Return the names of systems, with the owner if names are equal, and numbered if they are still equal."""
     names = [row.system for row in systems]
     names = [
         f"{row.system}, by {row.owner.display_name}"

@@ -1,4 +1,4 @@
-"""Reads of answer sets and submissions. Everything starts from `visible_to` or `submissions_for`."""
+"""Queries of answer sets and submissions, all based on `visible_to` or `submissions_for`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 HEAVY = ("file", "samples")
-"""Large columns of a submission that lists defer."""
+"""Large columns of a submission that are deferred in lists."""
 
 
 def visible_to(user: AnyUser) -> QuerySet[AnswerSet]:
-    """Answer sets that the user may open."""
+    """Return answer sets that the user may open."""
     sets = AnswerSet.objects.select_related("owner")
     if not user.is_authenticated:
         return sets.exclude(visibility=Visibility.PRIVATE)
@@ -32,7 +32,7 @@ def visible_to(user: AnyUser) -> QuerySet[AnswerSet]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[AnswerSet]:
-    """Answer sets for lists: visible ones without other people's unlisted ones."""
+    """Return answer sets for lists: all visible sets except other people's unlisted ones."""
     sets = visible_to(user)
     if user.is_authenticated:
         return sets.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, AnswerSet))
@@ -46,7 +46,7 @@ def versions_for(user: AnyUser) -> QuerySet[AnswerSetVersion]:
 
 
 def submissions_for(user: AnyUser) -> QuerySet[Submission]:
-    """Submissions that the user may open. Those without scores are visible to their owner and staff only."""
+    """Return submissions that the user may open. Submissions without scores are only visible to owner and staff."""
     rows = Submission.objects.filter(version__answer_set__in=visible_to(user)).select_related(
         "version__answer_set", "owner"
     )
@@ -59,13 +59,13 @@ def submissions_for(user: AnyUser) -> QuerySet[Submission]:
 
 
 def known_to(user: AnyUser) -> QuerySet[AnswerSet]:
-    """Answer sets whose address may be shown to the user."""
+    """Return answer sets whose address may be shown to the user."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
 def submission_at(user: AnyUser, key: str) -> QuerySet[Submission]:
-    """The visible submission with this key. A former key works only for its owner, staff and people who work on its
-    answer set, if the set's address may be shown to them."""
+    """Return the visible submission with this key. A former key works only for the owner, staff and people with access
+    to the answer set, if the set's address may be shown to them."""
     former = Q(pk__in=FormerSubmissionKey.objects.filter(key=key).values("submission"))
     former &= Q(version__answer_set__in=known_to(user).values("pk"))
     if not user.is_authenticated:
@@ -76,8 +76,8 @@ def submission_at(user: AnyUser, key: str) -> QuerySet[Submission]:
 
 
 def known_submissions(user: AnyUser) -> QuerySet[Submission]:
-    """Submissions for lists across answer sets: without those to other people's unlisted sets, except the user's own
-    while the set keeps the address they used."""
+    """Return submissions for lists across answer sets. Submissions to other people's unlisted sets are excluded, except
+    the user's own while the set keeps the address that they used."""
     known = Q(version__answer_set__in=listed_for(user).values("pk"))
     if user.is_authenticated:
         known |= Q(owner=user, former_keys=None)
@@ -85,7 +85,7 @@ def known_submissions(user: AnyUser) -> QuerySet[Submission]:
 
 
 def listed_submissions(user: AnyUser) -> QuerySet[Submission]:
-    """Submissions for pages and leaderboards of an answer set: without other people's unlisted ones."""
+    """Return submissions for an answer set's pages and leaderboards, without other people's unlisted submissions."""
     rows = submissions_for(user)
     if user.is_authenticated:
         return rows.filter(~Q(visibility=Visibility.UNLISTED) | Q(owner=user))
@@ -102,7 +102,7 @@ def with_duplicate(
     rows: QuerySet[Submission], user: AnyUser
 ) -> QuerySet[WithAnnotations[Submission, Duplicate]]:
     """Annotate `same_file_as`: key of the earliest submission of the same file to the same answer set that the user may
-    see in lists. Submissions made by scoring a file on another version do not count."""
+    see in lists. Submissions created by scoring a file on another version are ignored."""
     earlier = (
         listed_submissions(user)
         .filter(
@@ -127,7 +127,7 @@ class Counts(TypedDict):
 
 
 def with_counts(sets: QuerySet[AnswerSet], user: AnyUser) -> QuerySet[WithAnnotations[AnswerSet, Counts]]:
-    """Annotate `newest` (number of the newest version), `n_submissions` and `best` (F1 on that version)."""
+    """Annotate `newest` (number of the newest version), `n_submissions` and `best` (best F1), both on that version."""
     newest = AnswerSetVersion.objects.filter(answer_set=OuterRef("pk")).order_by("-number")
     shown = listed_submissions(user).filter(
         version__answer_set=OuterRef("pk"), state=Submission.State.SCORED, version__number=OuterRef("newest")

@@ -1,4 +1,4 @@
-"""Use cases of answer sets and submissions. Every function that changes something takes the acting user as `actor`."""
+"""Use cases of answer sets and submissions. Functions that make changes take the acting user as `actor`."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ ABOUT = ("title", "description", "licence", "reference", "visibility")
 RESCORE = "propara_rescore"
 SCORE_VERSION = "propara_score_version"
 CHECKED_FOR = timedelta(days=1)
-"""Age at which a checked, unsaved file expires. Expired ones are deleted when the next file is checked."""
+"""Age at which a checked, unsaved file expires. Expired files are deleted when the next file is checked."""
 MAX_PUBLISHED = 200
-"""Limit of published results on a version."""
+"""Maximum number of published results per version."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class About:
 
 
 def default_system(filename: str) -> str:
-    """Default name of a submission: the file name without its extension."""
+    """Return the default name of a submission: the file name without its extension."""
     return filename.rpartition(".")[0][:200] or filename[:200]
 
 
@@ -98,8 +98,8 @@ def create_answer_set(
 def add_version(
     answer_set: AnswerSet, answers: bytes, sentences: bytes = b"", *, actor: User, note: str = ""
 ) -> AnswerSetVersion:
-    """Add a version. Submissions stay with the version they were scored on. Raises ValidationError if the files equal
-    those of the newest version, and ProParaError with all problems of the files."""
+    """Add a version. Submissions stay with the version on which they were scored. Raises ValidationError if the files
+    equal those of the newest version, and ProParaError with all problems of the files."""
     _require(permissions.can_edit(actor, answer_set))
     parsed = read_answers(answers, sentences)
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
@@ -120,14 +120,14 @@ def _require_change(answer_set: AnswerSet, parsed: ReferenceAnswers) -> None:
 
 
 def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> None:
-    """Change title, description, licence or reference; visibility only by the owner or staff."""
+    """Change title, description, licence or reference. Only the owner and staff can change the visibility."""
     _require(permissions.can_edit(actor, answer_set))
     if fields.get("visibility", answer_set.visibility) != answer_set.visibility:
         _require(permissions.can_manage(actor, answer_set))
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
     if hides and (n := _count_of_others(answer_set)):
         raise ValidationError(
-            f"It cannot become private: {count(n, 'submission')} by other people depend on it."
+            f"The set cannot become private: {count(n, 'submission')} by other people depend on it."
         )
     was = answer_set.visibility
     for name in ABOUT:
@@ -145,9 +145,11 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
     submissions depend on it."""
     _require(permissions.can_manage(actor, answer_set))
     if n := _count_of_others(answer_set):
-        raise ValidationError(f"It cannot be deleted: {count(n, 'submission')} by other people depend on it.")
+        raise ValidationError(
+            f"The set cannot be deleted: {count(n, 'submission')} by other people depend on it."
+        )
     with transaction.atomic():
-        # Checked, unsaved submissions of others do not prevent the deletion.
+        # Checked, unsaved submissions by other people do not prevent deletion.
         mine = Submission.objects.filter(version__answer_set=answer_set)
         mine.delete()
         answer_set.delete()
@@ -184,7 +186,7 @@ def _slug_of(text: str) -> str:
 
 @receiver(secret_address_given, sender=AnswerSet, dispatch_uid="gym.propara.keys")
 def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
-    """Renew the keys of a set's submissions with its secret address: their pages link to the new one."""
+    """Renew the keys of a set's submissions together with its secret address, because their pages link to the set."""
     submissions = Submission.objects.filter(version__answer_set=thing)
     addresses.renew_keys(submissions.only("pk", "key"), FormerSubmissionKey)
 
@@ -195,9 +197,9 @@ def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
 def submit(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User, agreed: bool = False
 ) -> Submission:
-    """Parse and score a file. If it needed repairs, it is scored only if `agreed`; otherwise it waits for `agree`.
+    """Parse and score a file. A file that needs repairs is scored only if `agreed`; otherwise it waits for `agree`.
 
-    Raises ProParaError with all problems; nothing is saved then.
+    Raises ProParaError with all problems, in which case nothing is saved.
     """
     with _new_submission(version, data, filename, about, actor) as submission:
         if submission.repairs and not agreed:
@@ -212,8 +214,8 @@ def submit(
 def check_first(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User
 ) -> Submission:
-    """Score a file, repaired if necessary, visible to its owner only. It expires after CHECKED_FOR unless saved by
-    `save_checked`. Raises ProParaError with all problems.
+    """Score a file, repaired if necessary. The result is visible only to its owner and expires after CHECKED_FOR unless
+    saved by `save_checked`. Raises ProParaError with all problems.
     """
     _require(permissions.can_submit(actor, version.answer_set), "submit to these reference answers")
     expired = Submission.objects.filter(
@@ -248,7 +250,7 @@ def _new_submission(
 
 
 def save_checked(submission: Submission, *, actor: User) -> None:
-    """Save a checked submission. This agrees to its repairs."""
+    """Save a checked submission, thereby agreeing to its repairs."""
     _require(permissions.can_steer(actor, submission), "change this submission")
     with transaction.atomic():
         row = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
@@ -293,7 +295,7 @@ def delete_submission(submission: Submission, *, actor: User) -> None:
 
 
 def score(submission: Submission, *, checked: bool = False) -> None:
-    """Score all samples and save. Earlier numbers move to the history. `checked`: for its owner only."""
+    """Score all samples and save. Earlier scores move to the history. `checked`: visible only to the owner."""
     version = submission.version
     reports: list[Report] = []
     samples = []
@@ -352,19 +354,19 @@ def sha256_of(data: bytes) -> str:
 
 
 def on_other_versions(submission: Submission) -> QuerySet[Submission]:
-    """Submissions of the same file to other versions of the reference answers."""
+    """Return submissions of the same file to other versions of the reference answers."""
     root = submission.rescored_from_id or submission.pk
     rows = Submission.objects.filter(Q(pk=root) | Q(rescored_from=root))
     return rows.exclude(pk=submission.pk).order_by("version__number")
 
 
 def unscored_on(version: AnswerSetVersion) -> QuerySet[Submission]:
-    """Scored submissions to other versions that can still be scored on this one; of each file only the first."""
+    """Return scored submissions to other versions that can still be scored on this version, only the first per file."""
     return _on_other_versions_only(version).exclude(does_not_fit__has_key=str(version.number))
 
 
 def incompatible(version: AnswerSetVersion) -> dict[str, list[Submission]]:
-    """Submissions to other versions that cannot be scored on this one, by reason."""
+    """Return submissions to other versions that cannot be scored on this version, by reason."""
     key = str(version.number)
     by_reason: dict[str, list[Submission]] = {}
     rows = _on_other_versions_only(version).filter(does_not_fit__has_key=key).select_related(None)
@@ -374,7 +376,7 @@ def incompatible(version: AnswerSetVersion) -> dict[str, list[Submission]]:
 
 
 def note_incompatible(submission: Submission, version: AnswerSetVersion, reason: str) -> None:
-    """Remember why a submission cannot be scored on a version. Files and versions never change, so it is final."""
+    """Store why a submission cannot be scored on a version. This is final, because files and versions never change."""
     submission.does_not_fit = submission.does_not_fit | {str(version.number): reason}
     submission.save(update_fields=["does_not_fit"])
 
@@ -390,7 +392,7 @@ def _on_other_versions_only(version: AnswerSetVersion) -> QuerySet[Submission]:
 
 def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor: User) -> Submission:
     """Score a submission's file on another version of its reference answers, as a new submission to that version. The
-    original keeps its numbers.
+    original keeps its scores.
 
     Raises ProParaError if the file does not fit the version, ValidationError, and OverQuota.
     """
@@ -446,11 +448,11 @@ def queue_scoring_on(version: AnswerSetVersion, *, actor: User) -> Job | None:
 
 
 def add_published(version: AnswerSetVersion, *, actor: User, **fields: Any) -> PublishedResult:
-    """Add a result of a paper to the leaderboard. `fields`: system, precision, recall, f1 (0 to 1), citation, link."""
+    """Add a paper's result to the leaderboard. `fields`: system, precision, recall, f1 (0 to 1), citation, link."""
     _require(permissions.can_edit(actor, version.answer_set))
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
         if version.published.count() >= MAX_PUBLISHED:
-            raise ValidationError(f"A version has at most {MAX_PUBLISHED} published results.")
+            raise ValidationError(f"A version can have at most {MAX_PUBLISHED} published results.")
         row = PublishedResult(version=version, **fields)
         row.full_clean()
         row.save()
@@ -472,12 +474,12 @@ def delete_published(row: PublishedResult, *, actor: User) -> None:
 
 
 def is_official_test(version: AnswerSetVersion) -> bool:
-    """Return whether the version has the size of the official test split."""
+    """Return True if the version has the size of the official test split."""
     return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
 
 
 def known_published_left(version: AnswerSetVersion) -> list[Published]:
-    """Published results on the official test split that this version lacks; none for other versions."""
+    """Return published results on the official test split that are not listed yet; empty for other versions."""
     if not is_official_test(version):
         return []
     present = set(version.published.filter(citation=TABLE).values_list("system", flat=True))
@@ -485,7 +487,7 @@ def known_published_left(version: AnswerSetVersion) -> list[Published]:
 
 
 def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
-    """Add missing published results on the official test split. Return their number."""
+    """Add missing published results on the official test split and return their number."""
     _require(permissions.can_edit(actor, version.answer_set))
     if not is_official_test(version):
         raise ValidationError("These results are for the official test split of 54 processes.")
@@ -498,17 +500,17 @@ def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
     return len(rows)
 
 
-# --- after a change of the evaluator ---
+# --- after changes to the evaluator ---
 
 
 def outdated() -> Any:
-    """Submissions scored by another version of the evaluator."""
+    """Return submissions scored by a different version of the evaluator."""
     scored = [Submission.State.SCORED, Submission.State.UNSCORABLE]
     return Submission.objects.filter(state__in=scored).exclude(evaluator=EVALUATOR)
 
 
 def queue_rescore(*, actor: User) -> Job | None:
-    """Queue a job that scores `outdated()` again. For staff. Return None if there are none."""
+    """Queue a job that rescores `outdated()`; return None if there are none. Only for staff."""
     if not (actor.is_authenticated and actor.is_staff):
         raise PermissionDenied("only staff may score everything again")
     n = outdated().count()
@@ -523,7 +525,7 @@ def queue_rescore(*, actor: User) -> Job | None:
 
 
 def kept_sets(user: User) -> Any:
-    """Answer sets that others depend on: public ones, and those with collaborators or other people's submissions."""
+    """Return sets on which others depend: public sets, and sets with collaborators or other people's submissions."""
     mine = AnswerSet.objects.filter(owner=user)
     rows = Submission.objects.exclude(owner=user).exclude(state=Submission.State.CHECKED)
     others = rows.values("version__answer_set")
@@ -535,8 +537,8 @@ def doomed_sets(user: User) -> Any:
 
 
 def doomed_submissions(user: User) -> Any:
-    """Submissions deleted with the account: those visible to their owner only, and those to answer sets that are
-    deleted too."""
+    """Return submissions to delete with the account: those visible only to their owner, and those to answer sets that
+    are also deleted."""
     waiting = [Submission.State.WAITING, Submission.State.CHECKED]
     hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
     gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))
@@ -544,9 +546,10 @@ def doomed_submissions(user: User) -> Any:
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """Delete or hand over the answer sets and submissions of an account that is deleted. Call inside a transaction.
+    """Delete or hand over the answer sets and submissions of a deleted account. Call inside a transaction.
 
-    What only the account could see is deleted. What others depend on goes to `heir`; submissions lose their owner.
+    Rows visible only to the account are deleted. Sets on which others depend go to `heir`; submissions lose their
+    owner.
     """
     kept = list(kept_sets(user).values_list("pk", flat=True))
     doomed = list(doomed_sets(user).values_list("pk", flat=True))

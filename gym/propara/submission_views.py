@@ -42,7 +42,7 @@ from lmgym.propara.uploads import KINDS
 
 @login_required
 def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Score and save a file, or with `check` only show the result. Context: version, answer_set, form, problems."""
+    """Score and save a file or, with `check`, only show the result. Context: version, answer_set, form, problems."""
     version = version_of(request, slug, number)
     form = SubmitForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"version": version, "answer_set": version.answer_set, "form": form}
@@ -60,10 +60,10 @@ def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
 
 @require_safe
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Show scores, or the repairs to agree to.
+    """Show the scores, or the repairs that require agreement.
 
     Context: duplicate (an earlier submission of the same file), on_others (the same file on other versions), newest
-    (version), offers_newest; with scores, see `_results`.
+    (version), offers_newest; with scores, also that of `_results`.
     """
     submission = visible(request, key)
     if submission.key != key:
@@ -104,8 +104,8 @@ def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
 
 
 def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
-    """Return context of scores: report, rows (worst first, filtered), only, question, mistakes, warnings, confusion,
-    samples."""
+    """Return the context for scores: report, rows (worst first, filtered), only, question, mistakes, warnings,
+    confusion, samples."""
     report = submission.report
     only, question = _filters(request)
     first = first_sentences(submission.version)
@@ -150,19 +150,19 @@ def _share(n: int, counts: Iterable[int]) -> float | None:
 
 
 def _filters(request: HttpRequest) -> tuple[str, str]:
-    """Return the filters of the list of processes: kind of mistake and question; empty for all."""
+    """Return the filters of the list of processes: kind of mistake and question; empty strings mean all."""
     question = request.GET.get("question", "")
     return request.GET.get("only", "")[:40], question if question in QUESTIONS else ""
 
 
 def _list_query(only: str, question: str) -> str:
-    """Return the query string that keeps the filters of a list of processes on the pages of its processes."""
+    """Return the query string that keeps a process list's filters on the pages of single processes."""
     filters = {name: value for name, value in (("only", only), ("question", question)) if value}
     return f"?{urlencode(filters)}" if filters else ""
 
 
 def _worst_first(submission: Submission, only: str, question: str) -> list[dict[str, Any]]:
-    """Return the processes in the order of the submission's page: those without a score, then by F1."""
+    """Return the processes in the order of the submission's page: first those without a score, then by F1."""
     rows = exports.process_rows(submission.report, question)
     if only:
         rows = [row for row in rows if row["mistakes"].get(only) or (only == "no-score" and row["error"])]
@@ -180,8 +180,8 @@ def actions_chart(request: HttpRequest) -> Figure:
 def _warnings(
     report: dict[str, Any], version: AnswerSetVersion
 ) -> list[tuple[str, int, list[tuple[int, bool]]]]:
-    """Return meaning, count and processes of each kind of warning, with True for processes in the answers. A warning
-    about the whole file has no processes."""
+    """Return meaning, count and processes of each kind of warning, with True for processes in the answers. Warnings
+    about the whole file have no processes."""
     known = set(version.process_ids)
     rows = []
     for code, n in report["warning_counts"].items():
@@ -194,7 +194,7 @@ def _warnings(
 @login_required
 @require_POST
 def submission_agree(request: HttpRequest, key: str) -> HttpResponse:
-    done = "Scored as repaired. The original file is kept, too."
+    done = "The repaired file was scored. The original file is also kept."
     return act(request, steered(request, key), services.agree, done)
 
 
@@ -207,7 +207,7 @@ def submission_save(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def submission_score_on(request: SignedInRequest, key: str, number: int) -> HttpResponse:
-    """Score the file on another version of the same answers."""
+    """Score the file on another version of the reference answers."""
     submission = steered(request, key)
     version = version_of(request, submission.version.answer_set.slug, number)
     try:
@@ -242,7 +242,7 @@ def submission_delete(request: SignedInRequest, key: str) -> HttpResponse:
 
 @require_safe
 def submission_download(request: HttpRequest, key: str, form: str) -> HttpResponse:
-    """Download file (as uploaded), actions.tsv, json, processes.csv, report.txt, metrics.json or diagnostics.txt."""
+    """Download file (the original), actions.tsv, json, processes.csv, report.txt, metrics.json or diagnostics.txt."""
     return exports.response_of(visible(request, key), form)
 
 
@@ -257,12 +257,12 @@ def steered(request: HttpRequest, key: str) -> Submission:
     return submission
 
 
-# --- one process ---
+# --- pages of single processes ---
 
 
 @require_safe
 def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpResponse:
-    """Show one process. Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table,
+    """Show a process. Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table,
     questions, events, mistakes, warnings, neighbours, sample, n_samples."""
     submission = scored(request, key)
     sample = _sample(request, submission)
@@ -293,7 +293,7 @@ def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpRespo
 
 
 def _head(submission: Submission, process_id: int, listed: Sequence[int]) -> dict[str, Any]:
-    """Return context of the header. `listed`: processes in the order of the list from which the page was opened."""
+    """Return the context for the header. `listed`: processes in the order of the list that led to the page."""
     version = submission.version
     return {
         "place": listed.index(process_id) + 1,
@@ -310,7 +310,7 @@ def _head(submission: Submission, process_id: int, listed: Sequence[int]) -> dic
 def process_of(submission: Submission, process_id: int, sample: int = 1) -> ProcessReport:
     version = submission.version
     if process_id not in version.process_ids:
-        raise Http404("There is no such process.")
+        raise Http404("This process does not exist.")
     answers = read_grids(version.answers, "answers")
     predictions = read_grids(submission.samples[sample - 1]["text"], "predictions")
     return evaluate_process(answers[process_id], predictions[process_id], sentences_of(version, process_id))
@@ -320,7 +320,7 @@ def _sample(request: HttpRequest, submission: Submission) -> int:
     text = request.GET.get("sample", "1")
     n = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
     if not 1 <= n <= len(submission.samples):
-        raise Http404("There is no such sample.")
+        raise Http404("This sample does not exist.")
     return n
 
 

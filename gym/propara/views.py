@@ -116,10 +116,10 @@ def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse
 
 
 def board_chart(request: HttpRequest) -> Figure:
-    """Draw the leaderboard of the set and version named in the query. Raises Http404."""
+    """Draw the leaderboard of the set and version in the query. Raises Http404."""
     number = request.GET.get("v", "0")
     if not number.isdecimal() or len(number) > 9:
-        raise Http404("This is not a number.")
+        raise Http404("The version must be a number.")
     version = version_of(request, request.GET.get("set", "").replace("\0", ""), int(number))
     sort = request.GET.get("sort", "-f1")
     figure = board_figure(version, leaderboard(version, _submissions(request, version), sort), sort)
@@ -155,7 +155,7 @@ def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -
     version = version_of(request, slug, number)
     grids = read_grids(version.answers, "answers")
     if process_id not in grids:
-        raise Http404("There is no such process.")
+        raise Http404("This process does not exist.")
     context = {
         "version": version,
         "answer_set": version.answer_set,
@@ -208,7 +208,7 @@ def version_new(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def score_earlier(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
-    """Queue scoring of submissions to other versions on this one."""
+    """Queue scoring of submissions to other versions on this version."""
     version = _editable_version(request, slug, number)
     job = services.queue_scoring_on(version, actor=request.user)
     done = (
@@ -222,7 +222,7 @@ def score_earlier(request: SignedInRequest, slug: str, number: int) -> HttpRespo
 
 @login_required
 def published(request: SignedInRequest, slug: str, number: int, pk: int = 0) -> HttpResponse:
-    """Add a published result, or change that with `pk`. Context: version, answer_set, form, row (or None), rows,
+    """Add a published result, or change the result with `pk`. Context: version, answer_set, form, row (or None), rows,
     offers_known."""
     version = _editable_version(request, slug, number)
     row = get_object_or_404(version.published, pk=pk) if pk else None
@@ -309,10 +309,10 @@ def set_download(request: HttpRequest, slug: str, number: int, form: str) -> Htt
 
 
 def version_file(version: AnswerSetVersion, form: str) -> HttpResponse:
-    """Return a download by its name. Raises Http404, also if it needs sentences and there are none."""
+    """Return a download by name. Raises Http404, also if it requires sentences and the version has none."""
     content = download_of(version, form)
     if content is None:
-        raise Http404("There is no such download.")
+        raise Http404("This download does not exist.")
     name = f"{version.answer_set.slug}-v{version.number}-{form}"
     return download(content, name, TYPES[form.rpartition(".")[2]])
 
@@ -337,7 +337,7 @@ def download_of(version: AnswerSetVersion, form: str) -> str | None:
 
 
 def version_of(request: HttpRequest, slug: str, number: int = 0) -> AnswerSetVersion:
-    """Return a visible version; without a number, the newest. Raises Http404."""
+    """Return a visible version; the newest without a number. Raises Http404."""
     rows = selectors.versions_for(request.user).filter(answer_set__slug=slug).order_by("-number")
     version = (rows.filter(number=number) if number else rows).first()
     if version is None:
@@ -357,13 +357,13 @@ def sentences_of(version: AnswerSetVersion, process_id: int) -> tuple[str, ...]:
 
 
 def neighbours(listed: Sequence[int], process_id: int) -> tuple[int | None, int | None]:
-    """Return the processes before and after one in a list."""
+    """Return the previous and the next process in a list."""
     at = listed.index(process_id)
     return listed[at - 1] if at else None, listed[at + 1] if at + 1 < len(listed) else None
 
 
 def first_sentences(version: AnswerSetVersion) -> dict[int, str]:
-    """Return the first sentence by process; empty without sentences."""
+    """Return the first sentence of each process; empty without sentences."""
     texts = read_sentences(version.sentences, "sentences") if version.sentences else {}
     return {pid: sentences[0] for pid, sentences in texts.items() if sentences}
 

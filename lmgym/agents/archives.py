@@ -22,13 +22,13 @@ LIMITS = ArchiveLimits(MAX_ENTRIES, MAX_BYTES, MAX_TOTAL)
 
 
 class ArchiveError(ValueError):
-    """An archive that is rejected."""
+    """Raised for an archive that is rejected."""
 
 
 def name_of(path: str) -> str:
-    """Return the name of a case by the path of its file: without .hocon, but with other extensions.
+    """Return the name of a case: the path of its file without .hocon. Other extensions are kept.
 
-    Raises ArchiveError for paths that lead out of the archive.
+    Raises ArchiveError for paths outside the archive.
     """
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
@@ -66,12 +66,12 @@ def _cases(archive: Archive) -> dict[str, str]:
 
 
 def file_of(name: str) -> str:
-    """Return the path of the file of a case, the inverse of `name_of`."""
+    """Return the path of a case's file. Inverse of `name_of`."""
     return name if name.endswith(SUFFIXES[1:]) else name + SUFFIXES[0]
 
 
 def text_of(content: bytes, path: str) -> str:
-    """Return the text of a file with its line ends and byte order mark, so that exports give the same bytes."""
+    """Decode a file, keeping line endings and byte order mark so that exports reproduce the same bytes."""
     try:
         decode(content)
     except HoconError as error:
@@ -83,7 +83,7 @@ def text_of(content: bytes, path: str) -> str:
 
 
 def write_archive(files: Mapping[str, str]) -> bytes:
-    """Return a zip archive of the cases, byte for byte the same for equal cases."""
+    """Return the cases as a zip archive. Equal cases give identical bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):

@@ -1,7 +1,7 @@
-"""Why iterations fail: failures grouped into modes with stable ids, and who probably caused each of them.
+"""Failure modes of a case: failures grouped under stable ids, each attributed to its probable cause.
 
-Failures of one mode have the same check, expectation and kind of failure, and answers that are equal apart from
-numbers, quoted parts and whitespace. A model may choose other modes: a known reason, or a new one.
+Failures in a mode share their check, expectation and kind of failure, and their answers differ only in numbers, quoted
+parts, case and whitespace. A model can regroup failures by known or new reasons.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from lmgym.agents.thinking import without_thinking
 from lmgym.agents.transport import TransportError
 
 MAX_NORMALISED = 160
-"""Characters of a normalised answer that are compared."""
+"""Number of characters of a normalised answer to compare."""
 NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 QUOTED = re.compile(r"\"[^\"]{1,200}\"|'[^']{1,200}'|`[^`]{1,200}`")
 SPACES = re.compile(r"\s+")
 BROKEN = "an answer to every turn"
-"""Expected of an iteration that broke off."""
+"""Expectation shown for an iteration that ended early."""
 FAULTS = ("agent", "judge", "connection", "case", "site")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A failed check of an iteration, or (without a test) an iteration that broke off before a check was made."""
+    """A failed check, or an iteration that ended before any check was made (no `test`)."""
 
     iteration: int
     connection: int
@@ -50,7 +50,7 @@ class Sample:
     judge: dict[str, Any] | None = None
     element: int | None = None
     contradicted: bool = False
-    """The judge gave the opposite verdict on the same answer in another iteration."""
+    """True if the judge gave the opposite verdict on the same answer in another iteration."""
     comparison: str = ""
 
     @property
@@ -68,7 +68,7 @@ class Sample:
 
 @dataclass
 class Answer:
-    """Equal failures: the same answer with the same reason. `sample` is the first of them."""
+    """Failures with the same answer and the same reason. `sample` is the first of them."""
 
     sample: Sample
     iterations: list[int] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Answer:
 
 @dataclass
 class Mode:
-    """A group of failures. `id` depends on the grouping alone, so it is the same in every run."""
+    """A group of failures. `id` depends only on the grouping key, so it is the same in every run."""
 
     id: str
     name: str
@@ -88,7 +88,7 @@ class Mode:
 
     @property
     def answers(self) -> list[Answer]:
-        """The distinct answers, the most frequent first."""
+        """Distinct answers, most frequent first."""
         answers: dict[tuple[str, str], Answer] = {}
         for sample in self.samples:
             answer = answers.setdefault((sample.text, sample.message), Answer(sample))
@@ -107,8 +107,8 @@ class Mode:
 class Assessment:
     """The failure modes of a case.
 
-    `iterations` and `checks` are (passed, with a verdict); `iteration_errors` and `check_errors` ended without a
-    verdict and are in neither rate. `modes` cover all of them.
+    `iterations` and `checks` are pairs (number passed, number with a verdict). `iteration_errors` and `check_errors`
+    count those without a verdict, which are excluded from both rates but included in `modes`.
     """
 
     agent: str
@@ -147,7 +147,7 @@ class Assessment:
 
 
 class Assessor:
-    """Collects the failures of a case, one iteration at a time: a thousand transcripts do not fit into memory."""
+    """Collects the failures of a case one iteration at a time, because all transcripts may not fit into memory."""
 
     def __init__(self) -> None:
         self._failed: list[tuple[int, CheckResult, TurnResult | None]] = []
@@ -170,7 +170,7 @@ class Assessor:
         return list(self._contradictions)
 
     def samples(self) -> list[Sample]:
-        """All failed checks, and all iterations that did not pass without one, in the order of the iterations."""
+        """Return failed checks, and iterations that did not pass although no check failed, in order of iteration."""
         contradicted = self._contradictions.keys
         samples = [
             _sample(number, check, turn, contradicted=(check.judge or {}).get("key") in contradicted)
@@ -187,8 +187,8 @@ class Assessor:
 
         Args:
             agent: name of the agent tested.
-            names: names of modes by their ids; others are described by their first failure.
-            chosen: modes that a model chose, by `Sample.place`.
+            names: mode names by id; modes without a name are described by their first failure.
+            chosen: mode ids chosen by a model, by `Sample.place`.
         """
         modes: dict[str, Mode] = {}
         for sample in self.samples():
@@ -225,7 +225,7 @@ def _assessor_of(result: CaseResult) -> Assessor:
 
 
 def _trouble_of(iteration: IterationResult, check: CheckResult) -> TurnResult | None:
-    """The turn of a check, reduced to what `fault_of` needs."""
+    """Return the turn of a check, reduced to the fields that `fault_of` needs."""
     place = (check.connection, check.interaction)
     turn = next((turn for turn in iteration.turns if (turn.connection, turn.interaction) == place), None)
     return turn and TurnResult(*place, None, trouble=turn.trouble, error=turn.error)
@@ -240,7 +240,7 @@ def _sample(number: int, check: CheckResult, turn: TurnResult | None, *, contrad
 
 
 def _broken(iteration: IterationResult) -> Sample:
-    """An iteration that ended before a check was made."""
+    """Return the sample for an iteration that ended before any check was made."""
     turn = next((turn for turn in iteration.turns if turn.trouble), None)
     if turn is not None:
         fault = _fault_of_trouble(turn)
@@ -257,16 +257,16 @@ def _broken(iteration: IterationResult) -> Sample:
 
 
 def normalise(text: str) -> str:
-    """Reduce a text to what is compared: no numbers, quoted parts or differences in case and whitespace."""
+    """Normalise a text for comparison: drop numbers and quoted parts, fold case and collapse whitespace."""
     text = NUMBERS.sub("#", QUOTED.sub("“…”", text.lower()))
     return SPACES.sub(" ", text).strip(" .!?")[:MAX_NORMALISED]
 
 
 def fault_of(check: CheckResult, turn: TurnResult | None, *, contradicted: bool = False) -> str:
-    """Return who probably caused a failure, one of FAULTS.
+    """Return the probable cause of a failure, one of FAULTS.
 
-    connection: no answer arrived. site: a compared value was not stored. judge: no verdict, divided votes, or both
-    verdicts on the same answer. case: expectation and answer cannot be compared. Otherwise the agent.
+    connection: no answer arrived. site: a value to compare was not stored. judge: no verdict, a split vote, or
+    opposite verdicts on the same answer. case: expectation and answer cannot be compared. agent: all other failures.
     """
     if turn is not None and turn.trouble:
         return _fault_of_trouble(turn)
@@ -286,7 +286,7 @@ def fault_of(check: CheckResult, turn: TurnResult | None, *, contradicted: bool 
 
 
 def _is_hidden(check: CheckResult) -> bool:
-    """Return whether compared values are hidden in the transcript. A judge is shown the rest of the text."""
+    """Return True if values to compare are hidden in the transcript. A judge can still read the rest of the text."""
     compared = check.test not in ("gist", "not_gist") and mentions(HIDDEN, [check.expected, check.actual])
     return compared or hides(check.actual)
 
@@ -296,7 +296,7 @@ def _fault_of_trouble(turn: TurnResult) -> str:
 
 
 def mode_id(sample: Sample) -> str:
-    """Return 12 hexadecimal digits. For gist the answer is left out, because equal meanings differ in words."""
+    """Return 12 hexadecimal digits. For gist the answer is omitted, because equal meanings have different wordings."""
     if not sample.test:
         return _digest(sample, normalise(sample.message))
     if sample.actual is None:
@@ -305,7 +305,7 @@ def mode_id(sample: Sample) -> str:
 
 
 def group_id(sample: Sample) -> str:
-    """Like `mode_id`, but without the answer: all failures of one kind of a check."""
+    """Return an id like `mode_id`, but without the answer: all failures of the same kind of one check."""
     return _digest(sample, "missing" if sample.actual is None else "")
 
 
@@ -315,7 +315,7 @@ def _digest(sample: Sample, text: str) -> str:
 
 
 def describe(sample: Sample) -> str:
-    """Return a name for the mode of a failure, used until a model names it."""
+    """Return a default name for a failure's mode, used until a model names it."""
     if not sample.test:
         return f"Turn {sample.interaction + 1}: {sample.message or 'it broke off'}"
     place = f"Turn {sample.interaction + 1}, {sample.where.removeprefix('response.')}"
@@ -330,7 +330,7 @@ def describe(sample: Sample) -> str:
 
 
 def text_report(assessment: Assessment) -> str:
-    """Format the modes as the reference's command does."""
+    """Format the modes like neuro-san's `assessor` command."""
     samples = [sample for mode in assessment.modes for sample in mode.samples]
     errors = sum(sample.outcome == "error" for sample in samples)
     failed = len(samples) - errors
@@ -367,7 +367,7 @@ def text_report(assessment: Assessment) -> str:
 MAX_NAME = 200
 MAX_SAMPLE = 8_000
 MAX_KNOWN = 50
-"""Reasons offered at most."""
+"""Maximum number of known reasons offered to the model."""
 RELATIONS = {
     "value": "is exactly",
     "keywords": "contains",
@@ -378,12 +378,12 @@ RELATIONS = {
 Known = MutableMapping[str, dict[str, str]]
 """Group of failures (`group_id`) -> {id of a mode: its name}."""
 Chooser = Callable[[Sample, list[str]], str]
-"""Takes a failure and the known names; returns one of them, a new name, or "". Raises TransportError."""
+"""Function of a failure and the known names; returns a known name, a new name, or "". Raises TransportError."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The choice for one failure. `mode` is empty without a choice; `trouble`: why the model gave no answer."""
+    """The mode chosen for one failure; `mode` is empty if none was chosen. `trouble`: why the model gave no answer."""
 
     place: str
     group: str
@@ -394,15 +394,15 @@ class Choice:
 
 
 def can_be_named(sample: Sample) -> bool:
-    """Return whether this is a failure of the agent's answer, not of the judge, the connection or the case."""
+    """Return True if the agent's answer failed, rather than the judge, the connection or the case."""
     return sample.fault == "agent" and sample.outcome == "fail" and sample.actual is not None
 
 
 def choices(samples: Iterable[Sample], known: Known, choose: Chooser) -> Iterator[Choice]:
     """Yield a choice for every failure that can be named, and add new names to `known`.
 
-    The model replies with a number of the list, or NEW and a sentence. Any other reply is no choice, and the failure
-    stays in its group. Equal answers to the same check are sent once.
+    The model replies with the number of a known reason, or with NEW and a sentence. After any other reply the failure
+    keeps its mode. Equal answers to the same check are sent once.
     """
     made: dict[tuple[str, str], Choice] = {}
     for sample in filter(can_be_named, samples):
@@ -444,13 +444,13 @@ def chooser(ask: Asked) -> Chooser:
 
 
 def criterion_of(sample: Sample) -> str:
-    """Describe what the check expects of the answer."""
+    """Describe the check's expectation in words."""
     test = sample.test.removeprefix("not_")
     return str(sample.expected) if test == "gist" else f"The text {RELATIONS[test]}: {sample.expected}"
 
 
 def choice_prompt(sample: Sample, names: Iterable[str]) -> str:
-    """Return the prompt for a choice. The sample is delimited as in the judge's prompt."""
+    """Return the prompt for choosing a mode. The sample is delimited as in the judge's prompt."""
     mark = mark_for(sample.text)
     listed = "\n".join(f"{number}. {name}" for number, name in enumerate(names, 1)) or "(none yet)"
     negated = sample.test.startswith("not_")
@@ -465,7 +465,7 @@ def choice_prompt(sample: Sample, names: Iterable[str]) -> str:
 
 
 def read_choice(answer: str, names: list[str]) -> str:
-    """Return the chosen name; empty if the reply is neither a number of the list nor NEW and a sentence."""
+    """Return the chosen name; empty if the reply is neither a listed number nor NEW and a sentence."""
     answer = without_thinking(answer).strip()
     if number := re.fullmatch(r"(\d{1,3})\.?", answer):
         place = int(number[1])

@@ -1,8 +1,8 @@
-"""A test case as form fields, and back as a case and its text.
+"""Convert a test case to form fields, and form fields to a case and its text.
 
-Objects (metadata, private data, response) are fields in HOCON, without the outer braces. An unchanged field keeps its
-value, so that opening and saving a form changes nothing. The checks of a turn are rows (check_rows); what rows cannot
-express is a separate field.
+Objects (metadata, private data, response) are HOCON fields without the outer braces. An unchanged field keeps its
+value, so opening and saving a form changes nothing. The checks of a turn are rows (see check_rows); checks that rows
+cannot express share a separate field.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lmgym.agents.check_rows import join, split
 from lmgym.agents.hocon import HoconError, read
 
 Fields = Mapping[str, Any]
-"""Texts by name; a turn also has `checks`, its rows."""
+"""Field texts by field name. A turn also has `checks`, its rows."""
 TOP = (
     "agent", "connections", "success_ratio", "timeout_in_seconds", "ignore_thinking", "metadata", "use_direct",
 )  # fmt: skip
@@ -28,7 +28,7 @@ SWITCHES = ("use_direct", "ignore_thinking", "continue_conversation")
 EMPTY_TURN: dict[str, Any] = {name: "yes" if name == "continue_conversation" else "" for name in TURN}
 MAX_TURNS = 100
 MAX_FIELDS = 950
-"""Fields of a form; the site accepts 1,000."""
+"""Maximum number of fields in a form; the site accepts 1,000."""
 _ABSENT = object()
 
 
@@ -38,7 +38,7 @@ def n_fields(turns: Sequence[Fields]) -> int:
 
 
 def fields_of(document: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """Return the fields of a case, and those of each turn."""
+    """Return the fields of a case and the fields of each turn."""
     top = {name: _shown(name, document.get(name)) for name in TOP}
     turns = document.get("interactions") or []
     return top, [_fields_of_turn(turn) for turn in turns]
@@ -58,10 +58,10 @@ def _shown(name: str, value: Any) -> str:
 def document_of(
     before: Mapping[str, Any], top: Fields, turns: Sequence[Fields]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Build a case from fields; return it with the problems of single fields.
+    """Build a case from fields; return the case and the problems of individual fields.
 
-    Keys without a field are kept from `before`. Turns with only empty fields are left out, unless they were empty
-    before.
+    Keys without a field are kept from `before`. Turns whose fields are all empty are dropped, unless they were
+    already empty in `before`.
     """
     problems: list[str] = []
     known = before.get("interactions") or []
@@ -167,7 +167,7 @@ def _read_object(text: str, place: str, problems: list[str]) -> Any:
 
 
 def _read_number(text: str) -> Any:
-    """Return a number, or the text itself, which the reader of cases rejects."""
+    """Return a number, or the text unchanged if it is not one; the case reader then rejects it."""
     if text.isdecimal() and len(text) < 10:
         return int(text)
     try:
@@ -188,7 +188,7 @@ def write_case(value: dict[str, Any]) -> str:
 
 
 def write_fields(value: dict[str, Any]) -> str:
-    """Write without the outer braces and not indented, because whitespace in triple quotes is part of the text."""
+    """Write without outer braces or indentation, because whitespace inside triple quotes is part of the text."""
     return "\n".join(_field(key, below, 0) for key, below in value.items())
 
 
@@ -209,7 +209,7 @@ def _value(value: Any, level: int) -> str:
 
 
 def _whole(text: str) -> bool:
-    """Return whether this text can be written unchanged between triple quotes."""
+    """Return True if the text can be written unchanged between triple quotes."""
     return all(sign >= " " or sign in "\n\t" for sign in text) and not text.startswith('"')
 
 

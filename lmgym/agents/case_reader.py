@@ -1,4 +1,4 @@
-"""Read a test case from HOCON, with errors, warnings and remarks by path and line."""
+"""Read a test case from HOCON and report errors, warnings and remarks with path and line."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from lmgym.agents.extension_checks import WITHIN_TEXT, pattern_problem, schema_p
 from lmgym.agents.hocon import Document, HoconError, KeyPath, read
 from lmgym.text.near_names import nearest_name
 
-# --- collecting the problems, with path and line ---
+# --- collecting problems with path and line ---
 
 MAX_NOTES = 1_000
 MAX_LENGTH = 400
-"""Characters of a message or a path; a name may be as long as the document."""
+"""Maximum length of a message or path in characters; a name may be as long as the document."""
 
 
 def shown_path(path: KeyPath) -> str:
-    """Format a path: interactions[0].response.text."""
+    """Format a path, such as interactions[0].response.text."""
     out = ""
     for part in path:
         if isinstance(part, int):
@@ -47,7 +47,7 @@ def shown_path(path: KeyPath) -> str:
 
 
 def kind(value: Any) -> str:
-    """Name the type of a JSON value, for a message."""
+    """Return the name of a JSON value's type for a message."""
     names = {
         dict: "an object",
         list: "a list",
@@ -60,7 +60,7 @@ def kind(value: Any) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return a hint with the known name most similar to `name`, or all of them."""
+    """Return a hint with the known name most similar to `name`; if none is similar, with all known names."""
     words = list(known)
     close = nearest_name(name.lower(), words)
     return f"Did you mean {close}?" if close else f"Known are {', '.join(words)}."
@@ -71,12 +71,12 @@ def _short(text: str) -> str:
 
 
 class Notes:
-    """Collects problems: the first MAX_NOTES errors and as many remarks."""
+    """Collects problems: at most MAX_NOTES errors and MAX_NOTES remarks."""
 
     def __init__(self, document: Document, *, secret: bool = False) -> None:
         self.document = document
         self.secret = secret and bool(document.variables)
-        """The document contains values of variables, which problems could reveal."""
+        """True if the document contains values of variables, which problems could reveal."""
         self.problems: list[Problem] = []
         self._left = {True: MAX_NOTES, False: MAX_NOTES}
 
@@ -110,7 +110,7 @@ class Notes:
         self.add("info", code, path, message, hint)
 
     def remarks(self) -> None:
-        """Add the remarks of the HOCON reader."""
+        """Add remarks from the HOCON reader."""
         for remark in self.document.remarks:
             self.add(
                 "info" if remark.code == "spelling" else "warning",
@@ -124,10 +124,12 @@ class Notes:
     def unknown_keys(self, keys: Iterable[str], known: tuple[str, ...], path: KeyPath) -> None:
         for key in keys:
             if key not in known:
-                self.unknown("unknown-key", (*path, key), f"{key} means nothing here and is ignored.", known)
+                self.unknown(
+                    "unknown-key", (*path, key), f"The key {key} is unknown here and is ignored.", known
+                )
 
     def unknown(self, code: str, path: KeyPath, message: str, known: tuple[str, ...]) -> None:
-        """Warn about an unknown name and suggest the most similar known one, if the warning is kept."""
+        """Warn about an unknown name and, if the warning is kept, suggest the most similar known name."""
         self.warn(code, path, message, near(str(path[-1]), known) if self._left[False] > 0 else "")
 
     @property
@@ -149,17 +151,17 @@ SECONDS = {
     **dict.fromkeys(("h", "hour", "hours"), 3600.0),
     **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
-"""HOCON's units of time."""
+"""Seconds per HOCON time unit."""
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 RESERVED_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "connection", "content-type", "te", "trailer", "upgrade", "expect",
      "proxy-authorization", "accept-encoding", "cookie")
 )  # fmt: skip
-"""Headers that the connection sets itself."""
+"""Headers set by the HTTP connection."""
 
 
 def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
-    """Read success_ratio: text "n/m"."""
+    """Read success_ratio, a text such as "2/3"."""
     if value is None:
         return Ratio(1, 1, "1/1")
     example = 'Write it as text, such as "2/3".'
@@ -172,24 +174,28 @@ def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
         notes.error("ratio", path, f"Both numbers must be between 0 and {MAX_ITERATIONS}.", example)
         return Ratio(1, 1, "1/1")
     if len(parts) > 2:
-        notes.warn("ratio", path, f"Only the first and the last number of {value} are used.", example)
+        notes.warn("ratio", path, f"Only the first and last numbers of {value} are used.", example)
     if iterations == 0:
-        notes.warn("ratio", path, "0 iterations are not possible; 1 is run.")
+        notes.warn("ratio", path, "0 iterations cannot be run; 1 is run instead.")
     iterations = max(1, iterations)
     if needed > iterations:
-        notes.warn("ratio", path, f"{needed} of {iterations} cannot pass; {iterations} are required.")
+        notes.warn(
+            "ratio",
+            path,
+            f"{needed} passes of {iterations} are impossible; {iterations} are required instead.",
+        )
     if needed == 0:
         notes.warn(
             "ratio",
             path,
-            "With 0 required, this case cannot fail.",
+            "With 0 required passes this case cannot fail.",
             "neuro-san 0.7.15 requires one success anyway.",
         )
     return Ratio(min(needed, iterations), iterations, value.strip())
 
 
 def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
-    """Read timeout_in_seconds: a number. HOCON's durations are accepted with a warning."""
+    """Read timeout_in_seconds, a number. HOCON durations are accepted with a warning."""
     if value is None:
         return None
     if isinstance(value, str) and (found := DURATION.fullmatch(value.strip())) and found[2] in SECONDS:
@@ -213,7 +219,10 @@ def _boolean(value: Any, default: bool, path: KeyPath, notes: Notes) -> bool:
         return default
     if not isinstance(value, bool):
         notes.error(
-            "type", path, f"Expected true or false, not {value!r}.", "Without quotes; yes and on are text."
+            "type",
+            path,
+            f"Expected true or false, not {value!r}.",
+            "Write it without quotes; yes and on are text.",
         )
         return default
     return value
@@ -245,7 +254,7 @@ def _connections(value: Any, path: KeyPath, notes: Notes) -> tuple[str, ...]:
     for number, name in enumerate(names):
         here = (*path, number) if isinstance(value, list) else path
         if not isinstance(name, str):
-            notes.error("type", here, f"A connection is text, not {kind(name)}.", near("", CONNECTIONS))
+            notes.error("type", here, f"A connection must be text, not {kind(name)}.", near("", CONNECTIONS))
         elif name in UNSUPPORTED:
             message = f"Connections by {name} are not supported, so this case cannot be run here."
             notes.warn("connection-unsupported", here, message, "Use http.")
@@ -263,9 +272,9 @@ def _metadata(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | None:
     for name, content in (headers or {}).items():
         here = (*path, name)
         if not HEADER.fullmatch(name) or name.lower() in RESERVED_HEADERS:
-            notes.error("metadata", here, f"{name!r} is not a valid name of a header.")
+            notes.error("metadata", here, f"{name!r} is not a valid header name.")
         elif isinstance(content, dict | list):
-            notes.error("metadata", here, f"The value of a header is text, not {kind(content)}.")
+            notes.error("metadata", here, f"A header value must be text, not {kind(content)}.")
         elif isinstance(content, str):
             if any(ord(sign) < 32 or 127 <= ord(sign) < 160 for sign in content):
                 notes.error("metadata", here, "A header cannot contain line breaks or control characters.")
@@ -288,17 +297,17 @@ def _chat_filter(value: Any, path: KeyPath, notes: Notes) -> str:
     return text
 
 
-# --- the checks of an interaction, with warnings about what would silently check nothing ---
+# --- checks of an interaction, with warnings about expectations that would silently check nothing ---
 
 SPECIAL = frozenset('$"{}[]:=,+#`^?!@*&\\.')
-"""Characters with which neuro-san's parser keeps the quotes of a key, or splits it."""
+"""Characters that make neuro-san's parser keep a key's quotes or split the key."""
 LONG_KEYWORD = 5
 SCHEMAS = ("json_schema", "not_json_schema")
 """Tests whose expectation is an object."""
 
 
 def checks_of(response: dict[str, Any] | None, path: KeyPath, notes: Notes) -> tuple[Check, ...]:
-    """Return all checks: parts in the fixed order, then breadth first, as in the reference."""
+    """Return all checks in neuro-san's order: parts in a fixed order, breadth-first within a part."""
     checks: list[Check] = []
     parts = response or {}
     for key in parts:
@@ -318,7 +327,7 @@ def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
         return [_skipped(notes, path[:-1], part, (), "", "null checks nothing")]
     if not isinstance(value, dict):
         hint = f"Name a test, such as {part} {{ keywords: … }}."
-        notes.warn("bare-part", path, f"{kind(value).capitalize()} alone checks nothing.", hint)
+        notes.warn("bare-part", path, f"{kind(value).capitalize()} without a test checks nothing.", hint)
         return [_skipped(notes, path[:-1], part, (), "", "no test is named")]
     found: list[Check] = []
     waiting: list[tuple[dict[str, Any], tuple[str, ...]]] = [(value, ())]
@@ -335,7 +344,7 @@ def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
                 _remark_on_key(name, here, notes)
                 if name.lower() in TESTS and expected and not any(key.lower() in TESTS for key in expected):
                     hint = f"To compare with an object, put it in a list: {name}: [{{…}}]."
-                    notes.warn("nested-test", here, f"{name} is taken for a key of the answer here.", hint)
+                    notes.warn("nested-test", here, f"{name} is read as a key of the answer here.", hint)
                 waiting.append((expected, (*keys, name)))
             elif expected is None:
                 notes.warn("null", here, "null checks nothing.")
@@ -354,7 +363,7 @@ def _checks(
         return [_skipped(notes, path[:-1], part, keys, name, f"there is no test {name!r}")]
     line, _ = notes.document.place(path)
     if expected == [] and isinstance(expected, list):
-        notes.warn("empty-list", path, "An empty list checks only that the value is there.")
+        notes.warn("empty-list", path, "An empty list checks only that the value exists.")
         return [Check(part, keys, test, only_present=True, line=line)]
     if not isinstance(expected, list):
         expected, several = [expected], False
@@ -376,9 +385,11 @@ def _skipped(notes: Notes, path: KeyPath, part: str, keys: tuple[str, ...], test
 
 def _remark_on_key(name: str, path: KeyPath, notes: Notes) -> None:
     if "." in name:
-        notes.info("dotted-key", path, "neuro-san never looks at keys with a dot: there this checks nothing.")
+        notes.info("dotted-key", path, "neuro-san ignores keys with a dot, so this checks nothing there.")
     elif SPECIAL & set(name):
-        notes.info("quoted-key", path, "neuro-san keeps the quotes of such a key: there this always fails.")
+        notes.info(
+            "quoted-key", path, "neuro-san keeps the quotes of such a key, so this always fails there."
+        )
 
 
 def _remark_on_expectation(
@@ -393,7 +404,7 @@ def _remark_on_expectation(
         notes.warn(
             "type",
             path,
-            f"Only text can be searched for in text: {kind(element)} is always an error.",
+            f"Text can only be searched for text: {kind(element)} is always an error.",
             "Put it in quotes.",
         )
     elif of_text and test == "value" and not isinstance(element, str):
@@ -401,11 +412,11 @@ def _remark_on_expectation(
             "type", path, f"Text never equals {kind(element)}: this always fails.", "Put it in quotes."
         )
     elif of_text and test == "not_value" and not isinstance(element, str):
-        notes.warn("type", path, f"Text never equals {kind(element)}: this passes whatever the answer.")
+        notes.warn("type", path, f"Text never equals {kind(element)}: this passes for every answer.")
     elif of_text and test in ORDERED and not isinstance(element, str):
-        notes.warn("type", path, f"Text and {kind(element)} have no order: this is always an error.")
+        notes.warn("type", path, f"Text and {kind(element)} cannot be ordered: this is always an error.")
     if test in ORDERED:
-        message = f"neuro-san compares the other way round: there the expected value has to be {test}."
+        message = f"neuro-san swaps the operands of {test}: it compares the expected value with the answer."
         notes.info("operand-order", path, message)
     if test in ("keywords", "not_keywords") and isinstance(element, str):
         if not element:
@@ -418,7 +429,7 @@ def _remark_on_expectation(
                 "Consider gist.",
             )
     if test in ("gist", "not_gist") and not isinstance(element, str):
-        notes.warn("type", path, f"A criterion is a sentence, not {kind(element)}.")
+        notes.warn("type", path, f"A criterion must be a sentence, not {kind(element)}.")
 
 
 def _remark_on_extension(test: str, element: Any, path: KeyPath, notes: Notes, *, of_text: bool) -> None:
@@ -447,7 +458,7 @@ MAX_CHECKS = 2000
 def read_case(
     data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
 ) -> TestCase:
-    """Read a case; warnings and remarks are in `.findings`. Raises CaseError with all errors. `secret`: `look_at`."""
+    """Read a case; `findings` has warnings and remarks. Raises CaseError with all errors. `secret`: see `look_at`."""
     case, problems = look_at(data, variables, secret=secret)
     if case is None:
         raise CaseError([problem for problem in problems if problem.severity == "error"])
@@ -457,10 +468,10 @@ def read_case(
 def look_at(
     data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
 ) -> tuple[TestCase | None, list[Problem]]:
-    """Return the case, or None, and all its problems.
+    """Return the case (None if it has errors) and all its problems.
 
-    `secret`: the author of the case may not know the values of the variables. Patterns and schemas made of them are
-    then not checked, because a problem would reveal something about the values.
+    `secret`: the case's author is not allowed to see the values of variables. Patterns and schemas that contain such
+    values are then not checked, because a problem could reveal part of a value.
     """
     try:
         document = read(data, variables)
@@ -489,26 +500,26 @@ def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
             "no-agent", ("agent",) if "agent" in value else (), "The case names no agent.", 'Add agent: "…".'
         )
     elif agent is not None and not agent.strip("/ "):
-        notes.error("no-agent", ("agent",), "The name of the agent is empty.")
+        notes.error("no-agent", ("agent",), "The agent's name is empty.")
     elif agent is not None and agent.endswith((".hocon", ".json")):
         notes.warn(
             "agent-file",
             ("agent",),
-            "Agents are not started from files here. Name an agent of the server.",
+            "Agents cannot be started from files here. Enter the name of an agent on the server.",
         )
     elif agent is not None and (
         any(part in ("", ".", "..") for part in agent.split("/")) or _has_invalid_characters(agent)
     ):
-        notes.error("agent", ("agent",), f"{agent!r} is not a valid name of an agent.")
+        notes.error("agent", ("agent",), f"{agent!r} is not a valid agent name.")
     use_direct = _boolean(value.get("use_direct"), False, ("use_direct",), notes)
     if use_direct:
-        message = "use_direct has no effect: servers decide how they call other agents."
+        message = "use_direct has no effect: the server decides how it calls other agents."
         notes.info("use-direct", ("use_direct",), message)
     if "failure_patterns" in value:
         notes.info(
             "failure-patterns",
             ("failure_patterns",),
-            "failure_patterns belongs to load tests and checks nothing.",
+            "failure_patterns is for load tests and checks nothing here.",
         )
     ignores_thinking = _boolean(value.get("ignore_thinking"), False, ("ignore_thinking",), notes)
     if ignores_thinking:
@@ -532,10 +543,10 @@ def _case(value: dict[str, Any], document: Document, notes: Notes) -> TestCase:
     if interactions and not case.n_checks:
         written = any(turn.checks for turn in interactions)
         effect = "is skipped, not passed," if written else "passes"
-        message = f"Nothing is checked: this case {effect} whatever the answer."
+        message = f"Nothing is checked: this case {effect} for every answer."
         notes.warn("no-checks", ("interactions",), message)
     if sum(len(turn.checks) for turn in interactions) > MAX_CHECKS:
-        notes.error("limit", ("interactions",), f"A case may name at most {MAX_CHECKS:,} checks.")
+        notes.error("limit", ("interactions",), f"A case may have at most {MAX_CHECKS:,} checks.")
     return case
 
 
@@ -568,7 +579,7 @@ def _interaction(value: Any, path: KeyPath, notes: Notes) -> Interaction:
         return Interaction()
     notes.unknown_keys(turn, TURN, path)
     if turn.get("text") is None:
-        notes.info("no-text", path, "There is no text: null is sent to the server.")
+        notes.info("no-text", path, "There is no text, so null is sent to the server.")
     response = _dictionary(turn.get("response"), (*path, "response"), notes)
     return Interaction(
         text=_text(turn.get("text"), (*path, "text"), notes),

@@ -1,7 +1,7 @@
-"""A test case: the turns to send to an agent, and the checks of its answers.
+"""Test cases: the turns to send to an agent and the checks of its answers.
 
-The format is neuro-san's (docs/test_case_hocon_reference.md there). Where its document and its code disagree, the
-`Reading` selects one of them.
+The format is neuro-san's (see docs/test_case_hocon_reference.md in its repository). Where neuro-san's documentation
+and code disagree, `Reading` selects which one to follow.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 Reading = Literal["document", "reference-compatible"]
 READINGS: tuple[Reading, ...] = ("document", "reference-compatible")
-"""Which rules to follow where the reference's code contradicts its document: the document, or neuro-san 0.7.15."""
+"""Rules to follow where neuro-san's code contradicts its documentation: the documentation, or the code of 0.7.15."""
 
 PARTS = ("text", "structure", "sly_data")
-"""Parts of an answer, in the order of testing."""
+"""Parts of an answer, in the order in which they are tested."""
 EXTENSIONS = ("regex", "not_regex", "json_schema", "not_json_schema")
-"""Tests that neuro-san does not have and ignores."""
+"""Tests that neuro-san lacks and ignores."""
 TESTS = (
     "value", "not_value", "less", "not_less", "greater", "not_greater",
     "keywords", "not_keywords", "gist", "not_gist", *EXTENSIONS,
@@ -31,7 +31,7 @@ MAX_ITERATIONS = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """An error, warning or remark. `where`: a path such as interactions[0].response.text. Lines count from 1."""
+    """An error, warning or remark. `where` is a path such as interactions[0].response.text; `line` counts from 1."""
 
     severity: Literal["error", "warning", "info"]
     code: str
@@ -48,12 +48,12 @@ class Problem:
 
 
 def errors_in(problems: Iterable[Problem]) -> list[str]:
-    """Return the messages of the errors."""
+    """Return the errors among the problems as text."""
     return [str(problem) for problem in problems if problem.severity == "error"]
 
 
 class CaseError(ValueError):
-    """A document that is no valid test case, with all its problems."""
+    """Raised for a document that is not a valid test case; has all its problems."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -62,14 +62,14 @@ class CaseError(ValueError):
 
 @dataclass(frozen=True)
 class Ratio:
-    """`needed` of `iterations` have to pass. `text`: as written in the file."""
+    """Success ratio: `needed` of `iterations` must pass. `text` is the ratio as written in the file."""
 
     needed: int
     iterations: int
     text: str
 
     def required(self, reading: Reading) -> int:
-        """Return the number of passes needed. In neuro-san 0.7.15 it is at least 1, even if the ratio says 0."""
+        """Return the number of required passes. neuro-san 0.7.15 requires at least 1, even if the ratio is 0."""
         return max(1, self.needed) if reading == "reference-compatible" else self.needed
 
     @property
@@ -81,8 +81,8 @@ class Ratio:
 class Check:
     """One expectation: `test` applied to the value at `path` in a `part` of the answer.
 
-    Each element of a list of expectations is a check; `element` is its index. `only_present`: the list was empty, so
-    any value passes. `skipped`: why the check is never made.
+    Each element of a list of expectations is a separate check; `element` is its index. `only_present`: the list is
+    empty, so any value passes. `skipped`: why the check is never made.
     """
 
     part: str
@@ -96,7 +96,7 @@ class Check:
 
     @property
     def where(self) -> str:
-        """The path in the file, relative to the interaction."""
+        """Path in the file, relative to the interaction."""
         return ".".join(["response", self.part, *self.path, self.test]).rstrip(".")
 
 
@@ -109,7 +109,7 @@ class Interaction:
     continues: bool = True
     checks: tuple[Check, ...] = ()
     ignores_thinking: bool = False
-    """Is the text between <think> and </think> left out before it is checked?"""
+    """True if text between <think> and </think> is removed before checks."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class TestCase:
 
 
 def repeated(case: TestCase, iterations: int | None) -> TestCase:
-    """Return the case with another number of iterations and the same required rate, rounded up; None: unchanged."""
+    """Return the case with a new number of iterations (None: unchanged), keeping the required rate, rounded up."""
     if iterations is None:
         return case
     needed = -(-case.ratio.needed * iterations // case.ratio.iterations)

@@ -1,7 +1,7 @@
-"""The checks of a turn as rows of a form: place in the answer, test, expected value.
+"""The checks of a turn as rows of a form: path in the answer, test, expected value.
 
-A row is one check; each element of a list of expectations has its own row. What rows cannot express (unknown tests,
-null, an empty list) is kept in a separate field, the rest. Unchanged rows keep their value exactly.
+A row is one check; each element of a list of expectations has its own row. Expectations that rows cannot express
+(unknown tests, null, an empty list) are kept in a separate field, `rest`. Unchanged rows keep their exact value.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from lmgym.agents.cases import PARTS, TESTS
 from lmgym.agents.hocon import HoconError, read
 
 Row = Mapping[str, str]
-"""place ("structure.answer"), test, expected."""
+"""Row with the keys `place` (such as "structure.answer"), `test` and `expected`."""
 Group = tuple[tuple[str, ...], str]
-"""Keys from the part on, and the test."""
+"""Path of keys, beginning with the part of the answer, and the test."""
 OF_TEXT = tuple(test for test in TESTS if test.endswith(("keywords", "gist", "regex")))
 """Tests whose expectation is always text."""
 LABELS = {
@@ -44,7 +44,7 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 def split(response: Any) -> tuple[list[dict[str, str]], Any]:
-    """Split a response into rows and what rows cannot express."""
+    """Split a response into rows and the rest, which rows cannot express."""
     if not isinstance(response, dict):
         return [], response
     rows: list[dict[str, str]] = []
@@ -92,7 +92,7 @@ def join(before: Any, rows: Sequence[Row], rest: Any, problems: list[str], place
             continue
         if not keys or keys[0] not in PARTS:
             problems.append(
-                f"{place}, check {number}: “{row['place']}” is not a place in an answer. A place begins with text, "
+                f"{place}, check {number}: “{row['place']}” is not a path in an answer. A path begins with text, "
                 "structure or sly_data, such as structure.answer."
             )
         elif row["test"] not in TESTS:
@@ -119,7 +119,7 @@ def _groups(response: Any, keys: tuple[str, ...] = ()) -> Iterable[tuple[Group, 
 
 
 def _expected(test: str, values: list[Any]) -> Any:
-    """Return a list if there are several values, or if a single one would be read as several or as keys."""
+    """Return a list if there are several values, or if a single value would be read as a list or an object of keys."""
     alone = values[0]
     nested = isinstance(alone, list) or (isinstance(alone, dict) and test not in SCHEMAS)
     return values if len(values) > 1 or nested else alone
@@ -129,10 +129,10 @@ def _put(made: dict[str, Any], keys: tuple[str, ...], value: Any, problems: list
     for key in keys[:-1]:
         made = made.setdefault(key, {})
         if not isinstance(made, dict):
-            problems.append(f"{place}: {show_place(keys[:-1])} is a test and cannot also be a place.")
+            problems.append(f"{place}: {show_place(keys[:-1])} is a test and cannot also be a path.")
             return
     if keys[-1] in made:
-        problems.append(f"{place}: {show_place(keys)} is a place and cannot also be a test.")
+        problems.append(f"{place}: {show_place(keys)} is a path and cannot also be a test.")
     made[keys[-1]] = value
 
 
@@ -148,7 +148,7 @@ def _merged(one: dict[str, Any], other: Mapping[str, Any], problems: list[str], 
     return one
 
 
-# --- places and values as text ---
+# --- paths and values as text ---
 
 
 def show_place(keys: Sequence[str]) -> str:
@@ -156,7 +156,7 @@ def show_place(keys: Sequence[str]) -> str:
 
 
 def read_place(text: str) -> tuple[str, ...]:
-    """Return the keys of a place; empty if the text is not a place."""
+    """Return the keys of a path; empty if the text is not a path."""
     keys: list[str] = []
     at = 0
     while at < len(text):
@@ -180,7 +180,7 @@ def _shown(test: str, element: Any) -> str:
 
 
 def _means_itself(text: str) -> bool:
-    """Return whether a field for values of all types reads this text as itself."""
+    """Return True if a field for values of any type reads this text back as the same text."""
     return (
         bool(text)
         and text == text.strip()
@@ -210,14 +210,14 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-# --- places in the latest answers ---
+# --- paths in the latest answers ---
 
 MAX_PLACES = 60
 MAX_SHOWN = 60
 
 
 def places(structure: Any, sly_data: Any) -> list[tuple[str, str]]:
-    """Return the places in an answer with their values: text first, then every key."""
+    """Return the paths in an answer with their values: the text first, then every key."""
     rows: list[tuple[str, str]] = [("text", "")]
 
     def walk(value: Any, keys: tuple[str, ...]) -> None:

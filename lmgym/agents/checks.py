@@ -1,7 +1,7 @@
 """The built-in tests, except gist.
 
-The reference's code swaps the operands of `less` and `greater`. The reading decides which order is used, and every
-result shows its operands in their order.
+neuro-san's code swaps the operands of `less` and `greater`. The reading selects the order, and every result shows its
+operands in the order used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lmgym.agents.cases import EXTENSIONS, ORDERED, Check, Reading
 Outcome = Literal["pass", "fail", "error", "timeout", "skipped"]
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "error", "timeout", "skipped")
 VERDICTS: tuple[Outcome, ...] = ("pass", "fail", "timeout")
-"""Outcomes that count in a rate. An error says nothing about the agent; a timeout is a late answer."""
+"""Outcomes that count towards a rate: errors reveal nothing about the agent, while a timeout is a late answer."""
 
 _TESTS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "value": ("==", operator.eq),
@@ -33,12 +33,14 @@ _TESTS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "not_greater": ("<=", operator.le),
 }
 SHOWN = 120
-UNICODE_FORM = "They differ only in Unicode form (é as one character or two, a no-break space, a ligature)."
+UNICODE_FORM = (
+    "The texts differ only in Unicode form (é as one character or two, a no-break space, a ligature)."
+)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`comparison`: the test with its operands in their order."""
+    """Outcome of a check. `comparison` is the test with its operands in the order used."""
 
     outcome: Outcome
     comparison: str
@@ -54,7 +56,7 @@ MISSING = _Missing()
 
 
 def value_at(part: Any, check: Check, reading: Reading) -> Any:
-    """Return the value at the path of a check, or MISSING. null is missing, too."""
+    """Return the value at a check's path, or MISSING. A null counts as missing."""
     value = part
     for key in check.path:
         if reading == "reference-compatible" and SPECIAL & set(key):
@@ -68,14 +70,14 @@ def value_at(part: Any, check: Check, reading: Reading) -> Any:
 def skipped_by(check: Check, reading: Reading) -> str:
     """Return why a check is skipped; empty if it is not."""
     if reading == "reference-compatible" and any("." in key for key in check.path):
-        return "neuro-san never looks at keys with a dot"
+        return "neuro-san ignores keys with a dot"
     if reading == "reference-compatible" and check.test in EXTENSIONS:
         return f"neuro-san has no test {check.test}"
     return check.skipped
 
 
 def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
-    """Return the verdict on a check other than gist. A missing value fails every test, including negated ones."""
+    """Return the verdict of a check other than gist. A missing value fails every test, including negated tests."""
     ordered = check.test in ORDERED
     if actual is MISSING:
         breaks = ordered and reading == "reference-compatible" and not check.only_present
@@ -92,7 +94,7 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
         else:
             passed, comparison = relation(check.expected, actual), f"{expected} {sign} {answer}"
     except TypeError:
-        why = "have no order" if ordered else "cannot be searched for each other"
+        why = "cannot be ordered" if ordered else "cannot be searched for each other"
         message = f"{kind(check.expected)} and {kind(actual)} {why}"
         return Verdict("error", f"{expected}, {answer}", message)
     differs_in_form = not ordered and bool(
@@ -102,7 +104,7 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
 
 
 def _normalised(value: Any) -> Any:
-    """Return a JSON value with all texts in compatibility form (NFKC)."""
+    """Return a JSON value with all texts normalised to NFKC."""
     if isinstance(value, str):
         return unicodedata.normalize("NFKC", value)
     if isinstance(value, dict):

@@ -24,13 +24,13 @@ from lmgym.agents.transport import Transport
 COMMANDS = {
     "agenttest": (
         "Run agent test cases (HOCON) against an agent server. Exit status: 0 if all passed, 1 if some failed, "
-        "2 if a file could not be read or a case ran none of its checks, 3 if none failed and some have no "
-        "verdict, because a server or judge could not be reached."
+        "2 if a file could not be read or a case ran none of its checks, 3 if no case failed but some have no "
+        "verdict because a server or judge could not be reached."
     ),
     "assess": (
-        "Run all iterations of an agent test case and group its failures into modes. Exit status: 0 if they were "
-        "run, 2 if a file could not be read, 3 if none has a verdict, because a server or judge could not be "
-        "reached."
+        "Run all iterations of an agent test case and group its failures into modes. Exit status: 0 if the "
+        "iterations were run, 2 if a file could not be read, 3 if no iteration has a verdict because a server or "
+        "judge could not be reached."
     ),
 }
 INTERRUPTED = 130
@@ -38,13 +38,17 @@ INTERRUPTED = 130
 
 def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
     """Build the parser. `more` adds subcommands that are implemented elsewhere."""
-    top = argparse.ArgumentParser(prog=prog, description="Test agents by conversations.")
+    top = argparse.ArgumentParser(prog=prog, description="Test agents with scripted conversations.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     test, sort = (commands.add_parser(name, help=text, description=text) for name, text in COMMANDS.items())
-    test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="test cases, or folders of them")
+    test.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="test cases or folders of test cases"
+    )
     test.add_argument("--format", choices=reports.FORMATS, default="table")
     test.add_argument(
-        "--early-stop", action="store_true", help="stop when enough iterations passed or no longer can"
+        "--early-stop",
+        action="store_true",
+        help="stop once enough iterations have passed or can no longer pass",
     )
     sort.add_argument("file", type=Path, metavar="FILE", help="a test case")
     sort.add_argument("--format", choices=["text", "json"], default="text")
@@ -54,7 +58,7 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
             "--iterations",
             type=_iterations,
             metavar="N",
-            help="iterations of each case, with its required rate unchanged; default: as the case says",
+            help="iterations of each case; its required rate is unchanged; default: the number in the case",
         )
         shared.add_arguments(command)
     more(commands)
@@ -92,7 +96,7 @@ def main(
 
 
 def _safe(stream: TextIO) -> TextIO:
-    """Escape characters in answers that a terminal cannot show."""
+    """Escape characters of answers that the terminal cannot display."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
     return stream
@@ -137,12 +141,12 @@ def _assess(args: dict[str, Any], out: TextIO, err: TextIO) -> int:
 
 
 def _named(result: CaseResult, server: Transport, namer: str, err: TextIO) -> Assessment:
-    """Assess a case with the names that an agent gives its failures."""
+    """Assess a case whose failures are named by an agent."""
     made = list(choices(samples_of(result), {}, chooser(AgentJudge(server, namer))))
     troubles = [choice.trouble for choice in made if choice.trouble]
     undecided = sum(not choice.mode for choice in made)
     if undecided:
-        why = troubles[0] if troubles else "the reply was neither a number from the list nor NEW."
+        why = troubles[0] if troubles else "the reply was neither a listed number nor NEW."
         err.write(f"{undecided} of {len(made)} failures stay grouped by text. {namer}: {why}\n")
     return assess(
         result,

@@ -1,4 +1,4 @@
-"""Options shared by the commands on agents: server, judge, files, output."""
+"""Command-line options shared by the agent commands: server, judge, files, output."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from lmgym.files import archives
 
 EMBEDDED = "embedded"
 WRONG = 2
-"""Exit status if a file could not be read, or nothing could be run."""
+"""Exit status if a file could not be read or nothing could be run."""
 
 
 class CommandError(Exception):
-    """Nothing can be run; the message is for the user."""
+    """Raised with a message for the user if nothing can be run."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,44 +37,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference-compatible",
         action="store_true",
-        help="follow neuro-san 0.7.15 (its code) where it differs from its documentation; on a site: the reading "
-        "reference-compatible",
+        help="follow the code of neuro-san 0.7.15 where it differs from its documentation, like the reading "
+        "reference-compatible on a site",
     )
     parser.add_argument(
-        "--judge", metavar="AGENT", help="agent that judges gist; without one, gist is an error"
+        "--judge", metavar="AGENT", help="agent that judges gist; without a judge, gist is an error"
     )
     parser.add_argument(
         "--strict",
         action="store_true",
         help="treat warnings about a file, such as an unknown test, as errors and do not run it",
     )
-    parser.add_argument("--judge-server", metavar="URL", help="server of the judge; default: the same server")
     parser.add_argument(
-        "--votes", type=int, default=1, help="number of times to ask the judge; the majority decides"
+        "--judge-server", metavar="URL", help="the judge's server; default: the server of --server"
+    )
+    parser.add_argument(
+        "--votes", type=int, default=1, help="number of votes of the judge; the majority decides"
     )
     parser.add_argument(
         "--header",
         action="append",
         default=[],
         metavar="NAME=VARIABLE",
-        help="send the value of this environment variable as a header; no output shows it",
+        help="send the value of this environment variable as a header; it is hidden in all output",
     )
     parser.add_argument(
         "--judge-header",
         action="append",
         default=[],
         metavar="NAME=VARIABLE",
-        help="like --header, for --judge-server, which does not get the headers of --server",
+        help="like --header, but for --judge-server, which does not receive the headers of --server",
     )
     parser.add_argument(
         "--variable",
         action="append",
         default=[],
         metavar="NAME",
-        help="environment variable that the files may use as ${NAME}; no output shows it",
+        help="environment variable that files may use as ${NAME}; its value is hidden in all output",
     )
     parser.add_argument("--parallel", type=int, default=4, help="iterations to run at the same time")
-    parser.add_argument("--seconds", type=float, default=300.0, help="time limit of a request")
+    parser.add_argument("--seconds", type=float, default=300.0, help="time limit of a request in seconds")
     parser.add_argument("--output", "-o", type=Path, help="default: standard output")
 
 
@@ -100,7 +102,7 @@ def _write(path: Path, text: str, mode: str) -> None:
 
 
 def from_environment(name: str) -> str:
-    """Read a secret from the environment. It must be long enough to be hidden in results."""
+    """Read a secret from the environment. Raises CommandError if it is too short to be hidden in results."""
     value = os.environ.get(name)
     if not value:
         raise CommandError(f"The environment variable {name} is not set.")
@@ -114,7 +116,7 @@ def variables(args: dict[str, Any]) -> dict[str, str]:
 
 
 def headers(pairs: list[str]) -> dict[str, str]:
-    """Read headers args as NAME=VARIABLE, with the values of environment variables."""
+    """Parse NAME=VARIABLE pairs to headers with the values of the environment variables."""
     values = {}
     for pair in pairs:
         name, sign, variable = pair.partition("=")
@@ -125,14 +127,15 @@ def headers(pairs: list[str]) -> dict[str, str]:
 
 
 def transport(url: str, args: dict[str, Any], header_option: str = "header") -> Transport:
-    """Return the transport to a server, with the headers of an option.
+    """Return the transport to a server, with the headers of `header_option`.
 
-    GYM_NET_ALLOW restricts what users make a site do; the user of a command can reach every address from here anyway.
+    GYM_NET_ALLOW is not applied: it restricts a site's users, whereas the user of a command can already reach every
+    address from this machine.
     """
     if url == EMBEDDED:
         return DemoTransport()
     if problem := server_address_problem(url):
-        raise CommandError(f"The address of the server: {problem}")
+        raise CommandError(f"Invalid server address: {problem}")
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else str(parts.hostname)
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -146,7 +149,7 @@ def transport(url: str, args: dict[str, Any], header_option: str = "header") -> 
 
 
 def secrets(args: dict[str, Any]) -> list[str]:
-    """Return all texts that no output may contain."""
+    """Return all texts that must be hidden in output."""
     values = [*headers(args["header"]).values(), *headers(args["judge_header"]).values()]
     return [*variables(args).values(), *(word for value in values for word in header_words(value))]
 
@@ -173,7 +176,7 @@ def judge(args: dict[str, Any], server: Transport) -> VotingJudge | None:
 
 
 def files(paths: list[Path]) -> list[Path]:
-    """Return the files, and those in folders that end in .hocon, .conf or .json."""
+    """Expand folders to the .hocon, .conf and .json files in them."""
     cases: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -187,14 +190,14 @@ def files(paths: list[Path]) -> list[Path]:
 
 
 def report_path(path: Path) -> str:
-    """Return the name of a file in reports: relative to the current folder if it is in it, so that reports of two
-    machines name the same tests."""
+    """Return a file's name for reports: relative to the current folder if inside it, so that reports from two machines
+    use the same names."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def read(path: Path, args: dict[str, Any], err: TextIO) -> TestCase:
-    """Read a case. Its warnings go to `err`, without secrets; with --strict they are errors. Raises CaseError."""
+    """Read a case and write its warnings, without secrets, to `err`; --strict makes them errors. Raises CaseError."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -202,7 +205,7 @@ def read(path: Path, args: dict[str, Any], err: TextIO) -> TestCase:
         problem = Problem("error", "file", "the file", 0, 0, f"{error.strerror}.")
         raise CaseError([problem]) from None
     if data.startswith(archives.MAGIC):
-        message = "This is a zip archive. Unpack it and name the folder."
+        message = "This is a zip archive. Unpack it and pass the folder."
         raise CaseError([Problem("error", "file", "the file", 0, 0, message)])
     case = read_case(data, variables(args))
     clean = redactor(secrets(args))
@@ -220,7 +223,7 @@ def explain(path: Path, error: CaseError, args: dict[str, Any]) -> str:
 
 
 def hidden(result: CaseResult, args: dict[str, Any]) -> CaseResult:
-    """Hide secrets in the texts of the case; the iterations have none."""
+    """Hide secrets in the texts of the case; iterations contain none."""
     clean = redactor(secrets(args))
     ratio = replace(result.ratio, text=clean(result.ratio.text))
     unsatisfiable = clean(result.unsatisfiable)

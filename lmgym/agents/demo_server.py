@@ -1,18 +1,18 @@
-"""An agent server for the demo and the tests, without model, key or network.
+"""Agent server for the demo and the tests, without a model, key or network.
 
-It has neuro-san's addresses and stream, as a WSGI application (`python -m lmgym.agents.demo_server [--host 127.0.0.1]
+Implements neuro-san's URLs and stream, as a WSGI application (`python -m lmgym.agents.demo_server [--host 127.0.0.1]
 [--port 8080] [--version 2.0]`) and as a transport (`DemoTransport`). Its agents:
 
     echo         "echo: <text>"
-    music_nerd   Yellow Submarine -> The Beatles, and remembers it; otherwise "I do not know."
-    music_nerd_pro  the same as a structure, with a running cost
+    music_nerd   Yellow Submarine -> The Beatles, and remembers the question; otherwise "I do not know."
+    music_nerd_pro  the same answers as a structure, with a running cost
     math_guy     computes with x and y of the private data (plus or add, minus, times, over) and returns `equals`
     judge        replies pass if all 'quoted' words of the criterion are in the sample, otherwise fail
-    namer        names why an answer failed: the number of a known reason that fits, or a new one
-    broken       reports an error of its model, as servers do: with status 200, after a retry
+    namer        explains why an answer failed: the number of a known reason that fits, or a new reason
+    broken       reports a model error as real servers do: with status 200, after a retry
 
-In every text SLEEP(x) waits x seconds and FLAKY alternates between two answers. Version 2.0 has a regression to find:
-its agents forget earlier turns.
+In any text, SLEEP(x) waits x seconds and FLAKY alternates between two answers. Version 2.0 has a regression for
+demonstrations: its agents forget earlier turns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PAUSE = re.compile(r"SLEEP\((\d+(?:\.\d+)?)\)")
 
 @dataclass
 class Reply:
-    """`steps`: further messages under MAXIMAL."""
+    """Reply of an agent. `steps`: intermediate messages, sent only if the request asks for MAXIMAL."""
 
     text: str
     structure: dict[str, Any] | None = None
@@ -149,12 +149,12 @@ class Agent:
 AGENTS = {
     "echo": Agent(echo, "Repeats the message."),
     "music_nerd": Agent(music_nerd, "Knows one song, and remembers earlier questions."),
-    "music_nerd_pro": Agent(music_nerd_pro, "Knows one song; answers with a structure and its running cost."),
+    "music_nerd_pro": Agent(music_nerd_pro, "Knows one song; answers with a structure and a running cost."),
     "math_guy": Agent(math_guy, "Calculates with numbers from the private data.", tools=("calculator",)),
     "judge": Agent(judge, "Judges whether a text meets a criterion."),
-    "namer": Agent(namer, "Names why an answer does not meet a criterion."),
+    "namer": Agent(namer, "Explains why an answer does not meet a criterion."),
     "broken": Agent(broken, "Its model is never available.", public=False),
-    "hidden": Agent(echo, "Not listed, but it answers.", public=False),
+    "hidden": Agent(echo, "Answers, but is not listed.", public=False),
     "basic/echo": Agent(echo, "Has a slash in its name."),
 }
 ALIASES = {"music": "music_nerd", "calc": "math_guy"}
@@ -174,7 +174,7 @@ SLICE = 0.05
 
 
 class DemoServer:
-    """Demo server. Its only state is a counter, which makes FLAKY alternate."""
+    """Demo server. Its only state is the counter that makes FLAKY alternate."""
 
     def __init__(self, sleep: Callable[[float], None] = time.sleep, version: str = "") -> None:
         self.flaky = itertools.count()
@@ -188,7 +188,7 @@ class DemoServer:
     # --- GET ---
 
     def get(self, path: str) -> Any:
-        """Return the JSON of a GET, or None for an unknown address."""
+        """Return the JSON response to a GET request, or None for an unknown path."""
         if path in ("/", "/healthz", "/readyz", "/livez"):
             return {"service": "gym.Agent", "status": "ok", "versions": {"lm-gym-embedded": self.version}}
         if path == "/api/v1/list":
@@ -214,7 +214,7 @@ class DemoServer:
     # --- chat ---
 
     def lines(self, name: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the JSON lines of an answer of an existing agent."""
+        """Yield the JSON lines of an existing agent's answer."""
         agent = find(name)
         assert agent is not None
         message = body.get("user_message")
@@ -302,7 +302,7 @@ class DemoServer:
 
 
 class DemoTransport:
-    """Talks to a demo server in this process. The deadline also ends a SLEEP of an agent."""
+    """Talks to a demo server in this process. A deadline also interrupts an agent's SLEEP."""
 
     secrets: tuple[str, ...] = ()
     unsent: tuple[str, ...] = ()
@@ -331,7 +331,7 @@ class DemoTransport:
     def get(self, path: str, deadline: Deadline) -> Any:
         found = self.server.get(path)
         if found is None:
-            raise TransportError("status", "The server has no such address (404).")
+            raise TransportError("status", "The server has no such path (404).")
         return found
 
 
@@ -339,8 +339,8 @@ class DemoTransport:
 
 
 def least_seconds(case: TestCase, options: Options) -> float:
-    """Return a lower bound of the wall-clock seconds for all iterations, given their pauses and timeouts. With early
-    stop the ratio is assumed to be decided as soon as possible."""
+    """Return a lower bound on the wall-clock seconds of all iterations, from their pauses and timeouts. With early
+    stop, the ratio is assumed to be decided as soon as possible."""
     iterations = case.ratio.iterations
     if options.early_stop:
         needed = case.ratio.required(options.reading)
@@ -355,7 +355,7 @@ def least_seconds(case: TestCase, options: Options) -> float:
 
 
 def _conversation(case: TestCase, options: Options) -> float:
-    """Return the seconds of one connection of one iteration. A turn that times out ends it."""
+    """Return the seconds of one iteration over one connection. A turn that times out ends it."""
     seconds = 0.0
     for turn in case.interactions:
         pause = PAUSE.search(turn.text or "")
@@ -384,7 +384,7 @@ class Quiet(wsgiref.simple_server.WSGIRequestHandler):
 def make_server(
     host: str = "127.0.0.1", port: int = 0, version: str = ""
 ) -> wsgiref.simple_server.WSGIServer:
-    """Return a server that does not serve yet. Port 0: a free one."""
+    """Return a server that is not serving yet. Port 0 selects a free port."""
     return wsgiref.simple_server.make_server(
         host, port, DemoServer(version=version), server_class=Server, handler_class=Quiet
     )

@@ -2,9 +2,9 @@
 
     for result in run_iterations(case, transport, judge, options, numbers=range(case.ratio.iterations)): ...
 
-Timeouts end a request in progress. An iteration stops at the first turn without an answer, because later turns would
-continue a different conversation; its remaining checks are `skipped`. In the reference-compatible reading it also stops
-at an expected value that cannot be compared with the answer.
+A timeout cancels the request in progress. An iteration stops at the first turn without an answer, because later turns
+would continue a different conversation; its remaining checks are `skipped`. In the reference-compatible reading it also
+stops at an expected value that cannot be compared with the answer.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from lmgym.agents.transport import Deadline, Transport, TransportError, ask, ear
 from lmgym.agents.unsatisfiable import unsatisfiable_reason
 
 USER_ID = "lm-gym"
-"""Sent in the reference-compatible reading for a case without metadata."""
+"""Metadata sent in the reference-compatible reading if a case has none."""
 POLL = 0.2
 """Seconds between two calls of `stop` and `tick`."""
 NO_INTERACTIONS = "The case has no interactions."
 NO_CONNECTIONS = "The case has no connections."
 NOT_SENT = {
-    "sly_data": "Private data (sly_data) was not sent, because chat endpoints do not take any.",
-    "metadata": "Metadata was not sent, because chat endpoints do not take any.",
+    "sly_data": "Private data (sly_data) was not sent, because chat endpoints do not accept it.",
+    "metadata": "Metadata was not sent, because chat endpoints do not accept it.",
 }
-WAITED = "The server was busy; the request was repeated after {:,.1f} s."
-WAITED_FOR_JUDGE = "The judge's server was busy; the request was repeated after {:,.1f} s."
-NOT_ENCRYPTED = "The case requires https, but the address of the server is http: nothing was encrypted."
+WAITED = "The server was busy; the request was retried after {:,.1f} s."
+WAITED_FOR_JUDGE = "The judge's server was busy; the request was retried after {:,.1f} s."
+NOT_ENCRYPTED = "The case requires https, but the server's address begins with http: nothing was encrypted."
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to run a case.
+    """Options for running a case.
 
-    early_stop: end as soon as enough iterations passed, or (in the document reading) can no longer pass.
-    parallel: iterations at the same time. request_seconds: limit of a request if the case sets none.
+    early_stop: end as soon as enough iterations have passed or, in the document reading, can no longer pass.
+    parallel: number of concurrent iterations. request_seconds: time limit of a request if the case sets none.
     """
 
     reading: Reading = "document"
@@ -151,12 +151,10 @@ class Driver:
         self, place: int, connection: str, index: int, interaction: Interaction, session: _Session,
         deadline: Deadline | None, trouble: str,
     ) -> tuple[TurnResult, str]:  # fmt: skip
-        """Make one request; return the turn, and the agent's own error if the answer is one. Never raises."""
+        """Make one request; return the turn, and the error if the agent answered with one. Never raises."""
         empty = TurnResult(place, index, interaction.text)
         if trouble:
-            return replace(
-                empty, trouble="stopped", error="Not reached: the conversation broke off before."
-            ), ""
+            return replace(empty, trouble="stopped", error="Not reached: the conversation ended earlier."), ""
         started = time.monotonic()
         body = self._body(interaction, session)
         sent = {
@@ -189,13 +187,13 @@ class Driver:
         return turn, turn.error
 
     def _timed(self, turn: TurnResult, started: float, until: Deadline) -> TurnResult:
-        """Set the time to the answer and, separately, the time for which the server was busy."""
+        """Set the time to the answer and, separately, the time spent waiting for a busy server."""
         seconds = max(0.0, time.monotonic() - started - until.waited - until.held)
         notes = (*turn.notes, WAITED.format(until.waited)) if until.waited else turn.notes
         return replace(turn, seconds=round(seconds, 3), waited=round(until.waited, 3), notes=notes)
 
     def _body(self, interaction: Interaction, session: _Session) -> dict[str, Any]:
-        """The document reading requests MAXIMAL: the same answer, with transcript, tokens and cost."""
+        """Return the request body. The document reading requests MAXIMAL, which adds transcript, tokens and cost."""
         if self.options.reading == "reference-compatible":
             if interaction.sly_data:
                 session.sly_data = dict(interaction.sly_data)
@@ -203,7 +201,7 @@ class Driver:
         return request_body(interaction.text, "MAXIMAL", interaction.sly_data, session.context)
 
     def _notes(self, connection: str, body: dict[str, Any]) -> tuple[str, ...]:
-        """Return the parts of the case that this transport does not carry out."""
+        """Return notes on parts of the case that this transport does not support."""
         requested = {"sly_data": body.get("sly_data"), "metadata": self.case.metadata}
         notes = [NOT_SENT[part] for part in self.transport.unsent if requested[part]]
         if connection == "https" and self.transport.scheme == "http":
@@ -232,12 +230,12 @@ class Driver:
             session.sly_data = {**(session.sly_data or {}), **answer.sly_data}
 
     def _kept(self, turn: TurnResult, index: int) -> TurnResult:
-        """Return the turn as stored: without secrets, and private data only if tested."""
+        """Return the turn for storage: without secrets, and without untested private data."""
         return cleaned_turn(replace(turn, sly_data=tested_only(turn.sly_data, self.case, index)), self.clean)
 
 
 def headers_for(case: TestCase, options: Options) -> Mapping[str, str]:
-    """Return the metadata of a case as request headers. Raises TransportError where the reference's client fails."""
+    """Return a case's metadata as request headers. Raises TransportError where neuro-san's client fails."""
     compatible = options.reading == "reference-compatible"
     metadata = case.metadata
     if metadata is None and compatible:
@@ -267,16 +265,16 @@ def run_iterations(
     spent: float = 0.0,
     tick: Callable[[], None] = lambda: None,
 ) -> Iterator[IterationResult]:
-    """Run iterations, several at a time, and yield them as they end.
+    """Run iterations in parallel and yield them as they end.
 
-    In the document reading the timeout of the test is for all iterations together, in the other for each.
+    The test's timeout covers all iterations together in the document reading, and each iteration separately in the
+    reference-compatible reading.
 
     Args:
         numbers: iterations to run.
-        before: iterations of an interrupted run, which count for the early stop.
-        stop: called by all threads; if it returns True, the iterator ends, and open requests are left to their
-            deadlines.
-        spent: seconds of the test's timeout that `before` used.
+        before: iterations of an interrupted run, which count towards the early stop.
+        stop: called by all threads; if it returns True, the iterator ends and open requests run into their deadlines.
+        spent: seconds of the test's timeout already used by `before`.
         tick: called by the caller's thread several times a second; may raise.
     """
     deadline = None
@@ -317,7 +315,7 @@ def run_iterations(
 
 
 def _never_made(waiting: list[int], known: list[IterationResult]) -> Iterator[IterationResult]:
-    """Yield the iterations that the test had no time for. The first is a timeout, unless there is one already."""
+    """Yield the iterations for which no time was left. The first is a timeout, unless `known` already has one."""
     timed_out = any(result.outcome == "timeout" for result in known)
     for place, number in enumerate(reversed(waiting)):
         message = "The test ran out of time before this iteration."
@@ -327,13 +325,13 @@ def _never_made(waiting: list[int], known: list[IterationResult]) -> Iterator[It
 def _work(driver: Driver, number: int, results: queue.SimpleQueue[IterationResult]) -> None:
     try:
         results.put(driver.iteration(number))
-    except Exception as error:  # noqa: BLE001  a bug in this code ends one iteration, not the run
+    except Exception as error:  # noqa: BLE001  a bug in this code fails one iteration, not the run
         message = driver.clean(f"This iteration could not be run: {type(error).__name__}: {error}")
         results.put(IterationResult(number, "error", message=message))
 
 
 def is_decided(case: TestCase, reading: Reading, known: Iterable[IterationResult]) -> bool:
-    """Return whether enough iterations have passed or, in the document reading, can no longer pass."""
+    """Return True if enough iterations have passed or, in the document reading, can no longer pass."""
     made = [result for result in known if result.outcome != "skipped"]
     passed = sum(result.outcome == "pass" for result in made)
     needed = case.ratio.required(reading)
@@ -347,7 +345,7 @@ def run_case(
     judge: Judge | None = None,
     options: Options = Options(),
 ) -> CaseResult:
-    """Run all iterations of a case; only the first if none can pass."""
+    """Run all iterations of a case, or only the first if no iteration can pass."""
     planned = case.ratio.iterations
     unsatisfiable = unsatisfiable_reason(case, options.reading, has_judge=judge is not None)
     numbers = range(1, 2 if unsatisfiable else planned + 1)

@@ -1,7 +1,7 @@
 """Checks that neuro-san does not have: regular expressions and JSON Schema.
 
-Both are untrusted input, so they are bounded: patterns by length and time, schemas by length and number of steps.
-Schemas may refer only to themselves.
+Both are untrusted input and therefore bounded: patterns by length and time, schemas by length and number of steps. A
+schema may refer only to itself.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from referencing import Registry
 from lmgym.net.responses import STRICT
 
 MAX_PATTERN = 1_000
-"""Characters of a regular expression."""
+"""Maximum length of a regular expression in characters."""
 PATTERN_SECONDS = 1.0
 MAX_SCHEMA = 20_000
-"""Characters of a schema, as JSON."""
+"""Maximum length of a schema as JSON, in characters."""
 MAX_VALUE = 1_000_000
-"""Characters of a value that is compared with a schema, as JSON."""
+"""Maximum length as JSON of a value compared with a schema, in characters."""
 MAX_STEPS = 100_000
-"""Keywords of a schema that are evaluated, for all parts of a value together."""
+"""Maximum number of schema keywords evaluated, over all parts of a value."""
 MAX_MESSAGE = 300
 WITHIN_TEXT = "within_text"
-"""A key of the schema, but no keyword of JSON Schema: search the text of the answer for JSON."""
+"""Schema key that is not a JSON Schema keyword: search the text of the answer for JSON."""
 MAX_FOUND = 100
-"""Objects and lists in a text that are compared."""
+"""Maximum number of objects and lists in a text that are compared."""
 MAX_TRIES = 200
-"""Brackets in a text that begin no JSON, after which the search is given up."""
+"""Number of brackets that begin no JSON after which the search in a text stops."""
 NOT_SUPPORTED = ("patternProperties", "$dynamicRef", "$recursiveRef", "$vocabulary")
 
 Result = tuple[Literal["pass", "fail", "error"], str]
-"""Outcome, and the reason."""
+"""Outcome and reason."""
 
 
 class _TooMuch(Exception):
-    """A limit was exceeded; the message says which."""
+    """Raised if a limit is exceeded; the message names the limit."""
 
 
 # --- regular expressions ---
 
 
 def pattern_problem(pattern: Any) -> str:
-    """Return why this is not a valid pattern; empty if it is."""
+    """Return why a pattern is invalid; empty if it is valid."""
     if not isinstance(pattern, str):
         return "A regular expression must be text. Put it in quotes."
     if len(pattern) > MAX_PATTERN:
@@ -76,7 +76,7 @@ def search(pattern: str, value: Any) -> Result:
 def _found(pattern: str, text: str) -> bool:
     try:
         return regex.search(pattern, text, timeout=PATTERN_SECONDS, concurrent=True) is not None
-    except (regex.error, OverflowError, RecursionError, ValueError) as error:  # made of a variable's value
+    except (regex.error, OverflowError, RecursionError, ValueError) as error:  # of a variable in the pattern
         raise _TooMuch(f"This is not a valid regular expression: {error}.") from None
     except TimeoutError:
         raise _TooMuch(
@@ -88,7 +88,7 @@ def _found(pattern: str, text: str) -> bool:
 
 
 def schema_problem(schema: Any) -> str:
-    """Return why this is not a usable schema; empty if it is."""
+    """Return why a schema cannot be used; empty if it can."""
     if not isinstance(schema, dict):
         return "A JSON Schema must be an object, such as { type: object }."
     if len(json.dumps(schema)) > MAX_SCHEMA:
@@ -96,7 +96,7 @@ def schema_problem(schema: Any) -> str:
     if not isinstance(schema.get(WITHIN_TEXT, False), bool):
         return f"{WITHIN_TEXT} must be true or false, without quotes."
     try:
-        # Patterns are checked below: here they would have to be valid for `re`.
+        # Patterns are checked below, because this check would require them to be valid for `re`.
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
     except SchemaError as error:
         place = "".join(f".{part}" for part in error.absolute_path)
@@ -130,8 +130,8 @@ def _part_problem(part: dict[str, Any]) -> str:
 def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
     """Compare a value with a schema.
 
-    `is_text`: the value is the text of an answer, which has to be JSON, or to contain some if the schema has
-    `within_text: true`.
+    `is_text`: the value is the text of an answer, which must be JSON, or contain JSON if the schema has `within_text:
+    true`.
     """
     if not is_text:
         return _fits(schema, value, _Steps())
@@ -141,20 +141,20 @@ def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
         return "fail", "The JSON in the text of the answer is nested too deeply."
     except json.JSONDecodeError:
         why = "The text of the answer is not JSON."
-    except ValueError as error:  # of STRICT: NaN and the like
+    except ValueError as error:  # raised by STRICT for NaN and infinities
         why = f"The text of the answer is not JSON: {error}."
     try:
         found = _json_within(value)
     except _TooMuch as error:
         return ("error", str(error)) if schema.get(WITHIN_TEXT) else ("fail", why)
     if not schema.get(WITHIN_TEXT):
-        hint = f" It contains some: set {WITHIN_TEXT}: true in the schema to search for it." if found else ""
+        hint = f" It contains JSON: set {WITHIN_TEXT}: true in the schema to search for it." if found else ""
         return "fail", why + hint
     return _any_fits(schema, found)
 
 
 def _any_fits(schema: dict[str, Any], found: list[Any]) -> Result:
-    """Pass if one of these values fits; otherwise the reason is that of the longest."""
+    """Pass if any value fits; otherwise return the reason for the longest value."""
     if not found:
         return "fail", "The text of the answer contains no JSON object or list."
     steps = _Steps()
@@ -163,7 +163,7 @@ def _any_fits(schema: dict[str, Any], found: list[Any]) -> Result:
 
 
 def _json_within(text: str) -> list[Any]:
-    """Return JSON objects and lists in a text: those in code fences, otherwise all that begin with a bracket.
+    """Return the JSON objects and lists in a text: in code fences if there are any, otherwise anywhere.
 
     Raises _TooMuch.
     """
@@ -213,7 +213,7 @@ def _fits(schema: dict[str, Any], value: Any, steps: _Steps) -> Result:
         return "error", str(given_up)
     except RecursionError:
         return "error", "The JSON Schema refers to itself endlessly."
-    except Exception as trouble:  # noqa: BLE001  a reference that leads nowhere has one of many private classes
+    except Exception as trouble:  # noqa: BLE001  an unresolvable reference raises one of many private classes
         return "error", f"The JSON Schema cannot be used: {str(trouble)[:MAX_MESSAGE]}."
     if error is None:
         return "pass", ""
@@ -222,7 +222,7 @@ def _fits(schema: dict[str, Any], value: Any, steps: _Steps) -> Result:
 
 
 def _in_json(error: ValidationError | SchemaError) -> str:
-    """Return the library's message, with values as JSON instead of Python literals."""
+    """Return the library's message with values as JSON instead of Python literals."""
     message: str = error.message
     for value in (error.instance, error.validator_value):
         message = message.replace(repr(value), json.dumps(value, ensure_ascii=False, default=str))
@@ -248,7 +248,7 @@ def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
 
 
 def _unique(validator: Any, required: bool, value: Any, schema: Any) -> Iterator[ValidationError]:
-    """In linear time; 1 and 1.0 are one number."""
+    """Check `uniqueItems` in linear time; 1 and 1.0 are the same number."""
     if required and isinstance(value, list) and len({_canonical(one) for one in value}) < len(value):
         yield ValidationError(f"{value!r} has non-unique elements")
 

@@ -1,4 +1,4 @@
-"""Why iterations did not pass: failures by turn and answer, and answers on which the judge contradicts itself."""
+"""Failures of iterations by turn and answer, and answers on which the judge contradicts itself."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from lmgym.text.columns import Row, row
 
 WRONG: tuple[Outcome, ...] = ("fail", "error", "timeout")
 MAX_ANSWER = 2_000
-"""Characters of an answer that are shown; transcripts have all of it."""
+"""Maximum number of characters shown of an answer; transcripts have the full text."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An answer to a turn and the checks that it failed, with all iterations in which both are the same.
+    """An answer to a turn, the checks that it failed, and all iterations with the same answer and failed checks.
 
-    Without checks: `message` says why there was no answer.
+    If there was no answer, `checks` is empty and `message` is the reason.
     """
 
     connection: int
@@ -53,7 +53,7 @@ class Failure:
 
 
 class Failures:
-    """Collects failures, one iteration at a time: there may be a thousand, with a transcript each."""
+    """Collects failures one iteration at a time, because there may be a thousand, each with a transcript."""
 
     def __init__(self, iterations: Iterable[IterationResult] = ()) -> None:
         self._failures: dict[tuple[Any, ...], Failure] = {}
@@ -65,7 +65,7 @@ class Failures:
             self._failures.setdefault(key, failure).iterations.append(iteration.number)
 
     def __iter__(self) -> Iterator[Failure]:
-        """By turn, the most frequent first; requests that were not sent come after the reason for that."""
+        """Iterate by turn, most frequent first; requests that were not sent follow the failure that prevented them."""
         return iter(sorted(self._failures.values(), key=_order))
 
 
@@ -75,7 +75,7 @@ def _order(failure: Failure) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """An answer that the judge passed in some iterations and failed in others. `key`: of the judge's opinions."""
+    """An answer that the judge passed in some iterations and failed in others. `key`: see `Opinion.key`."""
 
     key: str
     where: str
@@ -99,9 +99,9 @@ def _times(iterations: list[int]) -> str:
 
 
 class Contradictions:
-    """Collects the verdicts of a judge on equal answers, one iteration at a time.
+    """Collects a judge's verdicts on equal answers, one iteration at a time.
 
-    A judge that contradicts itself decides by chance, so such failures are attributed to the judge, not to the agent.
+    A judge that contradicts itself is unreliable, so such failures are attributed to the judge, not to the agent.
     """
 
     def __init__(self, iterations: Iterable[IterationResult] = ()) -> None:
@@ -134,7 +134,7 @@ def failures_of(result: CaseResult) -> list[Failure]:
 
 
 def _failures(iteration: IterationResult) -> Iterator[tuple[tuple[Any, ...], Failure]]:
-    """Yield the failures of an iteration, each with a key that equal failures share."""
+    """Yield the failures of an iteration, each with a key shared by equal failures."""
     by_turn: dict[tuple[int, int], list[CheckResult]] = {}
     for check in iteration.checks:
         if check.outcome in WRONG:
@@ -169,7 +169,7 @@ def _json(value: Any) -> str:
 
 
 def check_line(check: CheckResult) -> str:
-    """Format a check in a line: outcome, place, comparison; for a judge its criterion and reason."""
+    """Format a check on one line: outcome, path and comparison; for a judge, criterion and reason."""
     place = f"{check.outcome}: interactions[{check.interaction}].{check.where}"
     criterion = f" {shorten(check.expected, 300)}" if check.judge else ""
     return f"{place}{criterion}: {_reason(check)}"
@@ -205,7 +205,7 @@ def _iteration_row(case: str, agent: str, iteration: IterationResult) -> Iterati
 
 
 def _reasons(iteration: IterationResult) -> tuple[int | None, str | None, str | None, str | None, str | None]:
-    """Turn, check, criterion, answer and reason of the first failure."""
+    """Return turn, check, criterion, answer and reason of the first failure."""
     failure = next((failure for _, failure in _failures(iteration)), None)
     if failure is None:
         return None, None, None, None, iteration.message or None

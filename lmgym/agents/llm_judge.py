@@ -1,7 +1,7 @@
 """The LLM judge of `gist`: an agent, its prompt, strict verdicts, votes.
 
-A reply that is not clearly pass or fail is an error, never a fail, and so is a text that is too long for the prompt.
-The judged text is delimited by marks that cannot occur in it, and the prompt declares it as data.
+A reply that is not clearly pass or fail is an error, never a fail; so is a text that is too long for the prompt. The
+judged text is delimited by marks that cannot occur in it, and the prompt declares it to be data.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from lmgym.agents.transport import Deadline, Transport, TransportError, ask
 
 Word = Literal["pass", "fail", "error"]
 PROMPT_VERSION = "3"
-"""Of the prompt and of the reading of replies. Verdicts of other versions are not reused."""
+"""Version of the prompt and of the parsing of replies. Verdicts of other versions are not reused."""
 SECONDS = 120.0
-"""Time for a reply if the caller sets no deadline."""
+"""Time limit for a reply if the caller sets no deadline."""
 MAX_SAMPLE = 20_000
 MAX_CRITERION = 4_000
 MAX_REASON = 1_000
@@ -37,14 +37,14 @@ _LEAD = (
     r"(?:(?:so|the|my|final|overall)[\s,]+)*(?:verdict|answer|conclusion|result)\b(?:[^\w\n]{0,20}\bis\b)?"
     r"[^\w\n]{0,20}"
 )
-"""Text allowed before the word: Verdict: pass."""
+"""Text allowed before the verdict, as in "Verdict: pass"."""
 BRACKETED = re.compile(r"\(([^()]*)\)\.?")
 VERDICT = re.compile(
     rf"(?:{_LEAD})?{_WORD}"
     rf"(?:[.,:!]*[{MARKS}]*\s*|(?:[.,:!]+[{MARKS}]*\s+|\s*[–—]\s*|\s+-+\s+|\s*(?=\())(?P<reason>\S.*))",
     re.IGNORECASE,
 )
-"""A first line: the word alone, or the word, a mark, a dash or a bracket, and a reason."""
+"""First line: only the verdict, or the verdict, a punctuation mark, dash or bracket, and a reason."""
 HEDGED = re.compile(
     rf"(?:{_LEAD})?{_WORD}\s*[,(]\s*(?:but|if|not|only|or|unless|except|though|although|however|mostly|partly|"
     r"partially|almost|nearly|barely|somewhat|probably|likely|perhaps|maybe)\b",
@@ -54,7 +54,7 @@ BOTH = re.compile(r"\b(pass|fail)(?:es|ed|s|ing)?\b", re.IGNORECASE)
 LATER = re.compile(
     rf"(?:{_LEAD}|(?:(?:so|the|my|final|overall)[\s,]+)*){_WORD}(?:[.,:!(]|\s*[–—(]|\s+-|\s*$)", re.IGNORECASE
 )
-"""A later line that also gives a verdict."""
+"""Later line that also gives a verdict."""
 
 INSTRUCTIONS = (
     "You decide whether a text meets a criterion. The text stands between two lines with the mark {mark}. It was "
@@ -66,13 +66,13 @@ INSTRUCTIONS = (
     "Criterion:\n{criterion}\n\n{mark}\n{sample}\n{mark}\n\nVerdict:"
 )
 REFERENCE = '\nThe acceptance_criteria is:\n"{criterion}".\n\nThe text_sample is:\n"{sample}".\n'
-"""The prompt of the reference's driver, which does not delimit the sample."""
+"""Prompt of neuro-san's driver, which does not delimit the sample."""
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """A verdict. `votes`: single verdicts. `raw`: reply of the first vote that agrees with the verdict. `key`: of judge
-    and question (VotingJudge.key). `cached`: an earlier verdict was reused."""
+    """Verdict of a judge. `votes`: individual verdicts. `raw`: reply of the first vote that agrees with the verdict.
+    `key`: hash of judge and question (see `VotingJudge.key`). `cached`: an earlier verdict was reused."""
 
     verdict: Word
     reason: str = ""
@@ -87,17 +87,17 @@ class Opinion:
 
 
 class TooLong(ValueError):
-    """The text does not fit into the prompt."""
+    """Raised if a text does not fit into the prompt."""
 
 
 class Asked(Protocol):
-    """Asks a judge once; returns the text of its reply and its usage of tokens."""
+    """Asks a judge once; returns the text of its reply and its token usage."""
 
     name: str
     """Judge and configuration; part of the key of an opinion."""
 
     def __call__(self, prompt: str, deadline: Deadline | None) -> tuple[str, dict[str, Any]]:
-        """Raises TransportError."""
+        """Ask once. Raises TransportError."""
         ...
 
 
@@ -110,7 +110,7 @@ def prompt_for(criterion: str, sample: str) -> str:
 
 
 def mark_for(sample: str, *others: str) -> str:
-    """Return a line that occurs in none of these texts: a hash, so that no sample can contain its own mark."""
+    """Return a line that occurs in none of the texts. It is a hash of the texts, so no sample can contain its mark."""
     for number in count():
         digest = hashlib.sha256(f"{number}{sample}".encode(errors="replace")).hexdigest()[:16]
         mark = f"<<<{digest}>>>"
@@ -124,19 +124,19 @@ def reference_prompt(criterion: str, sample: str) -> str:
 
 
 def verdict_of(answer: str) -> tuple[Word, str]:
-    """Return verdict and reason. The first line must be one of the two words, alone or with a reason, and no line may
-    contradict it. Thoughts are left out."""
+    """Return verdict and reason. The first line must be pass or fail, optionally with a reason, and no later line may
+    contradict it. Thoughts are removed first."""
     answer = without_thinking(answer)
     first, *others = answer.strip().strip(MARKS).strip().split("\n")
     match = VERDICT.fullmatch(first.strip())
     if not match:
-        return "error", "the answer does not begin with pass or fail alone"
+        return "error", "the answer does not begin with just pass or fail"
     word: Word = "pass" if match[1].lower() == "pass" else "fail"
     later = [again[1].lower() for line in others if (again := LATER.match(line.strip(" \t#>")))]
     if {word, *later, *(both.lower() for both in BOTH.findall(first))} != {word}:
         return "error", "the answer contains both words"
     if HEDGED.match(first.strip()):
-        return "error", "the answer takes its verdict back"
+        return "error", "the answer contradicts its verdict"
     reason = match["reason"] or ""
     if bracketed := BRACKETED.fullmatch(reason.strip()):
         reason = bracketed[1]
@@ -144,7 +144,7 @@ def verdict_of(answer: str) -> tuple[Word, str]:
 
 
 def reference_verdict(answer: str) -> tuple[Word, str]:
-    """Return the verdict by the reference's rule: exactly one of the two words occurs in the reply."""
+    """Return the verdict by neuro-san's rule: exactly one of the words pass and fail must occur in the reply."""
     lower = answer.lower()
     passing, failing = "pass" in lower, "fail" in lower
     if passing == failing:
@@ -155,13 +155,13 @@ def reference_verdict(answer: str) -> tuple[Word, str]:
 class VotingJudge:
     """Asks several times and takes the majority. Thread-safe.
 
-    It has no memory: every iteration is a new trial, and a repeated verdict would not be one.
+    Verdicts are not cached, because every iteration must be an independent trial.
 
     Args:
         ask: asks the judge once.
-        votes: how often.
-        compatible: use prompt and verdict of the reference's driver.
-        clean: hides secrets.
+        votes: number of times to ask.
+        compatible: use the prompt and verdict rule of neuro-san's driver.
+        clean: function that hides secrets.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class VotingJudge:
         self.clean = clean
 
     def key(self, criterion: str, sample: str) -> str:
-        """Return a hash of judge, prompt and question. Secrets are hidden first, as in stored answers."""
+        """Return a hash of judge, prompt and question, with secrets hidden as in stored answers."""
         question = self.clean([criterion, sample])
         parts = [PROMPT_VERSION, self.ask.name, self.votes, self.read.__name__, *question]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -216,7 +216,7 @@ class VotingJudge:
 
 
 class RememberingJudge:
-    """Reuses the verdicts in `known` (stored opinions on one answer), each once, and otherwise asks `judge`."""
+    """Reuses the verdicts in `known` (stored opinions on one answer) once each, then asks `judge`."""
 
     def __init__(self, judge: VotingJudge, known: Iterable[Mapping[str, Any]]) -> None:
         self._judge = judge
@@ -236,10 +236,10 @@ def _within(deadline: Deadline | None) -> Deadline:
 
 
 class AgentJudge:
-    """A judging agent on a server; every question is a new conversation.
+    """An agent on a server as judge; every question starts a new conversation.
 
-    `compiled`: read the reply as the reference's driver does, with the structure as JSON below the text; an error that
-    the agent reports is then a reply like any other.
+    `compiled`: read the reply as neuro-san's driver does, with the structure as JSON below the text. An error reported
+    by the agent is then treated as an ordinary reply.
     """
 
     def __init__(self, transport: Transport, agent: str, name: str = "", *, compiled: bool = False) -> None:
@@ -264,7 +264,7 @@ class AgentJudge:
 
 
 def compiled_answer(answer: Answer) -> str | None:
-    """Join text and structure as the reference's driver does; None without either."""
+    """Join text and structure as neuro-san's driver does; None if the answer has neither."""
     if answer.structure is None:
         return answer.text
     structure = json.dumps(answer.structure, indent=4, sort_keys=True)

@@ -12,9 +12,9 @@ from lmgym.text.columns import described
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:
-    """Estimate the chance that at least one of k iterations passes, from c passes of n iterations.
+    """Estimate the probability that at least one of k iterations passes, from c passes in n iterations.
 
-    1 - C(n-c, k) / C(n, k), the unbiased estimate of Chen et al. 2021 (2107.03374). None if n < k.
+    1 - C(n-c, k) / C(n, k), the unbiased estimator of Chen et al. 2021 (2107.03374). None if n < k.
     """
     if not 1 <= k <= n:
         return None
@@ -22,7 +22,7 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
-    """Estimate the chance that all of k iterations pass: C(c, k) / C(n, k) (Yao et al. 2024, 2406.12045)."""
+    """Estimate the probability that all of k iterations pass: C(c, k) / C(n, k) (Yao et al. 2024, 2406.12045)."""
     if not 1 <= k <= n:
         return None
     return comb(c, k) / comb(n, k)
@@ -33,7 +33,7 @@ KS = (1, 2, 3, 5, 10)
 
 @dataclass(frozen=True)
 class AtK:
-    """pass@k and pass^k of a case, or their means over the cases of a run. Only a single case has intervals."""
+    """pass@k and pass^k of a case, or their means over the cases of a run. Only single cases have intervals."""
 
     k: int = described("iterations instead of one", "iterations")
     cases: int = described("cases of the mean, the same ones for every k", "cases")
@@ -69,11 +69,11 @@ class AtK:
 def at_k(counts: Sequence[tuple[int, int]]) -> list[AtK]:
     """Return pass@k and pass^k, averaged over cases given as (passed, iterations with a verdict).
 
-    All k use the same cases, so that they can be compared: k goes as far as at least half of the cases that have a
-    verdict have k iterations, and cases with fewer than the largest k are left out.
+    All k use the same cases, so that values are comparable. The largest k is the one for which at least half of the
+    cases with a verdict have k iterations; cases with fewer iterations are excluded.
 
-    A single case has intervals: Wilson's interval of its rate p, transformed by 1 - (1-p)^k and p^k, which are
-    monotone in p, and widened to the estimate where that lies outside.
+    A single case has intervals: Wilson's interval of its rate p, transformed by 1 - (1-p)^k and p^k, which are monotone
+    in p, and widened to include the estimate if it lies outside.
     """
     known = [(passed, n) for passed, n in counts if n]
     ks = [k for k in KS if known and 2 * sum(n >= k for _, n in known) >= len(known)]
@@ -95,9 +95,9 @@ def _at_k(k: int, cases: Sequence[tuple[int, int]], of: int) -> AtK:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Iterations that passed, of those with a verdict, and what that says about the required rate.
+    """Evidence about a case's pass rate: `passed` of `n` iterations with a verdict, and the required rate.
 
-    Errors ended without a verdict and are in no rate. With `early_stop` the number of iterations depends on their
+    Errors have no verdict and are excluded from rates. With `early_stop` the number of iterations depends on their
     outcomes, so the rate has no interval.
     """
 
@@ -122,7 +122,7 @@ class Evidence:
 
     @property
     def errors_text(self) -> str:
-        """ "2 errors"; empty without any."""
+        """ "2 errors"; empty without errors."""
         return format_errors(self.errors)
 
     @property
@@ -131,7 +131,7 @@ class Evidence:
 
     @property
     def count(self) -> str:
-        """passed/n and the errors: "3/8, 2 errors"."""
+        """passed/n and errors, such as "3/8, 2 errors"."""
         return self._with_errors(f"{self.passed}/{self.n}")
 
     @property
@@ -151,7 +151,7 @@ class Evidence:
 
     @property
     def verdict(self) -> str:
-        """State whether the interval excludes the required rate."""
+        """Statement of whether the interval excludes the required rate."""
         if not self.n:
             return self.count if self.errors else "nothing was run"
         if self.interval is None:
@@ -175,7 +175,7 @@ def evidence(passed: int, n: int, required: float, *, errors: int = 0, early_sto
 
 
 def format_limits(low: float | None, high: float | None) -> str:
-    """Format an interval with two digits, or more if both limits would look the same; empty without limits."""
+    """Format an interval with two decimals, or more if both limits would look equal; empty without limits."""
     if low is None or high is None:
         return ""
     texts = [[f"{limit:.{digits}f}" for limit in (low, high)] for digits in range(2, 13)]
@@ -185,7 +185,7 @@ def format_limits(low: float | None, high: float | None) -> str:
 
 
 def format_rate(rate: float) -> str:
-    """Format a rate with two digits, or three where it would look like 0 or 1: 0.63, 0.004, < 0.001, > 0.999."""
+    """Format a rate with two decimals, or three where it would look like 0 or 1: 0.63, 0.004, < 0.001, > 0.999."""
     if 0 < rate < 0.001 or 0.999 < rate < 1:
         return "< 0.001" if rate < 0.5 else "> 0.999"
     text = f"{rate:.2f}"

@@ -1,6 +1,6 @@
-"""neuro-san's `streaming_chat` (0.6 to 0.7.15): request bodies, and the answer in a stream of JSON lines.
+"""neuro-san's `streaming_chat` (0.6 to 0.7.15): request bodies, and answers in a stream of JSON lines.
 
-Which message is the answer follows neuro-san's client.
+The message to use as the answer is selected as in neuro-san's client.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ ENDINGS = {
     "tool_calls": "The model requested tool calls, which were not made (finish_reason: tool_calls).",
     "refusal": "The model refused; its refusal counts as the answer.",
 }
-"""Ends of an answer that the transcript reports, by `finish_reason` of chat endpoints."""
+"""Notes in the transcript on how an answer ended, by `finish_reason` of chat endpoints."""
 
 
 class ProtocolError(ValueError):
-    """The answer does not follow the protocol."""
+    """Raised if an answer violates the protocol."""
 
 
 @dataclass
 class Answer:
-    """The answer of an agent. `text`: None without an answer. `error`: reported by the stream itself. `left_out`:
-    messages beyond the limit. `ending`: how it ended, if that is a key of ENDINGS."""
+    """Answer of an agent. `text`: None if there is no answer. `error`: error reported by the stream. `left_out`: number
+    of messages beyond the limit. `ending`: a key of ENDINGS, or empty."""
 
     text: str | None = None
     structure: Any = None
@@ -57,7 +57,7 @@ class Answer:
     ending: str = ""
 
     def agent_error(self, agent: str) -> str:
-        """Return an error of the agent or its model, which servers send as a normal answer with status 200."""
+        """Return an error of the agent or its model, which servers send as an ordinary answer with status 200."""
         text = self.text or ""
         first = text.split("\n", 1)[0]
         if first.startswith("Error from ") and ":" in first:
@@ -70,7 +70,7 @@ class Answer:
 def request_body(
     text: str | None, chat_filter: str, sly_data: dict[str, Any] | None, chat_context: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the body of a request. Empty private data and contexts are left out."""
+    """Return the body of a request. Empty private data and contexts are omitted."""
     body: dict[str, Any] = {"user_message": {"type": "HUMAN", "text": text}}
     if sly_data:
         body["sly_data"] = sly_data
@@ -93,7 +93,7 @@ def chat_context(origin: list[dict[str, Any]], turns: Iterable[tuple[str, str]])
 
 
 def is_too_deep(value: Any) -> bool:
-    """Return whether JSON is nested more than MAX_DEPTH levels deep. Not recursive."""
+    """Return True if JSON is nested more than MAX_DEPTH levels deep. Not recursive."""
     depth, layer = 0, [value]
     while layer and depth <= MAX_DEPTH:
         layer = [
@@ -199,7 +199,7 @@ class AnswerReader:
             answer.tokens = {key: structure[key] for key in TOKEN_KEYS if is_amount(structure.get(key))}
 
     def _keep(self, kind: str, origin: Any, text: str | None, structure: Any) -> None:
-        """Add a message to the transcript, without private data and without the echoed request."""
+        """Add a message to the transcript, without private data and the echoed request."""
         if kind == "AGENT_PROGRESS" or (not text and structure is None):
             return
         if len(self.answer.messages) >= MAX_MESSAGES:
@@ -214,7 +214,7 @@ class AnswerReader:
 
 
 def _concatenated(text: str) -> list[Any]:
-    """Parse several JSON values in a row; empty if the text is anything else."""
+    """Parse several consecutive JSON values; empty if the text is anything else."""
     values, at = [], 0
     try:
         while at < len(text):

@@ -1,4 +1,4 @@
-"""Redaction of transcripts: secrets and untested private data are hidden, long texts are truncated."""
+"""Redaction of transcripts: hide secrets and untested private data, and truncate long texts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ HIDDEN_NUMBER = f"{HIDDEN} (a number)"
 UNKEPT = re.compile("[\0\ud800-\udfff]")
 """Characters that databases reject."""
 SHORTEST = 4
-"""Minimum length of a secret: hiding shorter ones would hide half of every text."""
+"""Minimum length of a secret. Hiding shorter secrets would hide large parts of every text."""
 TOO_SHORT = (
-    f"A secret must have at least {SHORTEST} characters, because shorter ones cannot be hidden in answers."
+    f"A secret must have at least {SHORTEST} characters, because shorter secrets cannot be hidden in answers."
 )
 CUT = "…"
-"""End of a truncated text, which may end in part of a secret."""
+"""Pattern for the end of a truncated text, where part of a secret may remain."""
 FIRST_MARK, MARKS = 0xE000, 6_400
-"""Private-use characters. One after HIDDEN identifies the hidden text while answers are compared."""
+"""Private-use characters. During comparison, a character after HIDDEN identifies the hidden text."""
 MARKED = re.compile(f"{HIDDEN}[{chr(FIRST_MARK)}-{chr(FIRST_MARK + MARKS - 1)}]")
 CREDENTIAL = re.compile(r"(?:bearer|basic|token|apikey|api-key|key)\s+(\S.*)", re.IGNORECASE)
 MOST_CUTS = 50
@@ -33,7 +33,7 @@ Redactor = Callable[[Any], Any]
 
 
 def header_words(value: str) -> tuple[str, ...]:
-    """Return the secrets in a header: its value, and the credential in it ("Bearer …")."""
+    """Return the secrets in a header: its value, and the credential in its value ("Bearer …")."""
     credential = CREDENTIAL.fullmatch(value)
     return (value, credential[1]) if credential else (value,)
 
@@ -43,10 +43,10 @@ def can_be_hidden(value: str) -> bool:
 
 
 def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
-    """Return a function that hides these texts, and characters that a database rejects, in any JSON value.
+    """Return a function that hides secrets, and characters that databases reject, in any JSON value.
 
-    With `marked`, different texts leave different marks, so that values can be compared. Marks that a value already has
-    are removed, because an agent that writes one has not repeated the secret.
+    With `marked`, each secret is replaced by a different mark, so that values can be compared. Marks already in a value
+    are removed first, because an agent that writes a mark has not repeated the secret.
     """
     known = {spelling for secret in secrets for spelling in _spellings(secret) if can_be_hidden(spelling)}
     words = sorted(known, key=len, reverse=True)
@@ -82,7 +82,7 @@ def unmarked(text: str) -> str:
 
 
 def _spellings(secret: str) -> set[str]:
-    """Return a secret as it is, and as JSON, Python and URLs write it."""
+    """Return a secret unchanged and as written in JSON, Python and URLs."""
     escaped = secret.replace("\\", "\\\\").replace("'", "\\'")
     dumped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
     return {
@@ -97,7 +97,7 @@ def _spellings(secret: str) -> set[str]:
 
 
 def _without_beginnings(text: str, words: list[str]) -> str:
-    """Hide the beginnings of truncated secrets."""
+    """Hide prefixes of secrets that were truncated."""
     if CUT not in text:
         return text
     *before, last = text.rsplit(CUT, MOST_CUTS)
@@ -113,13 +113,13 @@ def _ended(part: str, words: list[str]) -> str:
 
 
 def tested_only(sly_data: Any, case: TestCase, interaction: int) -> Any:
-    """Return private data as stored: all keys, but only the values that checks of this interaction compare."""
+    """Return private data for storage: all keys, but only the values that this interaction's checks compare."""
     paths = [check.path for check in case.interactions[interaction].checks if check.part == "sly_data"]
     return _keep(sly_data, paths)
 
 
 def named_only(sly_data: Any, case: TestCase) -> Any:
-    """Return sent private data as stored: values that the case names. Values from earlier answers are hidden."""
+    """Return sent private data for storage: only values named in the case. Values from earlier answers are hidden."""
     if not isinstance(sly_data, dict):
         return None
     named = [turn.sly_data for turn in case.interactions if turn.sly_data]
@@ -144,33 +144,33 @@ def _keep(value: Any, paths: list[tuple[str, ...]]) -> Any:
 
 
 def hides(value: Any) -> bool:
-    """Return whether any part of this stored value is hidden."""
+    """Return True if any part of a stored value is hidden."""
     if isinstance(value, dict):
         return any(map(hides, value.values()))
     return any(map(hides, value)) if isinstance(value, list) else bool(value in (HIDDEN, HIDDEN_NUMBER))
 
 
 def mentions(marker: str, value: Any) -> bool:
-    """Return whether the marker occurs anywhere in this stored value, including within a text."""
+    """Return True if the marker occurs anywhere in a stored value, including inside a text."""
     return marker in json.dumps(value, ensure_ascii=False)
 
 
-# --- truncation, with a note in the text ---
+# --- truncation with a note in the text ---
 
 MAX_TEXT = 20_000
-"""Characters of a text, or of a value as JSON."""
+"""Maximum length in characters of a text, or of a value as JSON."""
 MAX_ALL = 500_000
-"""Characters of all messages of one answer, as JSON."""
+"""Maximum total length as JSON of an answer's messages, in characters."""
 
 
 def cut(text: str, limit: int = MAX_TEXT) -> str:
     if len(text) <= limit:
         return text
-    return f"{text[:limit]}… ({len(text) - limit:,} more characters are not kept)"
+    return f"{text[:limit]}… ({len(text) - limit:,} more characters were not stored)"
 
 
 def bounded(value: Any) -> Any:
-    """Return a JSON value; if too long, the beginning of its JSON text."""
+    """Return a JSON value, or the beginning of its JSON text if it is too long."""
     if isinstance(value, str):
         return cut(value)
     if not isinstance(value, dict | list | tuple):
@@ -180,7 +180,7 @@ def bounded(value: Any) -> Any:
 
 
 def messages_kept(messages: Sequence[dict[str, Any]], left_out: int = 0) -> tuple[dict[str, Any], ...]:
-    """Return the first messages, up to MAX_ALL characters, and a note on missing ones. `left_out`: missing already."""
+    """Return the first messages, up to MAX_ALL characters, and a note with the number omitted, including `left_out`."""
     kept: list[dict[str, Any]] = []
     space = MAX_ALL
     for message in messages:
@@ -191,6 +191,6 @@ def messages_kept(messages: Sequence[dict[str, Any]], left_out: int = 0) -> tupl
         kept.append(shown)
     left_out += len(messages) - len(kept)
     if left_out:
-        noun = "message of this answer is" if left_out == 1 else "messages of this answer are"
-        kept.append({"type": "NOTE", "origin": [], "text": f"{left_out:,} more {noun} not kept."})
+        noun = "message of this answer was" if left_out == 1 else "messages of this answer were"
+        kept.append({"type": "NOTE", "origin": [], "text": f"{left_out:,} more {noun} not stored."})
     return tuple(kept)

@@ -1,12 +1,13 @@
-"""Test whether pass rates fell by more than chance: that of all cases together, or that of a single case.
+"""Test whether pass rates fell significantly, over all cases together and for each case.
 
-Each test is exact and one-sided: if a case passes as often as before, then the number of its passes that lie in the
-new run, given all its passes, is hypergeometric; over several cases the sum is the convolution (the exact conditional
-test of Gart 1970 for a common odds ratio of 1). Cases differ in difficulty, so they are not pooled into one table.
+Each test is exact and one-sided. If a case's pass rate is unchanged, the number of its passes in the new run,
+conditional on its total number of passes, is hypergeometric; over several cases the distribution of the sum is the
+convolution (the exact conditional test of Gart 1970 for a common odds ratio of 1). Cases differ in difficulty, so they
+are not pooled into one table.
 
-The test of all cases together detects a small fall of many. A case that fails completely is hidden there by flaky ones,
-so each case is also tested alone, corrected by Holm's method. Both questions share one rate of false alarms: with
-several cases the p of each question is doubled (Bonferroni), so that a p below ALPHA means the same everywhere.
+The test of all cases together detects a small fall in many cases. It can miss one case that fails completely among
+flaky cases, so each case is also tested separately, with Holm's correction. Both questions share one false-alarm rate:
+with several cases the p of each question is doubled (Bonferroni), so p < ALPHA has the same meaning everywhere.
 """
 
 from __future__ import annotations
@@ -23,18 +24,19 @@ from lmgym.text import count, listing
 from lmgym.text.number_format import p_told
 
 ALPHA = 0.001
-"""Of 1,000 runs without a change, at most one is reported: a nightly schedule raises one false alarm in three years."""
+"""At most 1 in 1,000 unchanged runs is reported: one false alarm in three years of nightly runs."""
 MAX_EXACT = 20_000
-"""Iterations; beyond, the normal approximation with a continuity correction is as good."""
+"""Maximum number of iterations for the exact test. Above it the normal approximation with a continuity correction is
+as good."""
 MAX_LISTED = 3
-"""Cases named in one sentence."""
+"""Maximum number of cases named in a sentence."""
 BASELINE_RUNS = 5
-"""Earlier runs that a new one is compared with."""
+"""Number of earlier runs in the baseline."""
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """One case: (passed, iterations with a verdict) before and now."""
+    """A case's (passed, iterations with a verdict) before and now."""
 
     before: tuple[int, int]
     now: tuple[int, int]
@@ -43,7 +45,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class RegressedCase:
-    """A case whose pass rate alone fell significantly. `p`: corrected for all tests of the run."""
+    """A case whose own pass rate fell significantly. `p`: corrected for all tests of the run."""
 
     name: str
     before: tuple[int, int]
@@ -57,12 +59,12 @@ class RegressedCase:
 
 @dataclass(frozen=True)
 class Regression:
-    """Comparison of a run with earlier ones.
+    """Comparison of a run with earlier runs.
 
-    `before` and `now` are rates in which each case has the weight of its iterations now. `p`: of all cases together,
-    corrected for the tests of single cases; None if nothing can be compared. `cases`: how many were compared.
-    `regressed`: cases that fell significantly by themselves, smallest p first. `lost`: names of cases that had a
-    verdict before and have none now.
+    `before` and `now` are pass rates, with each case weighted by its current number of iterations. `p`: for all cases
+    together, corrected for the tests of single cases; None if nothing can be compared. `cases`: number of cases
+    compared. `regressed`: cases whose own rate fell significantly, smallest p first. `lost`: names of cases that had a
+    verdict before but have none now.
     """
 
     before: float | None
@@ -78,17 +80,17 @@ class Regression:
 
     @property
     def evidence(self) -> str:
-        """p and the number of cases, for a sentence."""
-        return f"one-sided exact {p_told('p', self.p)}, {count(self.cases, 'case')} of the same text"
+        """Phrase with p and the number of cases."""
+        return f"one-sided exact {p_told('p', self.p)}, {count(self.cases, 'case')} with unchanged text"
 
     @property
     def is_significant(self) -> bool:
-        """Return whether the rate of all cases together fell significantly."""
+        """Return True if the pass rate over all cases fell significantly."""
         return self.p is not None and self.p < ALPHA
 
     @property
     def regressed_sentence(self) -> str:
-        """The regressed cases with their counts; empty if there are none."""
+        """Sentence listing the regressed cases with their counts; empty if there are none."""
         if not self.regressed:
             return ""
         n = count(len(self.regressed), "case")
@@ -97,7 +99,7 @@ class Regression:
 
     @property
     def lost_sentence(self) -> str:
-        """The cases that lost their verdict; empty if there are none."""
+        """Sentence listing the cases that lost their verdict; empty if there are none."""
         if not self.lost:
             return ""
         has = "has" if len(self.lost) == 1 else "have"
@@ -108,16 +110,16 @@ class Regression:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Regression:
-        """Older rows have neither `regressed` nor `lost`."""
+        """Read a stored comparison. Older rows have neither `regressed` nor `lost`."""
         regressed = tuple(RegressedCase(**case) for case in data.get("regressed", ()))
         return cls(**{**data, "regressed": regressed, "lost": tuple(data.get("lost", ()))})
 
 
 def compare_with_baseline(strata: Sequence[Stratum], *, alpha: float = ALPHA) -> Regression:
-    """Compare a run with earlier ones. Cases without a verdict on one side are in no test.
+    """Compare a run with earlier runs. Cases without a verdict on one side are not tested.
 
     Args:
-        strata: one entry a case.
+        strata: one entry per case.
         alpha: single cases with a corrected p below this are `regressed`.
     """
     known = [stratum for stratum in strata if stratum.before[1] and stratum.now[1]]
@@ -139,7 +141,7 @@ def compare_with_baseline(strata: Sequence[Stratum], *, alpha: float = ALPHA) ->
 
 
 def _questions(n_cases: int) -> int:
-    """Number of questions tested. With one case, all cases together and each alone are the same test."""
+    """Return the number of questions tested. With one case, the joint and the single test coincide."""
     return 1 if n_cases == 1 else 2
 
 
@@ -174,16 +176,16 @@ def _normal(strata: Sequence[Stratum]) -> float:
     return float(norm.cdf((passed + 0.5 - mean) / variance**0.5)) if variance else 1.0
 
 
-# --- which regressions can be detected ---
+# --- detection limits ---
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Detection limits of the `cases` with this many `iterations`, if each passed every time in BASELINE_RUNS runs.
+    """Detection limits for cases with this many `iterations`, assuming all passed in BASELINE_RUNS earlier runs.
 
-    `max_passed`: a single case is reported if at most this many iterations pass; None: never. `together`: number of
-    these cases that have to fail all iterations in the same run, while all others pass, to be reported; None: too few
-    cases.
+    `cases`: number of such cases. `max_passed`: a single case is reported if at most this many iterations pass; None:
+    never. `together`: number of such cases that must fail completely in one run, while all others pass, to be
+    reported; None: there are too few.
     """
 
     iterations: int
@@ -193,7 +195,7 @@ class Limit:
 
 
 def limits(iterations: Sequence[int]) -> list[Limit]:
-    """Return the detection limits of a suite, by number of iterations. `iterations`: one entry a case."""
+    """Return a suite's detection limits by number of iterations. `iterations`: one entry per case."""
     return [_limit(n, cases, len(iterations)) for n, cases in sorted(Counter(iterations).items())]
 
 
@@ -203,18 +205,18 @@ def _limit(n: int, cases: int, all_cases: int) -> Limit:
     def is_reported(passed: int) -> bool:
         return _p([_fallen(n, passed)]) * all_cases < level
 
-    # Reported below a threshold: the smallest number of passes that is not reported, minus 1.
+    # A case is reported below a threshold: the largest reported number is the smallest unreported number minus 1.
     max_passed = bisect_left(range(n + 1), True, key=lambda passed: not is_reported(passed)) - 1
     together = (k for k in range(1, cases + 1) if _p([_fallen(n, 0)] * k) < level)
     return Limit(n, cases, max_passed if max_passed >= 0 else None, next(together, None))
 
 
 def _fallen(n: int, passed: int) -> Stratum:
-    """A case that passed every time and now passes `passed` of n."""
+    """Return the stratum of a case that always passed and now passes `passed` of n iterations."""
     return Stratum((BASELINE_RUNS * n, BASELINE_RUNS * n), (passed, n))
 
 
 def min_iterations(n_cases: int) -> int:
-    """Return how many iterations each of `n_cases` cases needs so that one that stops passing is reported."""
+    """Return the iterations that each of `n_cases` cases needs for a case that stops passing to be reported."""
     level = ALPHA / _questions(n_cases)
     return next(n for n in range(1, 1000) if _p([_fallen(n, 0)]) * n_cases < level)

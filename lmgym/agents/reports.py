@@ -1,4 +1,4 @@
-"""Reports of results: a table for terminals, JSON, JUnit XML."""
+"""Reports of results as a table for terminals, JSON or JUnit XML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMATS = ("table", "json", "junit")
 NO_VERDICT = 3
 """Exit status if a server or judge could not be reached."""
 UNCHECKED = 2
-"""Exit status if no check of a case was made, as for files that cannot be read."""
+"""Exit status if no check of a case was made; the same as for files that cannot be read."""
 UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -29,7 +29,7 @@ def render(results: Named, form: str) -> str:
 
 
 def json_parts(head: dict[str, Any], results: Iterable[tuple[str, CaseResult]]) -> Iterator[str]:
-    """Yield the JSON of `head` with a list `cases`, piece by piece."""
+    """Yield, piece by piece, the JSON of `head` extended by a list `cases`."""
     yield json.dumps(head, ensure_ascii=False, indent=2).removesuffix("\n}") + ',\n  "cases": ['
     for number, (name, result) in enumerate(results):
         row = json.dumps({"name": name, **result.as_dict()}, ensure_ascii=False, indent=2, allow_nan=False)
@@ -47,8 +47,8 @@ def all_passed(results: Named) -> bool:
 
 
 def exit_status(results: Named) -> int:
-    """0: all passed. 1: some failed. 2: some had checks, but none was made. 3: none failed, but some have no verdict,
-    because a server or judge could not be reached.
+    """Return the exit status. 0: all cases passed. 1: some failed. 2: none of a case's checks was made. 3: none failed,
+    but some have no verdict because a server or judge could not be reached.
     """
     if any(result.unchecked for _, result in results):
         return UNCHECKED
@@ -57,7 +57,7 @@ def exit_status(results: Named) -> int:
 
 
 def table(results: Named) -> str:
-    """Format one line per case, and below it its failures by turn and answer with their iterations."""
+    """Format one line per case, followed by its failures by turn and answer with their iterations."""
     lines = []
     for name, result in results:
         if result.error:
@@ -88,12 +88,12 @@ def _evidence(result: CaseResult) -> Evidence:
 
 
 def _terminal(text: str) -> str:
-    """Replace control characters, with which answers could change the terminal."""
+    """Replace control characters, which could let answers manipulate the terminal."""
     return CONTROL.sub("\ufffd", text)
 
 
 def explain(iteration: IterationResult) -> list[str]:
-    """Return why an iteration did not pass, a line per check."""
+    """Return why an iteration did not pass, one line per check."""
     lines = [check_line(check) for check in iteration.checks if check.outcome in WRONG]
     if not lines and iteration.message:
         lines.append(f"{iteration.outcome}: {iteration.message}")
@@ -105,7 +105,7 @@ def junit(results: Named) -> str:
 
 
 def junit_parts(results: Iterable[tuple[str, CaseResult]], version: str = "") -> Iterator[str]:
-    """Yield one testsuite per case, with a testcase per iteration and one for the ratio, which decides."""
+    """Yield one testsuite per case, with a testcase per iteration and a testcase for the ratio, which is decisive."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="agenttest">\n'
     for name, result in results:
         suite = _suite(name, result, version)
@@ -115,7 +115,7 @@ def junit_parts(results: Iterable[tuple[str, CaseResult]], version: str = "") ->
 
 
 KINDS = {"fail": "failure", "skipped": "skipped"}
-"""Outcomes in JUnit's terms. All others, except a pass, are errors."""
+"""JUnit elements by outcome. All other outcomes except pass are errors."""
 
 
 def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
@@ -135,7 +135,7 @@ def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
         if result.unchecked and iteration.outcome == "pass":
             _outcome(made, "skipped", result.unchecked, [])
         elif iteration.outcome != "pass":
-            # A failed iteration is not a failed test if enough others pass; the ratio above decides.
+            # The ratio above is decisive: a failed iteration is not a failed test if enough others pass.
             lines = explain(iteration)
             if result.outcome == "pass":
                 _outcome(made, "skipped", f"{iteration.outcome}, but enough other iterations passed", lines)
@@ -148,13 +148,13 @@ def _suite(name: str, result: CaseResult, version: str) -> ET.Element:
 
 
 def _outcome(testcase: ET.Element, outcome: str, message: str, lines: list[str]) -> None:
-    """Add why a testcase did not pass: the short message, and the lines as its body."""
+    """Add the reason why a testcase did not pass: a short message, and `lines` as the body."""
     note = ET.SubElement(testcase, KINDS.get(outcome, "error"), message=_xml(message), type=outcome)
     note.text = _xml("\n".join(lines)) or None
 
 
 def _add_properties(suite: ET.Element, result: CaseResult, version: str) -> None:
-    """Add version, tokens, cost and waiting time, as far as they are known. A missing property means unknown, not 0."""
+    """Add version, tokens, cost and waiting time where known. A missing property means unknown, not 0."""
     known = {"server_version": _xml(version)} if version else {}
     for key in ("total_tokens", "total_cost"):
         if result.tokens[key] is not None:

@@ -1,4 +1,4 @@
-"""Results of running a case: checks, turns, iterations. Plain data, to JSON and back."""
+"""Results of running a case (checks, turns, iterations) as plain data that converts to JSON and back."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lmgym.agents.checks import OUTCOMES, VERDICTS, Outcome
 AMOUNTS = ("total_tokens", "prompt_tokens", "completion_tokens", "total_cost")
 MAX_AMOUNT = 1e15
 NOT_CHECKED = "Not checked: "
-"""Begins the message of a check that is never made."""
+"""Prefix of the message of a check that is never made."""
 UNSENT = frozenset(("stopped", "refused", "unsendable", "unreachable"))
-"""Troubles of requests that never reached an agent and cost nothing."""
+"""Values of `trouble` for requests that never reached an agent and therefore cost nothing."""
 FORMER_KEYS = {"said": "user_text"}
-"""Keys of turns in results stored by earlier versions."""
+"""Keys of turns in results stored by earlier versions, mapped to current keys."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check of one iteration. `interaction` counts from 0; `where` is the path of the check in the interaction."""
+    """Result of a check in an iteration. `interaction` counts from 0; `where`: path of the check in the interaction."""
 
     connection: int
     interaction: int
@@ -38,18 +38,18 @@ class CheckResult:
 
     @property
     def was_made(self) -> bool:
-        """Return whether there was something to compare; False without an answer, or without a judge."""
+        """Return True if a comparison was made; False without an answer or without a judge."""
         return self.outcome in ("pass", "fail") or bool(self.comparison)
 
 
 @dataclass(frozen=True)
 class TurnResult:
-    """One interaction over one connection.
+    """Result of one interaction over one connection.
 
     `user_text`: the text sent. `text`, `structure`, `sly_data`: the answer. `trouble`: why there is no answer (see
-    TransportError). `notes`: parts of the case that were not carried out, and how the answer ended. `reused`: the
-    answer is of an earlier run, which paid for it. `seconds`: time to the answer, without `waited`, the time for which
-    the server or the judge was busy. `sent`: sly_data and chat_context of the request, as far as they may be stored.
+    TransportError). `notes`: unsupported parts of the case, and how the answer ended. `reused`: the answer is from an
+    earlier run, which paid for it. `seconds`: time to the answer, excluding `waited`, the time for which the server or
+    the judge was busy. `sent`: the storable parts of the request's sly_data and chat_context.
     """
 
     connection: int
@@ -88,7 +88,7 @@ class IterationResult:
         return round(sum(turn.waited for turn in self.turns), 3)
 
     def usage(self) -> list[Mapping[str, Any]]:
-        """Return the tokens and cost of each request to agent and judge, as reported. Reused answers cost nothing."""
+        """Return the reported tokens and cost of each request to agent and judge. Reused answers cost nothing."""
         sent = [turn for turn in self.turns if turn.trouble not in UNSENT]
         usage: list[Mapping[str, Any]] = [
             dict.fromkeys(AMOUNTS, 0) if turn.reused else turn.tokens or {} for turn in sent
@@ -110,20 +110,20 @@ def _turn(data: dict[str, Any]) -> TurnResult:
 
 
 def is_amount(value: Any) -> TypeGuard[float]:
-    """Return whether this can be a number of tokens or a price. Servers may send anything."""
+    """Return True if a value can be a token count or a price; servers may send anything."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT
 
 
 def total_usage(usage: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up token counts and cost (US dollars); None where no request reports them.
+    """Sum token counts and cost (US dollars); a sum is None if no request reports the value.
 
-    `unreported` counts, by key, the requests that do not report a value. A cost of 0 for some tokens is taken as not
-    reported, because servers send it for models of unknown price.
+    `unreported` counts the requests without a value, by key. A cost of 0 for a positive number of tokens counts as
+    unreported, because servers send 0 for models of unknown price.
     """
     sums: dict[str, Any] = dict.fromkeys(AMOUNTS)
     unreported: Counter[str] = Counter()
     for amounts in usage:
-        counts = amounts.get("unreported", amounts.get("untold"))  # of a sum; "untold" in older rows
+        counts = amounts.get("unreported", amounts.get("untold"))  # if already a sum; older rows use "untold"
         for key in AMOUNTS:
             value = amounts.get(key)
             if not is_amount(value) or (key == "total_cost" and not value and amounts.get("total_tokens")):
@@ -137,8 +137,8 @@ def total_usage(usage: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
     """Return the outcome of an iteration.
 
-    It passes if every check that was made passed and nothing else went wrong. One failed check makes it a fail, even if
-    there are also errors.
+    An iteration passes if every check made passed and nothing else went wrong. A failed check makes it a fail even if
+    there are errors too.
     """
     if trouble in ("timeout", "stopped"):
         return "timeout" if trouble == "timeout" else "skipped"
@@ -151,11 +151,11 @@ def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """All iterations of a case.
+    """Result of a case with all its iterations.
 
-    `n` counts iterations with a verdict, `passed` those of them that passed, `errors` those that ended without one.
-    `planned`: number of iterations to run. `early_stop`: no more are run once the ratio is decided. `unsatisfiable`:
-    why no iteration can pass (see `unsatisfiable_reason`); such a case is run once.
+    `n` counts iterations with a verdict, `passed` how many of them passed, and `errors` iterations without a verdict.
+    `planned`: number of iterations to run. `early_stop`: stop once the ratio is decided. `unsatisfiable`: why no
+    iteration can pass (see `unsatisfiable_reason`); such a case is run once.
     """
 
     agent: str
@@ -190,7 +190,7 @@ class CaseResult:
 
     @property
     def unchecked(self) -> str:
-        """Why no check was made although the case has some, such as a misspelt test; otherwise empty."""
+        """Reason why none of the case's checks was made, such as a misspelt test; empty if any was made."""
         if self.checks_made:
             return ""
         passed = (iteration.checks for iteration in self.iterations if iteration.outcome == "pass")
@@ -199,10 +199,10 @@ class CaseResult:
 
     @property
     def outcome(self) -> Outcome:
-        """Pass, fail, or why there is no verdict.
+        """Pass, fail, or the outcome that prevented a verdict.
 
-        It is a fail only if the iterations without a verdict could not have made up for it, and no pass if the case has
-        checks and none was made.
+        A case fails only if it would fail even had all iterations without a verdict passed. It cannot pass if it has
+        checks but none was made.
         """
         if self.error:
             return "error"
@@ -221,7 +221,7 @@ class CaseResult:
 
     @property
     def checks_made(self) -> int:
-        """Checks that were made, over all iterations."""
+        """Number of checks made in all iterations."""
         return sum(check.was_made for iteration in self.iterations for check in iteration.checks)
 
     @property
@@ -230,12 +230,12 @@ class CaseResult:
 
     @property
     def waited(self) -> float:
-        """Seconds for which servers were busy, over all iterations."""
+        """Seconds for which servers were busy, summed over iterations."""
         return round(sum(iteration.waited for iteration in self.iterations), 3)
 
     @property
     def tokens(self) -> dict[str, Any]:
-        """Sums over agent and judge, as far as servers report them; see `total_usage`."""
+        """Usage of agent and judge as reported by servers; see `total_usage`."""
         return total_usage(usage for iteration in self.iterations for usage in iteration.usage())
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Transports that retry requests to busy servers and give up servers that cannot be reached."""
+"""Transports that retry requests to busy servers and give up on unreachable servers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from lmgym.agents.transport import Deadline, Transport, TransportError
 
 BUSY = (429, 503)
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 16.0
-"""Seconds between two tries if the server asks for no longer pause; doubled with each try."""
+"""Initial pause in seconds before a retry, unless the server requests a longer one; doubled with each retry."""
 MAX_WAIT = 120.0
-"""Seconds of waiting for one request, all pauses together."""
+"""Maximum total waiting time for one request in seconds."""
 PATIENCE = 3
-"""Requests in a row without a connection to a server that answered before, after which no more are sent. Also for
-requests that a busy server did not accept within MAX_WAIT."""
+"""Number of consecutive failed requests after which no more are sent to a server that answered before. A request fails
+if it has no connection or is not accepted by a busy server within MAX_WAIT."""
 HEAD_START = 1.0
-"""Maximum number of seconds for which the first request of a run is sent alone, to see whether the server is there.
-Otherwise all parallel iterations would try a server that is down. No request loses more than a tenth of its time."""
+"""Maximum time in seconds for which other requests wait for the first request of a run, so that parallel iterations do
+not all try a server that is down. No request loses more than a tenth of its time."""
 SLICE = 0.2
 NOT_SENT = "Not sent: "
 
 
 class RetryingTransport:
-    """A transport that repeats requests to a busy server (429, 503), no earlier than its Retry-After header asks.
+    """Transport that retries requests to a busy server (429, 503), respecting its Retry-After header.
 
-    All threads of a run back off together. The deadline of a request is extended by the time waited, and records it.
+    All threads of a run back off together. A request's deadline is extended by the waiting time and records it.
     """
 
     def __init__(
@@ -83,16 +83,16 @@ class RetryingTransport:
 
 
 def _too_busy(deadline: Deadline, pause: float, limit: str, message: str) -> TransportError:
-    """`message`: of the server's last response."""
+    """Build the error for a busy server. `message`: from the server's last response."""
     before = f"The request waited for {deadline.waited:,.0f} s. " if deadline.waited else ""
-    text = f"The server is busy. {before}It accepts a new try in {pause:,.0f} s, but {limit}. {message}"
+    text = f"The server is busy. {before}It accepts another request in {pause:,.0f} s, but {limit}. {message}"
     return TransportError("status", text, code=BUSY[0])
 
 
 class CircuitBreaker:
-    """A transport for one run that stops sending requests to a server that cannot be reached, or stays too busy.
+    """Transport for one run that stops sending requests to a server that is unreachable or remains too busy.
 
-    It gives up after the first request if the server never answered, otherwise after PATIENCE failures in a row.
+    Gives up after the first failure if the server has never answered, otherwise after PATIENCE consecutive failures.
     """
 
     def __init__(self, transport: Transport) -> None:

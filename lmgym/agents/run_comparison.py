@@ -1,7 +1,7 @@
-"""Compare runs of agent tests with a baseline: case by case (by name), and check by check.
+"""Compare runs of agent tests with a baseline, by case (matched by name) and by check.
 
-Runs that scored the same answers are compared in pairs of iterations (McNemar's exact test), other runs as independent
-samples (Fisher's exact test). Iterations without a verdict are in no rate.
+Runs that scored the same answers are compared by pairs of iterations (McNemar's exact test), other runs as independent
+samples (Fisher's exact test). Iterations without a verdict are excluded from rates.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from lmgym.text.columns import Row, described, table
 
 R = TypeVar("R")
 C = TypeVar("C")
-"""A case of a run, with `passed`, `n` (iterations with a verdict), `errors` (those without), `outcome`, `early_stop`,
-`text`. Not bounded by a protocol: inside import cycles mypy finds that Django models do not match one."""
+"""A case of a run, with `passed`, `n` (iterations with a verdict), `errors` (iterations without), `outcome`,
+`early_stop` and `text`. Not bound by a protocol, because mypy rejects Django models for it inside import cycles."""
 
 CheckKey: TypeAlias = tuple[str, int, int, str, int]
-"""Case, connection, interaction, place, element (-1: the only one)."""
+"""Case, connection, interaction, path, element (-1: not in a list)."""
 Verdicts: TypeAlias = Mapping[CheckKey, Mapping[int, bool]]
-"""By check, whether the iterations of these numbers passed it."""
+"""By check: {number of the iteration: True if it passed}."""
 MAX_CHECKS = 2_000
 EARLY_STOP = "no p: iterations that stop early are not a sample of fixed size"
 NO_VERDICT = "no p: one side has no iteration with a verdict"
@@ -33,22 +33,28 @@ ONE_RUN = "only one of the runs has this case"
 
 @dataclass(frozen=True)
 class RateComparison(Comparison):
-    """Pass rates of two runs. Counts are empty where a run does not have the case."""
+    """Pass rates of two runs. Counts are None for a run without the case."""
 
-    first_passed: int | None = described("iterations of the first that passed", "iterations", default=None)
-    first_n: int | None = described("iterations of the first with a verdict", "iterations", default=None)
-    first_errors: int | None = described(
-        "iterations of the first without a verdict", "iterations", default=None
+    first_passed: int | None = described(
+        "iterations of the first run that passed", "iterations", default=None
     )
-    second_passed: int | None = described("iterations of the second that passed", "iterations", default=None)
-    second_n: int | None = described("iterations of the second with a verdict", "iterations", default=None)
+    first_n: int | None = described("iterations of the first run with a verdict", "iterations", default=None)
+    first_errors: int | None = described(
+        "iterations of the first run without a verdict", "iterations", default=None
+    )
+    second_passed: int | None = described(
+        "iterations of the second run that passed", "iterations", default=None
+    )
+    second_n: int | None = described(
+        "iterations of the second run with a verdict", "iterations", default=None
+    )
     second_errors: int | None = described(
-        "iterations of the second without a verdict", "iterations", default=None
+        "iterations of the second run without a verdict", "iterations", default=None
     )
 
     @property
     def first_count(self) -> str:
-        """passed/n and errors of the first; empty without any."""
+        """passed/n and errors of the first run; empty without counts."""
         return _count(self.first_passed, self.first_n, self.first_errors)
 
     @property
@@ -57,7 +63,7 @@ class RateComparison(Comparison):
 
     @property
     def explanation(self) -> str:
-        """The test that gives p, or why there is none."""
+        """Name of the test that gives p, or why there is no p."""
         return self.note or TESTS[self.test].label
 
 
@@ -69,30 +75,30 @@ def _count(passed: int | None, n: int | None, errors: int | None) -> str:
 
 @dataclass(frozen=True)
 class ComparedCase:
-    """A case in two runs."""
+    """A case compared between two runs."""
 
     case: str = described("name of the case")
     same_text: bool = described("whether both runs used the same text of the case")
-    first_outcome: str | None = described("outcome in the first; empty: the run has no such case")
-    second_outcome: str | None = described("outcome in the second; empty: the run has no such case")
+    first_outcome: str | None = described("outcome in the first run; empty: the run has no such case")
+    second_outcome: str | None = described("outcome in the second run; empty: the run has no such case")
 
 
 @dataclass(frozen=True)
 class ComparedCheck:
-    """A check that both runs made."""
+    """A check made by both runs."""
 
     case: str = described("name of the case")
-    connection: int = described("place of the connection in the case, from 0")
-    interaction: int = described("place of the interaction in the case, from 0")
+    connection: int = described("index of the connection in the case, from 0")
+    interaction: int = described("index of the interaction in the case, from 0")
     where: str = described("path of the check in the interaction")
-    element: int | None = described("place in a list of expectations, from 0; empty: no list")
+    element: int | None = described("index in a list of expectations, from 0; empty: no list")
 
 
 @dataclass(frozen=True)
 class RunOutcomes(Generic[R, C]):
-    """One run. `answers`: equal in runs that scored the same answers. `iterations`: by case, whether the iterations of
-    these numbers passed, those with a verdict; needed where answers are equal. `verdicts`: of checks, if they are
-    compared."""
+    """Outcomes of one run. `answers`: key shared by runs that scored the same answers. `iterations`: by case, {number
+    of an iteration with a verdict: True if it passed}; needed if `answers` are equal. `verdicts`: verdicts of checks,
+    if checks are compared."""
 
     run: R
     name: str
@@ -105,7 +111,7 @@ class RunOutcomes(Generic[R, C]):
 
 @dataclass
 class CaseRow(Generic[C]):
-    """One case in two runs; None in a run that has no case of this name."""
+    """One case in two runs; None for a run without a case of this name."""
 
     facts: ComparedCase
     first: C | None
@@ -119,7 +125,7 @@ class CaseRow(Generic[C]):
 
 @dataclass
 class CaseInRuns(Generic[C]):
-    """One case in all runs: in the baseline, and its row in each pair."""
+    """One case in all runs: the baseline's case, and its row in each pair."""
 
     name: str
     first: C | None
@@ -137,8 +143,8 @@ class CheckRow:
 class Pair(Generic[R, C]):
     """A run compared with the baseline.
 
-    `total`: all iterations of the cases with a verdict in both. `checks`: those that both runs made, the largest
-    differences first, at most MAX_CHECKS.
+    `total`: all iterations of the cases with a verdict in both runs. `checks`: at most MAX_CHECKS checks made by both
+    runs, largest differences first.
     """
 
     run: R
@@ -150,7 +156,7 @@ class Pair(Generic[R, C]):
 
 @dataclass(frozen=True)
 class Compared(Generic[R, C]):
-    """p is corrected over all rows of all pairs: cases, checks and totals each among themselves."""
+    """Comparison of all runs. p is corrected over the rows of all pairs, separately for cases, checks and totals."""
 
     first: R
     name: str
@@ -166,7 +172,7 @@ class Compared(Generic[R, C]):
 
     @property
     def tests(self) -> dict[str, str]:
-        """The tests that gave p, or why there is none, with the names of the runs."""
+        """Names of the runs by explanation: the test that gave p, or why there is no p."""
         names: dict[str, list[str]] = {}
         for pair in self.pairs:
             names.setdefault(pair.total.explanation, []).append(pair.name)
@@ -183,7 +189,7 @@ class Compared(Generic[R, C]):
         return cases
 
     def by_check(self) -> list[tuple[CheckRow, list[CheckRow | None]]]:
-        """By check: the first row that has it, and its row in each pair. The largest differences come first."""
+        """Each check with its first row and its row in each pair, largest differences first."""
         by_facts = [{row.facts: row for row in pair.checks} for pair in self.pairs]
         checks = dict.fromkeys(facts for rows in by_facts for facts in rows)
         in_pairs = [[rows.get(facts) for rows in by_facts] for facts in checks]
@@ -191,18 +197,18 @@ class Compared(Generic[R, C]):
         return sorted(lines, key=lambda line: -max(_size(row) for row in line[1] if row))
 
     def cases_table(self) -> tuple[list[str], list[Row]]:
-        """Header and rows: one row for each case and pair."""
+        """Header and rows, with one row per case and pair."""
         rows = [(row.facts, row.comparison) for pair in self.pairs for row in pair.cases]
         return table((ComparedCase, RateComparison), rows)
 
     def checks_table(self) -> tuple[list[str], list[Row]]:
-        """Header and rows: one row for each check and pair."""
+        """Header and rows, with one row per check and pair."""
         rows = [(row.facts, row.comparison) for pair in self.pairs for row in pair.checks]
         return table((ComparedCheck, RateComparison), rows)
 
 
 def compare_runs(first: RunOutcomes[R, C], others: Sequence[RunOutcomes[R, C]]) -> Compared[R, C]:
-    """Compare each of the others with the first. p is corrected by Holm's method."""
+    """Compare each of the other runs with the first. p is corrected by Holm's method."""
     pairs = [
         Pair(other.run, other.name, *_by_case(first, other), _by_check(first, other)) for other in others
     ]
@@ -221,7 +227,7 @@ def _correct(rows: Sequence[CaseRow[Any] | CheckRow]) -> None:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Append a number to names that occur several times."""
+    """Append a number to repeated names."""
     return [
         f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
         for place, name in enumerate(names)
@@ -237,7 +243,7 @@ def _size(row: CheckRow) -> float:
 
 @dataclass(frozen=True)
 class Side:
-    """Iterations of a run: passed, with a verdict (`n`), and without one."""
+    """Iterations of a run: `passed`, with a verdict (`n`), and without a verdict (`errors`)."""
 
     name: str
     passed: int
@@ -274,7 +280,7 @@ def _comparison(
 def compare_rates(first: Side, second: Side, *, early_stop: bool = False) -> RateComparison:
     """Compare independent samples: Newcombe's interval (1998, method 10) and Fisher's exact test.
 
-    An exact test, because no normal approximation holds for small n (Bowyer et al. 2025).
+    The test is exact, because normal approximations fail for small n (Bowyer et al. 2025).
     """
     if not first.n or not second.n:
         return _comparison(first, second, note=NO_VERDICT)
@@ -300,13 +306,13 @@ def compare_pairs(
 ) -> RateComparison:
     """Compare two scorings of the same iterations by McNemar's exact test (1947).
 
-    It uses the iterations that changed: either direction is equally likely if the scorings do not differ.
+    The test uses the iterations that changed: if the scorings do not differ, both directions are equally likely.
 
     Args:
-        names: of both runs.
-        pairs: whether an iteration passed in the first and in the second scoring.
-        errors: iterations without a verdict in each of them.
-        early_stop: iterations stopped once the ratio was decided; there is no p.
+        names: names of both runs.
+        pairs: for each iteration, whether it passed in the first and in the second scoring.
+        errors: number of iterations without a verdict in each scoring.
+        early_stop: iterations stopped once the ratio was decided, so there is no p.
     """
     n = len(pairs)
     first, second = (
@@ -320,11 +326,11 @@ def compare_pairs(
     return _comparison(first, second, n=n, changed=changed, test=MCNEMAR.key, p=mcnemar_p(*changed))
 
 
-# --- case by case ---
+# --- comparison by case ---
 
 
 def _by_case(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> tuple[list[CaseRow[C]], RateComparison]:
-    """Compare all cases by name, and all iterations of those with a verdict in both."""
+    """Compare cases by name, and all iterations of the cases with a verdict in both runs."""
     pairs = _pairs(first, second) if first.answers == second.answers else None
     rows = [_case_row(name, first, second, pairs) for name in sorted({*first.cases, *second.cases})]
     both = [row.comparison for row in rows if row.comparison.difference is not None]
@@ -371,7 +377,7 @@ def _case_row(
 
 
 def _one_sided(first: str, one: Any, second: str, two: Any) -> RateComparison:
-    """The row of a case that only one of the runs has."""
+    """Return the row of a case that is in only one of the runs."""
     counts = [None if case is None else (case.passed, case.n, case.errors) for case in (one, two)]
     (passed, n, errors), (passes, m, failures) = (count or (None, None, None) for count in counts)
     return RateComparison(
@@ -382,8 +388,8 @@ def _one_sided(first: str, one: Any, second: str, two: Any) -> RateComparison:
 
 
 def _pairs(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> dict[str, list[tuple[bool, bool]]]:
-    """By case: whether each iteration passed in the first and in the second scoring of its answers. Iterations without
-    a verdict in one of them form no pair."""
+    """Return by case, for each iteration, whether it passed in the first and in the second scoring of its answers.
+    Iterations without a verdict in either scoring are excluded."""
     pairs: dict[str, list[tuple[bool, bool]]] = {}
     for name in sorted(first.iterations.keys() & second.iterations.keys()):
         ours, theirs = first.iterations[name], second.iterations[name]
@@ -392,11 +398,11 @@ def _pairs(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> dict[str, lis
     return pairs
 
 
-# --- check by check ---
+# --- comparison by check ---
 
 
 def _by_check(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> list[CheckRow]:
-    """Compare the checks that both runs made."""
+    """Compare checks made by both runs."""
     paired = first.answers == second.answers
     early_stop = first.early_stop or second.early_stop
     rows = []

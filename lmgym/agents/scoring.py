@@ -1,4 +1,4 @@
-"""Score answers by the checks of a case; fresh answers and stored transcripts alike."""
+"""Score answers, new or from stored transcripts, by the checks of a case."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from lmgym.agents.results import NOT_CHECKED, CheckResult, IterationResult, Turn
 from lmgym.agents.thinking import without_thinking
 from lmgym.agents.transport import Deadline
 
-NOT_COMPARABLE = "Values hidden in the transcript cannot be compared like this. Run the case again."
-WITHHELD = (
-    "No verdict, because the answer or the expected value contains a secret, which a verdict could reveal."
-)
+NOT_COMPARABLE = "Values hidden in the transcript cannot be compared in this way. Run the case again."
+WITHHELD = "No verdict: the answer or the expected value contains a secret, which a verdict could reveal."
 WHOLE = frozenset(("value", "not_value", "keywords", "not_keywords"))
-"""Tests for which a hidden text is one character."""
+"""Tests in which a hidden text is represented by one character."""
 MAX_ERROR = 2_000
-BROKEN_OFF = "Not reached: neuro-san ends an iteration if expected value and answer cannot be compared."
+BROKEN_OFF = (
+    "Not reached: neuro-san ends an iteration if the expected value and the answer cannot be compared."
+)
 
 
 class Judge(Protocol):
     def judge(self, criterion: str, sample: str, deadline: Deadline | None = None) -> Opinion:
-        """Return whether the sample meets the criterion. Never raises."""
+        """Return an opinion on whether the sample meets the criterion. Never raises."""
         ...
 
 
@@ -35,7 +35,7 @@ def score_turn(
     interaction: Interaction, turn: TurnResult, judge: Judge | None, reading: Reading,
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
-    """Run all checks of an interaction. `kept`: for a stored turn, the places whose private data were stored."""
+    """Run all checks of an interaction. `kept`: for a stored turn, paths of private data that were stored."""
     if interaction.ignores_thinking and turn.text is not None and reading == "document":
         turn = replace(turn, text=without_thinking(turn.text))
     results: list[CheckResult] = []
@@ -48,8 +48,8 @@ def score_turn(
 
 
 def breaks_off(results: Sequence[CheckResult], reading: Reading) -> bool:
-    """Return whether a check ended the iteration. In the reference a value that cannot be compared is an uncaught
-    exception; according to its documentation, only that check fails with an error.
+    """Return True if a check ended the iteration. neuro-san's code leaves the exception for a value that cannot be
+    compared uncaught; according to its documentation, only that check ends with an error.
     """
     compared = (check for check in results if check.comparison)
     return reading == "reference-compatible" and any(check.outcome == "error" for check in compared)
@@ -88,8 +88,8 @@ def _place(where: str) -> str:
 
 
 def _was_not_stored(check: Check, actual: Any, kept: Collection[str]) -> bool:
-    """Return whether the check compares private data that were not stored. Keys always are; hidden values in a stored
-    place are secrets.
+    """Return True if the check compares private data that were not stored. Keys are always stored; hidden values at a
+    stored path are secrets.
     """
     if _place(check.where) in kept:
         return False
@@ -106,7 +106,7 @@ def without_answer(check: Check, turn: TurnResult, outcome: Outcome, message: st
 
 
 def sample_of(actual: Any, reading: Reading) -> str:
-    """Format a value for the judge: text as it is, other values as JSON (in the reference: Python's str)."""
+    """Format a value for the judge: text unchanged, other values as JSON (in neuro-san: Python's str)."""
     if isinstance(actual, str):
         return actual
     return str(actual) if reading == "reference-compatible" else json.dumps(actual, ensure_ascii=False)
@@ -118,7 +118,7 @@ def _gist(
     if judge is None:
         return Verdict("error", "", "No judge is configured, so gist cannot be checked."), None
     if deadline is not None and deadline.passed:
-        return Verdict("timeout", "", "There was no time left for the judge."), None
+        return Verdict("timeout", "", "No time was left for the judge."), None
     criterion, sample = unmarked(str(check.expected)), unmarked(sample_of(actual, reading))
     opinion = judge.judge(criterion, sample, deadline)
     expected = "pass" if check.test == "gist" else "fail"
@@ -133,13 +133,13 @@ def rescore(
     case: TestCase, before: IterationResult, judge: VotingJudge | None, reading: Reading, clean: Redactor,
     named_before: Collection[str] = (), *, ask_judge: bool = False,
 ) -> IterationResult:  # fmt: skip
-    """Score stored answers by the current checks of a case. Turns that were never reached remain unreached.
+    """Score stored answers by the current checks of a case. Turns not reached in the original run stay unreached.
 
     Args:
         before: the stored iteration.
-        clean: hides secrets in expectations as in the transcript, so that both can be compared.
-        named_before: variables that the case named when the answers were made.
-        ask_judge: ask the judge again; otherwise earlier verdicts of the same judge are reused.
+        clean: function that hides secrets in expectations as in the transcript, so that both can be compared.
+        named_before: variables named in the case when the answers were recorded.
+        ask_judge: ask the judge again instead of reusing its earlier verdicts.
     """
     if not before.turns:
         return before
@@ -155,7 +155,7 @@ def rescore(
                 index,
                 interaction.text,
                 trouble="stopped",
-                error="There is no transcript of this turn.",
+                error="This turn has no transcript.",
             )
             turn = absent if trouble == BROKEN_OFF else known.get((place, index), absent)
             agent_error = "" if turn.trouble else turn.error
@@ -169,20 +169,20 @@ def rescore(
 
 
 def _opinions(before: IterationResult, turn: TurnResult) -> list[dict[str, Any]]:
-    """Return the opinions of a judge on the answer of this turn."""
+    """Return the stored opinions of the judge on a turn's answer."""
     place = (turn.connection, turn.interaction)
     here = (check for check in before.checks if (check.connection, check.interaction) == place)
     return [check.judge for check in here if check.judge is not None]
 
 
 def _kept(before: IterationResult, interaction: int) -> set[str]:
-    """Return the places that had values to compare, so that their private data are stored."""
+    """Return the paths that had values to compare and whose private data were therefore stored."""
     compared = [check for check in before.checks if check.outcome in ("pass", "fail")]
     return {_place(check.where) for check in compared if check.interaction == interaction}
 
 
 def veil_checks(interaction: Interaction, veil: Redactor) -> Interaction:
-    """Hide secrets in the expectations of an interaction as they are hidden in answers."""
+    """Hide secrets in an interaction's expectations in the same form as in answers."""
     checks = tuple(replace(check, expected=veil(check.expected)) for check in interaction.checks)
     return replace(interaction, checks=checks)
 
@@ -192,12 +192,12 @@ def veil_answer(turn: TurnResult, veil: Redactor) -> TurnResult:
 
 
 def without_secrets(check: CheckResult, *, several: bool = False) -> CheckResult:
-    """Withhold a verdict that would reveal something about a hidden value, or could be wrong because of it.
+    """Withhold a verdict that could reveal a hidden value, or could be wrong because of it.
 
-    People who may edit cases read verdicts and must not learn secrets, so checks compare texts in which every secret is
-    one character. A match is certain: a keyword next to a secret, or a whole secret. A text that does not match may be
-    part of a secret, and patterns, schemas and orders say nothing about such a character. `several`: different secrets
-    have the same character.
+    Users who can edit cases read verdicts but must not learn secrets, so checks compare texts in which every secret is
+    replaced by one character. A match is reliable: a keyword next to a secret, or a whole secret. A mismatch is not,
+    because the text may be part of a secret; and patterns, schemas and orderings are meaningless for such a character.
+    `several`: different secrets are replaced by the same character.
     """
     if check.outcome not in ("pass", "fail", "error") or check.judge is not None or not check.comparison:
         return check
@@ -218,7 +218,7 @@ def without_secrets(check: CheckResult, *, several: bool = False) -> CheckResult
 
 
 def cleaned(check: CheckResult, clean: Redactor) -> CheckResult:
-    """Return the check as it may be stored."""
+    """Return the check with secrets hidden, for storage."""
     judge = check.judge
     return replace(
         check,
@@ -231,7 +231,7 @@ def cleaned(check: CheckResult, clean: Redactor) -> CheckResult:
 
 
 def cleaned_turn(turn: TurnResult, clean: Redactor) -> TurnResult:
-    """Return the turn as it may be stored."""
+    """Return the turn with secrets hidden, for storage."""
     return replace(
         turn,
         user_text=clean(turn.user_text),

@@ -1,6 +1,6 @@
-"""Rows of the tables of agent tests: a frozen dataclass a table, whose fields are the names of its columns.
+"""Rows of the tables of agent tests: one frozen dataclass per table, whose field names are the column names.
 
-`lmgym.text.columns` makes header, rows and JSON of them, and docs/names.md lists them.
+`lmgym.text.columns` converts them to headers, rows and JSON; docs/names.md lists them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lmgym.text.columns import described
 
 @dataclass(frozen=True)
 class IterationRow:
-    """An iteration of a run. The last five columns describe the first check that did not pass, or the turn without an
+    """An iteration of a run. The last five columns describe the first check that did not pass, or the turn that got no
     answer."""
 
     case: str = described("name of the case; its file on the command line")
@@ -22,7 +22,9 @@ class IterationRow:
     iteration: int = described("number of the iteration, from 1")
     outcome: str = described("pass, fail, error, timeout or skipped")
     seconds: float = described("duration", "seconds")
-    waited: float = described("time that servers were busy; not in `seconds` of the turns", "seconds")
+    waited: float = described(
+        "time for which servers were busy; not included in `seconds` of turns", "seconds"
+    )
     total_tokens: int | None = described("tokens of agent and judge; empty: not reported", "tokens")
     total_cost: float | None = described("cost of agent and judge; empty: not reported", "US dollars")
     checks_made: int = described("checks that had something to compare", "checks")
@@ -41,7 +43,7 @@ class TrendRow:
     run: str = described("id of the run")
     created: str = described("when it was queued", "ISO 8601")
     server: str = described("name of the server")
-    version: str = described("version that the server reported; several are joined by arrows")
+    version: str = described("version reported by the server; several versions are joined by arrows")
     passed: int = described("iterations that passed", "iterations")
     n: int = described("iterations with a verdict", "iterations")
     errors: int = described("iterations without a verdict", "iterations")
@@ -56,7 +58,7 @@ class CaseTrendRow(TrendRow):
 
     required_rate: float = described("rate that the case requires", "0 to 1")
     outcome: str = described("outcome of the case in the run")
-    text_as_now: bool = described("whether the case had its present text")
+    text_as_now: bool = described("whether the case had its current text")
     early_stop: bool = described(
         "whether iterations stopped once the ratio was decided; the rate has no interval"
     )
@@ -66,7 +68,7 @@ class CaseTrendRow(TrendRow):
 class SuiteTrendRow(TrendRow):
     """A run of a suite over time (`agent-suite-trend`), over the cases that all runs of the trend share."""
 
-    run_number: int = described("place of the run in the trend, from 1")
+    run_number: int = described("number of the run in the trend, from 1")
 
 
 TABLES: dict[str, tuple[type, ...]] = {
@@ -77,4 +79,4 @@ TABLES: dict[str, tuple[type, ...]] = {
     "Agent tests: a case over time": (CaseTrendRow,),
     "Agent tests: a suite over time": (SuiteTrendRow,),
 }
-"""For docs/names.md."""
+"""Tables by title, listed in docs/names.md."""

@@ -6,10 +6,10 @@ OPEN, CLOSE = "<think>", "</think>"
 
 
 def without_thinking(text: str) -> str:
-    """Return the answer alone, stripped.
+    """Return the answer without thoughts, stripped.
 
-    Thoughts without a closing tag extend to the end of the text; those without an opening tag began before it, since
-    some servers put the opening tag into the prompt.
+    Thoughts without a closing tag extend to the end of the text. Thoughts without an opening tag extend back to its
+    beginning, because some servers put the opening tag into the prompt.
     """
     if OPEN not in text and CLOSE not in text:
         return text

@@ -36,12 +36,12 @@ Trouble = Literal[
 
 
 class TransportError(Exception):
-    """A request without an answer.
+    """Raised if a request gets no answer.
 
-    `trouble`: among others `unreachable` (no connection, or it broke off), `refused` (this site may not connect to the
-    address), `unsendable` (the case asks for something that cannot be sent), `status` (anything but 200).
-    `no_connection`: there was none, so the next request would not reach the server either. `code`: the HTTP status.
-    `retry_after`: seconds after which the server accepts a new try, if it says so.
+    `trouble`: among others `unreachable` (no connection, or it was lost), `refused` (this site may not connect to the
+    address), `unsendable` (the case contains data that cannot be sent), `status` (any status but 200).
+    `no_connection`: no connection was established, so the next request would fail as well. `code`: HTTP status.
+    `retry_after`: seconds after which the server accepts another request, if it reports them.
     """
 
     def __init__(
@@ -67,10 +67,11 @@ def never() -> bool:
 
 @dataclass
 class Deadline:
-    """When to give up: at a time of time.monotonic(), or earlier if `stop` returns True.
+    """Time limit of an operation, as a value of time.monotonic(). It ends earlier if `stop` returns True.
 
-    `what` is given up, for messages. `outer`: deadline of the enclosing work, which is never extended. `waited` and
-    `held`: seconds by which this one was extended, while the server was busy and before the request began.
+    `what` names the operation in messages. `outer`: deadline of the enclosing operation, which is never extended.
+    `waited` and `held`: seconds by which this deadline was extended because the server was busy, and because the
+    request was delayed.
     """
 
     at: float
@@ -89,7 +90,7 @@ class Deadline:
         return self.left <= 0
 
     def extend(self, seconds: float) -> None:
-        """Extend by the time for which the server was busy, which is not part of the time to its answer."""
+        """Extend the deadline by the time for which the server was busy. It is not part of the time to the answer."""
         self.waited += seconds
         self._later(seconds)
 
@@ -107,7 +108,7 @@ class Deadline:
         return TransportError("timeout", f"{self.what} took too long and was cancelled.")
 
     def check(self) -> None:
-        """Raise TransportError when the time is up or the run was stopped."""
+        """Raise TransportError if the deadline has passed or the run was stopped."""
         if self.passed:
             raise self.error()
         if self.stop():
@@ -119,14 +120,14 @@ def earliest(*deadlines: Deadline | None) -> Deadline:
 
 
 class Transport(Protocol):
-    """A way to reach a server. Every method may raise TransportError, and gives up at the deadline."""
+    """Connection to a server. Every method may raise TransportError, and gives up at the deadline."""
 
     secrets: tuple[str, ...]
-    """Values of secret headers, which no output may contain."""
+    """Values of secret headers, which must not appear in output."""
     unsent: tuple[str, ...]
-    """Which of sly_data and metadata it cannot send."""
+    """Parts of a case that cannot be sent: sly_data, metadata or both."""
     scheme: str
-    """http or https; empty for a server in this process."""
+    """URL scheme: http or https; empty for a server in this process."""
 
     def chat(
         self, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
@@ -135,7 +136,7 @@ class Transport(Protocol):
         ...
 
     def get(self, path: str, deadline: Deadline) -> Any:
-        """Return the JSON at an address of the server, such as /api/v1/list."""
+        """Return the JSON at a path of the server, such as /api/v1/list."""
         ...
 
 
@@ -158,7 +159,7 @@ def ask(
 
 MAX_JSON_BYTES = 2_000_000
 MAX_ERROR_LENGTH = 500
-"""Characters of a server's message about an error."""
+"""Maximum length of a server's error message in characters."""
 TROUBLES: tuple[tuple[type[net.NetError], Trouble], ...] = (
     (net.TimedOut, "timeout"),
     (net.TooLarge, "too-large"),
@@ -170,13 +171,13 @@ TROUBLES: tuple[tuple[type[net.NetError], Trouble], ...] = (
 
 
 class HTTPTransport:
-    """An agent server.
+    """Transport to an agent server over HTTP.
 
     Args:
-        url: its address.
-        policy: makes a NetPolicy from limits, such as gym.outbound_policy.net_policy.
-        headers: sent with every request.
-        secrets: secret values among them.
+        url: URL of the server.
+        policy: function from limits to a NetPolicy, such as gym.outbound_policy.net_policy.
+        headers: headers sent with every request.
+        secrets: values of `headers` that are secret.
     """
 
     unsent: tuple[str, ...] = ()
@@ -202,7 +203,7 @@ class HTTPTransport:
         policy = self.policy(
             seconds=max(0.05, deadline.left), max_bytes=MAX_BYTES, max_line_bytes=MAX_LINE, redirects=0
         )
-        # The headers of the server win, so that a case cannot replace a secret header.
+        # The server's headers take precedence, so that a case cannot replace a secret header.
         merged = _merged(headers, self.headers)
         try:
             with net.stream_lines("POST", address, headers=merged, json=body, policy=policy) as lines:
@@ -243,7 +244,7 @@ class HTTPTransport:
         )
 
     def _without_address(self, message: str) -> str:
-        """Remove the server's address, because results are shown to people who may not see it."""
+        """Remove the server's address, because results are shown to users who are not allowed to see it."""
         parts = urlsplit(self.url)
         for known in (self.url, f"{parts.scheme}://{parts.netloc}", parts.netloc, parts.hostname or ""):
             if known:
@@ -253,13 +254,13 @@ class HTTPTransport:
 
 
 def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
-    """Merge headers; the second win. Names are compared without case."""
+    """Merge headers; those in `second` take precedence. Names are case-insensitive."""
     names = {name.lower() for name in second}
     return {**{name: value for name, value in first.items() if name.lower() not in names}, **second}
 
 
 def server_address_problem(url: str) -> str:
-    """Return what is wrong with the address of a server; empty if it can be tried."""
+    """Return the problem of a server's address; empty if the address is plausible."""
     try:
         parts = urlsplit(url)
         port_ok = parts.port is None or 0 < parts.port < 65536
@@ -274,12 +275,12 @@ def server_address_problem(url: str) -> str:
     return ""
 
 
-# --- chat endpoints: their answers as the stream of JSON lines of an agent server ---
+# --- chat endpoints, whose answers are converted to an agent server's stream of JSON lines ---
 
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer of a chat endpoint. `text`: None without one. `ending`: how it ended, a key of protocol.ENDINGS."""
+    """Answer of a chat endpoint. `text`: None if it has no text. `ending`: a key of protocol.ENDINGS, or empty."""
 
     text: str | None
     tokens: Mapping[str, Any]
@@ -287,7 +288,7 @@ class Completion:
 
 
 def lines_for(agent: str, body: dict[str, Any], completion: Completion) -> Iterator[bytes]:
-    """Yield what an agent server would have sent."""
+    """Yield the lines that an agent server would have sent for this completion."""
     text, tokens = body["user_message"]["text"], completion.tokens
     origin = [{"tool": agent, "instantiation_index": 1}]
     turns = [*history_of(body.get("chat_context")), ("HUMAN", text), ("AI", completion.text or "")]
@@ -306,10 +307,10 @@ def lines_for(agent: str, body: dict[str, Any], completion: Completion) -> Itera
 
 
 class ChatTransport(HTTPTransport):
-    """An OpenAI-compatible chat endpoint; `url` is the part before /chat/completions.
+    """Transport to an OpenAI-compatible chat endpoint; `url` is the part before /chat/completions.
 
-    Without `chat_model` the agent of the case names the model. Private data and metadata are not sent, because such an
-    endpoint has no place for them.
+    Without `chat_model`, the case's agent is the name of the model. Private data and metadata are not sent, because
+    such endpoints do not accept them.
     """
 
     unsent: tuple[str, ...] = ("sly_data", "metadata")
@@ -339,7 +340,7 @@ class ChatTransport(HTTPTransport):
         yield from lines_for(agent, body, read_completion(completion))
 
     def get(self, path: str, deadline: Deadline) -> Any:
-        """Return the models as the list of agents. There is no other information."""
+        """Return the models as the list of agents; no other information is available."""
         if path in ("/", "/healthz"):
             return {"service": "chat", "status": "ok", "versions": {}}
         if path == "/api/v1/list":
@@ -347,7 +348,7 @@ class ChatTransport(HTTPTransport):
             rows = models.get("data", []) if isinstance(models, dict) else []
             names = [str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row]
             return {"agents": [{"agent_name": name, "description": ""} for name in names]}
-        raise TransportError("status", "A chat endpoint has no such address.")
+        raise TransportError("status", "A chat endpoint has no such path.")
 
 
 BUSY_CODES = {
@@ -355,11 +356,11 @@ BUSY_CODES = {
     "overloaded_error": 503, "overloaded": 503, "server_overloaded": 503, "service_unavailable": 503,
     "unavailable": 503, "529": 503,
 }  # fmt: skip
-"""Codes of temporary errors that are sent with another HTTP status."""
+"""HTTP status by error code, for temporary errors sent with a different status."""
 
 
 def error_within(completion: Any) -> tuple[str, int] | None:
-    """Return message and status (0 without one) of an error sent with status 200; None if it is no error."""
+    """Return message and status (0 if unknown) of an error sent with status 200; None if there is no error."""
     if not isinstance(completion, dict):
         return None
     choice = _first_choice(completion)
@@ -391,7 +392,7 @@ def _first_choice(completion: Any) -> dict[str, Any] | None:
 
 
 def read_completion(completion: Any) -> Completion:
-    """Read a chat completion; one without text is an answer. Raises TransportError if it is none."""
+    """Read a chat completion. It may have no text. Raises TransportError if the JSON is not a chat completion."""
     choice = _first_choice(completion)
     message = choice.get("message") if choice is not None else None
     if choice is None or not isinstance(message, dict):
@@ -411,7 +412,7 @@ def read_completion(completion: Any) -> Completion:
 
 
 TEXT_KEYS = {None: "text", "text": "text", "output_text": "text", "refusal": "refusal"}
-"""Types of content parts that have text, and its key. Thoughts and images are left out."""
+"""Key of the text by type of content part. Thoughts and images are omitted."""
 
 
 def _content(content: Any) -> str | None:

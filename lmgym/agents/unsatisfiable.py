@@ -1,4 +1,4 @@
-"""Find cases that no iteration can pass, before the agent is called."""
+"""Detect cases that no iteration can pass before calling the agent."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from lmgym.agents.checks import skipped_by
 
 
 def unsatisfiable_reason(case: TestCase, reading: Reading, *, has_judge: bool) -> str:
-    """Return why no iteration can pass; empty if one may.
+    """Return why no iteration can pass; empty if an iteration may pass.
 
-    Such a case is run once, for a transcript. In the reference-compatible reading it is run as often as neuro-san does.
+    Such a case is run only once, for a transcript. The reference-compatible reading runs all iterations, as neuro-san
+    does.
     """
     if reading == "reference-compatible":
         return ""
@@ -34,7 +35,7 @@ def _failure_reason(check: Check, has_judge: bool) -> str:
     if check.part != "text" or isinstance(check.expected, str):
         return ""
     if check.test in ORDERED:
-        return f"Text and {kind(check.expected)} have no order."
+        return f"Text and {kind(check.expected)} cannot be ordered."
     if check.test in ("keywords", "not_keywords"):
         return f"Text cannot be searched for {kind(check.expected)}."
     return f"Text never equals {kind(check.expected)}." if check.test == "value" else ""

@@ -1,4 +1,4 @@
-"""ProPara: score predictions about processes (inputs, outputs, conversions, moves), with the reason for every point.
+"""ProPara: score predictions about processes (inputs, outputs, conversions, moves) and explain every score.
 
 from lmgym.propara import evaluate
 report = evaluate(answers_text, predictions_text)

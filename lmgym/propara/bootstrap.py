@@ -1,8 +1,8 @@
-"""Bootstrap over processes (Efron 1979): intervals of a score, and paired differences between systems.
+"""Bootstrap over processes (Efron 1979): intervals of scores, and paired differences between systems.
 
-Each resample draws as many processes as there are, with replacement; systems that are compared are resampled with the
-same processes. Averages are rounded to three decimals within each resample, as the reference rounds them. The seed is
-fixed, so the same files have the same intervals.
+Each resample draws n of the n processes with replacement; compared systems share the drawn processes. Averages are
+rounded to three decimals within each resample, as in the reference. The seed is fixed, so the same files always give
+the same intervals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lmgym.text.columns import described, record
 
 Floats = NDArray[np.float64]
 EQUAL = 1e-9
-"""Two F1 of a process that differ by no more than this are equal."""
+"""Maximum difference between two F1 values of a process that count as equal."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Question:
-    """The question that a comparison of two systems is about."""
+    """Question on which two systems are compared."""
 
     question: str = described("overall, inputs, outputs, conversions or moves")
 
 
 @dataclass(frozen=True)
 class SystemComparison:
-    """F1 of a system against the baseline, which is the first side. Differences are second − first.
+    """F1 of a system (second) compared with the baseline (first). Differences are second − first.
 
-    `overall.only_first` and `overall.only_second` count the processes on which the baseline or the system is better;
-    `differences` has F1 second − first of each process.
+    `overall.only_first` and `overall.only_second` count the processes on which the baseline or the system is better.
+    `differences` contains the difference in F1 of each process.
     """
 
     overall: Comparison
@@ -76,7 +76,7 @@ class SystemComparison:
 
     @property
     def rows(self) -> list[tuple[Question, Comparison]]:
-        """Rows of the table of differences: overall, then by question."""
+        """Rows of the table of differences: first overall, then by question."""
         return [
             (Question("overall"), self.overall),
             *((Question(name), row) for name, row in self.questions.items()),
@@ -88,14 +88,14 @@ class SystemComparison:
 
 
 def matrix(report: Report) -> Floats:
-    """Return float64[processes, 8]: precision and recall of each question. Raises ValueError without a score."""
+    """Return float64[processes, 8]: precision and recall of each question. Raises ValueError if a score is missing."""
     if report.errors:
         raise ValueError(f"Process {next(iter(report.errors))} has no score.")
     return matrix_of(process.scores for process in report.processes if process.scores)
 
 
 def matrix_of(processes: Iterable[Mapping[str, Sequence[float]]]) -> Floats:
-    """Return `matrix` from (precision, recall) by question."""
+    """Build the array of `matrix` from each process's (precision, recall) by question."""
     rows = [[value for name in QUESTIONS for value in scores[name]] for scores in processes]
     return np.array(rows, dtype=np.float64)
 
@@ -106,7 +106,7 @@ def bootstrap(report: Report, resamples: int = 10_000) -> Intervals:
 
 
 def intervals(values: Floats, resamples: int) -> Intervals:
-    """Compute intervals from `matrix`."""
+    """Compute intervals from an array as returned by `matrix`."""
     averages = _resampled(values, resamples, np.random.default_rng(0))
     precision, recall, f1 = _overall(averages)
     questions: dict[str, dict[str, Bounds]] = {}
@@ -123,22 +123,22 @@ def intervals(values: Floats, resamples: int) -> Intervals:
 def compare(
     *reports: Report, names: Sequence[str] = (), resamples: int = 10_000, seed: int = 0
 ) -> tuple[SystemComparison, ...]:
-    """Compare the F1 of each report with that of the first, paired over the processes.
+    """Compare the F1 of each report with the F1 of the first report, paired by process.
 
     Args:
         reports: two or more, on the same processes in the same order.
-        names: of the systems, in the order of the reports; default: "1", "2", …
+        names: names of the systems, in the order of the reports; default: "1", "2", …
 
     Returns:
-        A comparison for each report but the first. `p_corrected` is Holm's over all systems for the overall
-        differences, and over all systems and questions for those of questions.
+        A comparison for each report except the first. `p_corrected` is Holm-corrected over all systems for overall
+        differences, and over all systems and questions for differences by question.
 
     Raises:
-        ValueError: different processes, or a process without a score.
+        ValueError: the reports have different processes, or a process has no score.
     """
     ids = [process.process_id for process in reports[0].processes]
     if any(ids != [process.process_id for process in other.processes] for other in reports[1:]):
-        raise ValueError("The reports are not about the same processes.")
+        raise ValueError("The reports have different processes.")
     labels = names or [str(number) for number in range(1, len(reports) + 1)]
     return compare_matrices(ids, labels, *map(matrix, reports), resamples=resamples, seed=seed)
 
@@ -146,7 +146,7 @@ def compare(
 def compare_matrices(
     ids: Sequence[int], names: Sequence[str], *matrices: Floats, resamples: int = 10_000, seed: int = 0
 ) -> tuple[SystemComparison, ...]:
-    """Compare systems from their `matrix`. See `compare`."""
+    """Compare systems from their arrays (see `matrix`). See `compare`."""
     first, *others = zip(names, matrices, strict=True)
     comparisons = [_compared(ids, first, other, resamples, seed) for other in others]
     overall = corrected([one.overall for one in comparisons])
@@ -209,7 +209,7 @@ def _two_sided_p(differences: Floats) -> float:
 
 
 def _averages(values: Floats) -> Averages:
-    """Average as the reference does: sums from left to right, rounded to three decimals."""
+    """Average as in the reference: sum from left to right, then round to three decimals."""
     return averages_of(_scores(row) for row in values.tolist())
 
 
@@ -218,7 +218,7 @@ def _scores(row: list[float]) -> Scores:
 
 
 def _resampled(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:
-    """Return float64[resamples, columns]: averages over the processes of each resample."""
+    """Return float64[resamples, columns], the average over processes in each resample."""
     return np.round(multinomial_sums(values, resamples, rng) / len(values), 3)
 
 

@@ -1,4 +1,4 @@
-"""Find all problems of a file at once, each with line, column and a hint."""
+"""Report all problems of a file at once, each with line, column and a hint."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FileRow:
 
 
 def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
-    """Return the readable rows, and problems of the others and of actions and locations. At most MAX_PROBLEMS."""
+    """Return the readable rows and at most MAX_PROBLEMS problems, of unreadable rows and of actions and locations."""
     rows: list[FileRow] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
@@ -63,7 +63,7 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
         hint = (
             "Separate columns with tabs."
             if len(fields) == 1
-            else "Six: process, sentence, participant, action, before, after."
+            else "Write six columns: process, sentence, participant, action, before, after."
         )
         message = f"The line has {len(fields)} columns, not 6."
         return None, [Problem(file, number, len(fields), "columns", message, hint)]
@@ -93,7 +93,7 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
 def _integer_hint(value: str, line: int) -> str:
     if re.fullmatch(r"\s*\d+\.0*\s*", value):
         return f"Write {value.strip().split('.')[0]}."
-    return "Delete the header row, if this is one." if line == 1 else ""
+    return "If this is a header row, delete it." if line == 1 else ""
 
 
 def _action_problems(row: FileRow, file: str) -> list[Problem]:
@@ -103,7 +103,7 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
     action, before, after = row.action, row.before, row.after
     if action not in ACTIONS:
         near = nearest_name(action.strip().upper(), ACTIONS, alike=0.5)
-        hint = f"Did you mean {near}?" if near else f"One of {', '.join(ACTIONS)}."
+        hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(ACTIONS)}."
         return [problem(4, f"{quoted(action[:40])} is not an action.", hint)]
     if action == "NONE":
         if before == after:
@@ -139,8 +139,8 @@ def too_many(file: str) -> Problem:
 
 
 def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> Iterator[Problem]:
-    """Yield missing and unexpected processes and participants, with the nearest name as the hint. A missing participant
-    that was suggested as a hint is not reported again."""
+    """Yield problems for missing and unexpected processes and participants, with the nearest name as a hint. A missing
+    participant already suggested as a hint is not reported separately."""
     seen: dict[int, dict[str, int]] = {}
     for row in rows:
         seen.setdefault(row.process_id, {}).setdefault(row.participant, row.line)
@@ -164,8 +164,8 @@ def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> 
 
 
 def _nearest(name: str, others: list[str]) -> str:
-    """Return the other name that shares an alternative (`rays` for `light; rays`), else one with a similar spelling of
-    the name or an alternative, else an empty string."""
+    """Return the other name that shares an alternative (`rays` for `light; rays`), or else a name with a similar
+    spelling of the name or an alternative, or else an empty string."""
     mine = _alternatives(name)
     if shared := next((other for other in others if mine & _alternatives(other)), ""):
         return shared
@@ -184,7 +184,7 @@ def _alternatives(name: str) -> set[str]:
 
 
 def check(answers: Grids | None, predictions: str, file: str = "predictions") -> list[Problem]:
-    """Return all problems of a prediction file in the order of its lines. `answers`: None if they cannot be read."""
+    """Return all problems of a prediction file in order of lines. `answers`: None if the answers cannot be read."""
     rows, problems = read_rows(predictions, file)
     if answers is not None:
         mismatches = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
@@ -193,8 +193,8 @@ def check(answers: Grids | None, predictions: str, file: str = "predictions") ->
 
 
 def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Problem]:
-    """Return all problems of a sentence file. `lenient`: only what the reference refuses; it ignores columns after the
-    third, and takes the later of two rows with the same number."""
+    """Return all problems of a sentence file. `lenient`: only problems for which the reference rejects the file; it
+    ignores columns after the third, and uses the later of two rows with the same number."""
     problems: list[Problem] = []
     seen: set[tuple[int, ...]] = set()
     for number, line in enumerate(lines_of(text), 1):

@@ -1,5 +1,5 @@
-"""The command line: `evaluate` and `explain` behave like the reference's evaluator.py and explainer.py; the other
-commands are in `lmgym.propara.commands`.
+"""Command line of ProPara. `evaluate` and `explain` behave like the reference's evaluator.py and explainer.py; the
+other commands are in `lmgym.propara.commands`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ COMMANDS = ("evaluate", "explain", "check", "compare", "convert", "prompts", "sc
 
 class _Parser(argparse.ArgumentParser):
     def _get_option_tuples(self, option_string: str) -> Any:
-        """Allow abbreviations of the reference's options only."""
+        """Allow abbreviations only for the reference's options."""
         options = super()._get_option_tuples(option_string)
         return [option for option in options if option[0].dest not in ("format", "bootstrap")]
 
 
 def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> argparse.ArgumentParser:
-    """Build the parser. `more` adds subcommands that the caller runs."""
+    """Build the parser. `more` adds subcommands that are run by the caller."""
     top = _Parser(
         prog=prog,
         description="Score predictions about processes (ProPara), or describe an action file in words.",
@@ -90,7 +90,7 @@ def main(
 
 
 def _silence() -> None:
-    """Redirect standard output to os.devnull: Python flushes the buffer at exit, which would fail again."""
+    """Redirect standard output to os.devnull, because flushing the buffer at exit would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
@@ -114,7 +114,7 @@ def _run(argv: Sequence[str], prog: str, out: TextIO, err: TextIO) -> int:
 
 
 def _explain(out: TextIO, err: TextIO) -> int:
-    """Describe standard input. Bytes that are not UTF-8 pass through unchanged, as in the reference in the C locale."""
+    """Describe standard input. Bytes that are not UTF-8 are kept unchanged, as by the reference in the C locale."""
     stdin = getattr(sys.stdin, "buffer", None)
     text = stdin.read().decode("utf-8", "surrogateescape") if stdin else sys.stdin.read()
     try:
@@ -132,7 +132,7 @@ def _explain(out: TextIO, err: TextIO) -> int:
 
 
 def _json(paths: reference.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
-    """Print the report as a JSON object. Writes --output, but not --diagnostics, which the object contains."""
+    """Print the report as a JSON object and write --output. --diagnostics is not written; the object contains it."""
     try:
         sentences = read_text(paths.sentences) if paths.sentences else None
         report = evaluate(

@@ -1,6 +1,6 @@
-"""Commands that the reference does not have: check, compare, convert, prompts, score-answers, template.
+"""Commands not in the reference: check, compare, convert, prompts, score-answers, template.
 
-They read files as the site does: with repairs, and with all problems reported at once.
+They read files like the site: files are repaired, and all problems are reported at once.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from lmgym.stats import Comparison
 
 REPAIRED = 1
-"""Exit code of `check` for a file that was repaired."""
+"""Exit code of `check` if the file needed repairs."""
 WRONG = 2
 """Exit code for a file that cannot be read or scored."""
 
 
 def add_parsers(commands: Any) -> None:
-    """Add the subcommands. Parsed arguments have the subcommand's function in `run`."""
+    """Add the subcommands. In the parsed arguments, `run` is the subcommand's function."""
     command = _added(commands, "check", check, "list problems and warnings of predictions, and their score")
-    command.add_argument("predictions", help="predictions in any form that the site reads")
+    command.add_argument("predictions", help="predictions in any format that the site accepts")
     _add_answers_options(command, formats=True)
     command = _added(
         commands, "compare", compare, "compare systems on the same processes, with intervals and p values"
@@ -56,7 +56,11 @@ def add_parsers(commands: Any) -> None:
     )
     command.add_argument("--to", choices=["actions", "grids"], default="actions", help="default: actions")
     command.add_argument(
-        "--sample", type=positive, default=1, metavar="N", help="sample of a model's answers; default: 1"
+        "--sample",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="number of the sample of a model's answers; default: 1",
     )
     _add_answers_options(command)
     command = _added(commands, "prompts", prompts, "write a prompt for each process, as JSON Lines")
@@ -109,7 +113,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
                 print(message, file=err)
         return WRONG
     except UnicodeEncodeError:
-        print("Error: The name of a file is not text that can be printed.", file=err)
+        print("Error: A file name cannot be printed.", file=err)
         return WRONG
 
 
@@ -172,7 +176,7 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 
 def _difference(row: Comparison) -> str:
-    """Difference, interval, p and corrected p of a comparison."""
+    """Format difference, interval, p and corrected p of a comparison."""
     interval = f"95% interval {row.low:+.3f} to {row.high:+.3f}"
     return f"{row.difference:+.3f}, {interval}, {p_told('p', row.p)}, {p_told('Holm', row.p_corrected)}"
 
@@ -181,7 +185,9 @@ def convert(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     answers = _answers(options)
     upload = _repaired(options.predictions, answers, err)
     if options.sample > len(upload.samples):
-        message = f"There is no sample {options.sample}: the file has {count(len(upload.samples), 'sample')}."
+        message = (
+            f"Sample {options.sample} does not exist: the file has {count(len(upload.samples), 'sample')}."
+        )
         raise ProParaError(message, [Problem(options.predictions, 0, 0, "samples", message)])
     sample = upload.samples[options.sample - 1]
     _write_failures(options.sample, sample, answers, err)
@@ -202,7 +208,7 @@ def score_answers(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     upload = _repaired(options.predictions, answers, err)
     if upload.kind != "answers":
         message = "The file does not contain a model's answers to the prompts."
-        hint = "Use the command evaluate or check."
+        hint = "Use evaluate or check instead."
         raise ProParaError(message, [Problem(options.predictions, 0, 0, "kind", message, hint)])
     reports = [_report(answers, sample.text) for sample in upload.samples]
     n_failures = sum(len(sample.failures) for sample in upload.samples)
@@ -232,7 +238,7 @@ def write_template(options: argparse.Namespace, out: TextIO, err: TextIO) -> int
 
 
 def _answers(options: argparse.Namespace) -> ReferenceAnswers:
-    """Read the reference answers. Problems name the files by their paths."""
+    """Read the reference answers. Problems identify files by path."""
     paths = {"answers": options.answers, "sentences": options.sentences}
     data = [read_bytes(path) if path else b"" for path in paths.values()]
     try:
@@ -254,7 +260,7 @@ def _repaired(path: str, answers: ReferenceAnswers, err: TextIO) -> ParsedUpload
 
 
 def _write_repairs(path: str, upload: ParsedUpload, out: TextIO) -> None:
-    """Print a line per kind of repair, with its count and lines."""
+    """Print one line per kind of repair, with count and line numbers."""
     for one in repair_groups(upload.repairs):
         times = f"{one.n:,} × " if one.n > 1 else ""
         print(f"Repaired: {one._replace(file=path, message=times + one.message)}", file=out)
@@ -281,7 +287,7 @@ def _summary(report: Report) -> str:
 
 
 def _write_failures(number: int, sample: Sample, answers: ReferenceAnswers, out: TextIO) -> None:
-    """Print a line per reason."""
+    """Print one line per reason for unusable answers."""
     processes: dict[str, list[int]] = {}
     for pid, why in sample.failures:
         processes.setdefault(why, []).append(pid)

@@ -1,12 +1,12 @@
 """Convert action files from and to other formats: state files, JSON grids, templates, prompt packs.
 
-* State files, as older baselines wrote them, have five columns: process, step, participant, location before, location
+* State files, the format of older baselines, have five columns: process, step, participant, location before, location
   after, with `null` and `unk` (or `-` and `?`). Actions are derived from the states.
-* A JSON grid is `{"processes": [{"process_id": 1, "participants": {"water": ["sea", "sea", "air"]}}]}`: for each
-  participant, its location before the first sentence and after each one. A list of locations can be replaced by
+* A JSON grid is `{"processes": [{"process_id": 1, "participants": {"water": ["sea", "sea", "air"]}}]}`. It lists each
+  participant's location before the first sentence and after each sentence. A list of locations can be replaced by
   `{"locations": [...], "actions": [...]}`; actions are then not derived. null, "-" and "null" mean that the participant
   does not exist.
-* A prompt pack has a prompt for each process: the sentences, the participants and a JSON schema of the response. A
+* A prompt pack has one prompt per process: the sentences, the participants and a JSON schema of the response. A
   response is a process as in a grid: `{"process_id": 1, "participants": {"water": ["sea", "sea", null]}}`.
 """
 
@@ -38,22 +38,22 @@ from lmgym.text.json_text import SYNTAX_HINTS
 
 Row = tuple[int, int, str, str, str, str]
 _INVALID = re.compile("[\\t\\n\\r\\0\\ud800-\\udfff]")
-_INVALID_IN_WORDS = "tabs, line ends, NUL or an unpaired surrogate"
+_INVALID_IN_WORDS = "tabs, line breaks, NUL or an unpaired surrogate"
 _SIGNS = {ABSENT: "-", UNKNOWN: "?"}
 
 
 def sign(location: str) -> str:
-    """Translate a token of summaries to action files: - or ?."""
+    """Translate a location from summaries to action files: `-` for absent, `?` for unknown."""
     return _SIGNS.get(location, location)
 
 
 def write_rows(rows: Sequence[Row]) -> str:
-    """Write an action file."""
+    """Return the text of an action file."""
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
 def looks_like_states(text: str) -> bool:
-    """Return whether the first row has five columns. An extra tab at its end does not count."""
+    """Return True if the first row has five columns, ignoring an extra tab at its end."""
     first = next((line for line in lines_of(text) if line.strip()), "").rstrip("\n").split("\t")
     return len(first) == 5 or (
         len(first) == 6 and not first[5].strip() and first[3].strip().upper() not in ACTIONS
@@ -88,8 +88,8 @@ def states_to_actions(text: str, file: str = "predictions") -> str:
 
 
 def load_json(text: str, limits: Limits | None = None) -> Any:
-    """Decode JSON. Raises ValueError, also for a repeated key in an object, of which `json.loads` silently keeps the
-    last."""
+    """Decode JSON. Raises ValueError, even for a repeated key in an object, where `json.loads` silently keeps the last
+    value."""
     return load(text, limits or Limits(), object_pairs_hook=_unique_keys)
 
 
@@ -103,7 +103,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_error(error: ValueError) -> str:
-    """Explain to a user why `load_json` failed."""
+    """Return a message for users on why `load_json` failed."""
     if isinstance(error, json.JSONDecodeError):
         return f"The JSON cannot be read. {SYNTAX_HINTS.get(error.msg, f'{error.msg}.')}"
     return f"The JSON cannot be read: {error}."
@@ -154,12 +154,12 @@ def _track_rows(process_id: int, name: str, value: Any) -> list[Row]:
     track = value if isinstance(value, Mapping) else {"locations": value}
     locations = track.get("locations")
     if not isinstance(locations, list) or not 2 <= len(locations) <= MAX_STEP:
-        raise ValueError("expected a list of locations: before the first sentence and after each one.")
+        raise ValueError("expected a list of locations: before the first sentence and after each sentence.")
     tokens = [_location(item) for item in locations]
     implied = [implied_action(*pair) for pair in pairwise(tokens)]
     actions = track.get("actions", implied)
     if not isinstance(actions, list) or len(actions) != len(implied):
-        raise ValueError(f"expected {len(implied)} actions, one fewer than locations.")
+        raise ValueError(f"expected {len(implied)} actions, one fewer than the locations.")
     rows: list[Row] = []
     for step, action in enumerate(actions, 1):
         if action not in ACTIONS:
@@ -182,7 +182,7 @@ def _shown(value: Any) -> str:
 
 
 def grids_to_json(grids: Grids) -> str:
-    """Write grids as JSON. Lossless except for cells that locations do not determine."""
+    """Write grids as JSON. Lossless, except for cells that are not determined by locations."""
     processes = [
         {
             "process_id": grid.process_id,
@@ -197,7 +197,8 @@ def grids_to_json(grids: Grids) -> str:
 
 
 def template(answers: Grids) -> str:
-    """Write the first three columns of the answers, with NONE and `?` to be filled in. It can be scored unchanged."""
+    """Return an action file to fill in: the first three columns of the answers, with NONE and `?`. It can be scored
+    as it is."""
     return write_rows(
         [
             (grid.process_id, step, participant, "NONE", "?", "?")
@@ -213,7 +214,7 @@ def _raise_if_any(problems: list[Problem], file: str) -> None:
         raise ProParaError(f"{file} has {count(len(problems), 'problem')}.", problems)
 
 
-# --- the prompt pack, and responses to it ---
+# --- prompt pack and responses ---
 
 INSTRUCTION = (
     "Read the paragraph. For each participant, say where it is before the first sentence and after each sentence. "
@@ -258,7 +259,7 @@ def prompt(grid: Grid, sentences: Sequence[str]) -> str:
 
 
 def prompt_pack(answers: Grids, sentences: Sentences) -> list[dict[str, Any]]:
-    """Return one object per process. From the answers, only names and numbers of steps are used."""
+    """Return one object per process. Only participants' names and numbers of steps are taken from the answers."""
     return [
         {
             "process_id": pid,
@@ -279,7 +280,7 @@ def prompt_lines(answers: Grids, sentences: Sentences) -> str:
 def read_response(text: str, grid: Grid) -> str:
     """Convert a model's response to rows of an action file. Raises ProParaError if it does not match the schema."""
     if not text.strip():
-        raise ProParaError("There is no answer.")
+        raise ProParaError("The answer is empty.")
     fenced = re.search(r"```(?:json)?\s*(.*?)```", text, re.DOTALL)
     try:
         data = load_json(fenced.group(1) if fenced else text)
@@ -301,7 +302,7 @@ def read_response(text: str, grid: Grid) -> str:
 
 
 def _schema_error(error: Any, grid: Grid) -> str:
-    """Explain a jsonschema error of a response to a user: where, and what is wrong."""
+    """Return a message for users on what is wrong in a response, and where, from a jsonschema error."""
     keyword, value, path = error.validator, error.instance, [*error.path]
     if keyword == "required":
         names = quoted(next(name for name in error.validator_value if name not in value))
@@ -316,7 +317,5 @@ def _schema_error(error: Any, grid: Grid) -> str:
         return f"{at}location {path[2] + 1} is {_shown(value)}; expected text or null."
     if len(path) == 2:
         shown = count(len(value), "location") if isinstance(value, list) else _shown(value)
-        return (
-            f"{at}{shown}; expected a list of {grid.steps + 1}: before the first sentence and after each one."
-        )
+        return f"{at}{shown}; expected a list of {grid.steps + 1}: before the first sentence and after each sentence."
     return f"{'participants' if path else 'The answer'} is {_shown(value)}; expected an object."

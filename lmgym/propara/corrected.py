@@ -1,12 +1,12 @@
-"""The corrected metric: the reference's four questions without its flaws. Never mixed with the official metric.
+"""Corrected metric: the reference's four questions without the reference's flaws. Never mixed with the official metric.
 
-It differs from the reference as follows:
+Differences from the reference:
 
 * the overlap of two sets of terms is bounded: each term has at most one partner, and equal terms count once (the
   Jaccard index with soft equality, in [0, 1]);
-* each answer is matched with at most one prediction and vice versa, so that the total score is greatest (Kuhn 1955;
-  scipy's linear_sum_assignment);
-* recall is computed even if there are as many predictions as answers;
+* each answer is matched with at most one prediction and vice versa, maximising the total score (Kuhn 1955; scipy's
+  linear_sum_assignment);
+* recall is computed even if the numbers of predictions and answers are equal;
 * intermediate averages are not rounded;
 * the order of rows, participants, processes and terms joined by AND does not matter.
 """
@@ -26,7 +26,7 @@ from lmgym.propara.terms import location_terms, participant_terms
 Canonical = tuple[tuple[str, ...], ...]
 """Sorted terms without duplicates."""
 Item = tuple[int, tuple[Canonical, ...]]
-"""Step (0 for names) and the parts that are compared."""
+"""Step (0 for names) and the parts to compare."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def corrected(processes: Sequence[Scores]) -> Corrected:
 
 @lru_cache(maxsize=16_384)
 def bounded_overlap(answer: Canonical, prediction: Canonical) -> float:
-    """Return matched terms over all terms: 1 only if every term has a partner."""
+    """Return the number of matched terms over the size of the union; 1 only if every term has a partner."""
     if answer == prediction:
         return 1.0
     shared = _most_partners(answer, prediction)
@@ -95,7 +95,7 @@ def _where(text: str) -> Canonical:
 
 
 def _items(question: str, summary: Summary) -> list[Item]:
-    """Return the items of a question, sorted so that the order of rows does not matter."""
+    """Return the items of a question, sorted to make the result independent of the order of rows."""
     items: list[Item]
     if question == "conversions":
         items = [
@@ -122,7 +122,7 @@ def _question(answers: list[Item], predictions: list[Item]) -> QuestionScore:
 
 
 def _greatest_total(answers: list[Item], predictions: list[Item]) -> float:
-    """Match each step separately: pairs of different steps score 0."""
+    """Return the greatest total score. Steps are matched separately, because pairs of different steps score 0."""
     totals: list[float] = []
     for step in sorted({step for step, _ in answers} & {step for step, _ in predictions}):
         theirs = [parts for at, parts in answers if at == step]
@@ -137,7 +137,7 @@ def _pair(answer: tuple[Canonical, ...], prediction: tuple[Canonical, ...]) -> f
 
 
 def _assigned(scores: list[list[float]]) -> float:
-    """Return the greatest sum of scores with at most one per row and column."""
+    """Return the greatest sum of scores with at most one score per row and column."""
     if len(scores) == 1:
         return max(scores[0])
     if len(scores[0]) == 1:

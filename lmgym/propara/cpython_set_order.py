@@ -1,4 +1,4 @@
-"""The iteration order of a set of strings in CPython with PYTHONHASHSEED=0.
+"""Iteration order of a set of strings in CPython with PYTHONHASHSEED=0.
 
 The reference joins names and locations from sets and compares the joined text, so the order affects scores. Python
 randomises it for each run unless PYTHONHASHSEED is set. This module always uses the order of PYTHONHASHSEED=0 in Python
@@ -21,13 +21,13 @@ _PERTURB_SHIFT = 5
 
 
 def set_order(items: Iterable[str]) -> list[str]:
-    """Return `list(set(items))`."""
+    """Return `list(set(items))` in CPython's order."""
     unique = dict.fromkeys(items)
     return _keys(_filled(unique)) if len(unique) > 1 else list(unique)
 
 
 def difference_order(items: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return `list(set(items) - set(others))`. Removed elements can affect the order of the others."""
+    """Return `list(set(items) - set(others))`. Removed elements can affect the order of the remaining ones."""
     known, table = set(others), _filled(dict.fromkeys(items))
     keys = _keys(table)
     if len(keys) >> 2 > len(known):  # CPython copies the set and discards elements
@@ -39,7 +39,7 @@ def difference_order(items: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def _filled(keys: Iterable[str]) -> Table:
-    """Build the table of a set to which distinct keys were added in order."""
+    """Build the hash table of a set to which distinct keys were added in order."""
     table: Table = [None] * _SMALLEST
     for used, key in enumerate(keys, 1):
         _put(table, (_hash(key), key))
@@ -68,7 +68,7 @@ def _moved(table: Table, size: int) -> Table:
 
 
 def _put(table: Table, entry: Entry) -> None:
-    """Insert at the first free slot: linear probes, then a jump."""
+    """Insert at the first free slot, found by linear probing and then a jump."""
     mask = len(table) - 1
     perturb = entry[0]
     at = perturb & mask
@@ -96,7 +96,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _siphash(data: bytes) -> int:
-    """SipHash-1-3 (Aumasson and Bernstein 2012)."""
+    """Compute SipHash-1-3 (Aumasson and Bernstein 2012)."""
     state = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
     whole = len(data) & ~7
     for at in range(0, whole, 8):

@@ -1,6 +1,6 @@
-"""The part of a report that a site stores, so that pages need not score again. JSON-able.
+"""JSON-able part of a report that the site stores so that pages do not have to score again.
 
-Keys: docs/propara.md, "Use the REST API". Changing the keys requires a migration of stored reports.
+The keys are documented in docs/propara.md, "Use the REST API". Changing them requires a migration of stored reports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_WARNINGS = 500
 
 
 def digest(report: Report, resamples: int = RESAMPLES) -> dict[str, Any]:
-    """Summarise a report: both metrics, intervals, errors, warnings, mistakes and confusion, and a row per process."""
+    """Summarise a report: both metrics, intervals, errors, warnings, mistakes, confusion and one row per process."""
     warnings = report.warnings
     n_warnings = Counter(warning.process_id for warning in warnings)
     processes = [_process(process, n_warnings[process.process_id]) for process in report.processes]
@@ -40,7 +40,7 @@ def digest(report: Report, resamples: int = RESAMPLES) -> dict[str, Any]:
 
 
 def metrics(report: Report, resamples: int = RESAMPLES) -> dict[str, Any]:
-    """Return the official metric (None without a score), the corrected one, and intervals of the official one."""
+    """Return the official metric (None without a score) with its intervals, and the corrected metric."""
     return {
         "reference": report.reference_as_dict() if report.averages else None,
         "corrected": report.corrected.as_dict(),
@@ -49,7 +49,7 @@ def metrics(report: Report, resamples: int = RESAMPLES) -> dict[str, Any]:
 
 
 def _intervals(report: Report, resamples: int) -> dict[str, Any] | None:
-    """None without a score, and for a single process, whose resamples are all equal."""
+    """Return intervals; None without a score, or for a single process, whose resamples are all equal."""
     if report.averages is None or report.n_answers < 2:
         return None
     from lmgym.propara.bootstrap import (
@@ -60,7 +60,7 @@ def _intervals(report: Report, resamples: int) -> dict[str, Any] | None:
 
 
 def _kept(warnings: list[SubmissionWarning]) -> list[SubmissionWarning]:
-    """Keep MAX_WARNINGS in order, preferring the first of each kind in each process."""
+    """Return at most MAX_WARNINGS in order, preferring the first of each kind in each process."""
     seen: set[tuple[str, int | None]] = set()
     is_repeated = []
     for warning in warnings:

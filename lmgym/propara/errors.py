@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """A problem in a file. Line and column count from 1; 0 is the file as a whole."""
+    """A problem in a file. Line and column count from 1; 0 means the whole file or line."""
 
     file: str
     line: int
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
 
 
 class ProParaError(ValueError):
-    """Files that cannot be scored. `str()` and `exit_code` are the reference's message and exit code."""
+    """Raised for files that cannot be scored. `str()` and `exit_code` are the reference's message and exit code."""
 
     exit_code = 2
 
@@ -35,17 +35,17 @@ class ProParaError(ValueError):
 
 
 class Corrupted(ProParaError):
-    """An error that the reference reports on standard output, with exit code 2."""
+    """Raised for an error that the reference reports on standard output with exit code 2."""
 
 
 class Crash(ProParaError):
-    """An error where the reference ends with a traceback and exit code 1. We explain it on standard error."""
+    """Raised where the reference ends with a traceback and exit code 1. The message is for standard error."""
 
     exit_code = 1
 
 
 class ProcessFailure(ArithmeticError):
-    """A process whose score cannot be computed by the reference's arithmetic."""
+    """Raised for a process whose score the reference's arithmetic cannot compute."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

@@ -1,6 +1,7 @@
-"""Read action and sentence files exactly as the reference does: first error only, with its messages and leniencies.
+"""Read action and sentence files exactly as the reference does: only the first error, same messages, same leniency.
 
-`lmgym.propara.check` lists all problems of a file at once; `lmgym.propara.repair` reads what the reference refuses.
+`lmgym.propara.check` lists all problems of a file at once; `lmgym.propara.repair` reads files that the reference
+rejects.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ ABSENT, UNKNOWN = "null", "unk"
 _TOKENS = {"-": ABSENT, "?": UNKNOWN}
 MAX_STEP = 1_000_000
 MAX_CELLS = 20_000_000
-"""Limits of ours: a row with step 1,000,000,000 makes the reference allocate a list of that length."""
+"""Limits not in the reference, which allocates a list of 1,000,000,000 elements for a row with that step."""
 
 
 class Grid(NamedTuple):
-    """A process of a file. Each participant has `steps` + 1 locations (before step 1, after each step) and `steps`
+    """A process in a file. Each participant has `steps` + 1 locations (before step 1 and after each step) and `steps`
     actions."""
 
     process_id: int
@@ -46,18 +47,18 @@ Grids = dict[int, Grid]
 
 
 def all_none_grid(grid: Grid) -> Grid:
-    """Return the same participants and steps with NONE everywhere and all locations unknown."""
+    """Return a grid with the same participants and steps, NONE for all actions and unknown locations."""
     where = {name: [UNKNOWN] * (grid.steps + 1) for name in grid.participants}
     return Grid(grid.process_id, grid.steps, where, {name: ["NONE"] * grid.steps for name in where})
 
 
 def token(location: str) -> str:
-    """Translate `-` and `?` of action files to the tokens of summaries."""
+    """Translate a location from action files to summaries: `-` and `?` become tokens."""
     return _TOKENS.get(location, location)
 
 
 def lines_of(text: str) -> io.StringIO:
-    """Split lines as Python's text mode does: at CR LF, LF and a lone CR, not at form feed or U+2028."""
+    """Split into lines as Python's text mode does: at CR LF, LF and CR, but not at form feed or U+2028."""
     return io.StringIO(text, newline=None)
 
 
@@ -99,7 +100,7 @@ _BLOCK = 8_192
 
 
 def _text_before(data: bytes) -> str:
-    """Decode the blocks before the first that is not UTF-8. A character may span two blocks."""
+    """Decode the blocks before the first block that is not UTF-8. A character may span two blocks."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     blocks: list[str] = []
     for start in range(0, len(data), _BLOCK):
@@ -111,8 +112,8 @@ def _text_before(data: bytes) -> str:
 
 
 def read_grids(text: str, file: str) -> Grids:
-    """Parse the text of an action file. Raises Corrupted or Crash for the first error, in the reference's two
-    passes."""
+    """Parse the text of an action file. Raises Corrupted or Crash for the first error in the order of the reference's
+    two passes."""
     lines = list(lines_of(text))
     lengths = _lengths(lines, file)
     if not lengths:
@@ -136,19 +137,19 @@ def read_grids(text: str, file: str) -> Grids:
                 raise Crash(f"{file}, line {number}: more than {MAX_CELLS:,} cells.")
             grid.locations[participant] = [UNKNOWN] * (grid.steps + 1)
             grid.actions[participant] = ["NONE"] * grid.steps
-        try:  # as in the reference, step 0 and negative steps index from the end; later rows replace earlier ones
+        try:  # as in the reference, steps below 1 index from the end, and later rows replace earlier ones
             if step == 1:
                 grid.locations[participant][0] = token(before)
             grid.locations[participant][step] = token(after)
             grid.actions[participant][step - 1] = action
         except IndexError:
-            message = f"there is no step {step} in process {pid}; steps count from 1."
+            message = f"process {pid} has no step {step}; steps count from 1."
             raise Crash(f"{file}, line {number}: {message}") from None
     return grids
 
 
 def _lengths(lines: list[str], file: str) -> dict[int, int]:
-    """The reference's first pass: find the highest step of each process."""
+    """Find the highest step of each process, as in the reference's first pass."""
     lengths: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
         fields = line.strip().split("\t", 2)
@@ -182,7 +183,7 @@ def is_integer(text: str) -> bool:
 
 
 def action_problem(action: str, before: str, after: str) -> str:
-    """Return the reference's message about the last three columns of a row, or an empty string."""
+    """Return the reference's message about a row's last three columns; empty if they are valid."""
     if action == "NONE":
         return "" if before == after else f"Unequal NONE locations: {before} -- {after}"
     if action == "CREATE":
@@ -210,7 +211,7 @@ def implied_action(before: str, after: str) -> str:
 
 
 def participant_differences(answers: Grids, predictions: Grids, file: str) -> list[str]:
-    """Return the reference's lines about missing or unexpected participants. Extra processes are allowed."""
+    """Return the reference's message lines about missing or unexpected participants. Extra processes are allowed."""
     lines: list[str] = []
     for pid in sorted(answers):
         if pid not in predictions:
@@ -239,8 +240,8 @@ Sentences = dict[int, tuple[str, ...]]
 
 
 def read_sentences(text: str, file: str) -> Sentences:
-    """Parse sentences, sorted and renumbered from 1. The later of two rows with the same number wins; a file may be
-    empty."""
+    """Parse sentences, sort them and renumber them from 1. The later of two rows with the same number is used. The file
+    may be empty."""
     texts: dict[tuple[int, int], str] = {}
     for number, line in enumerate(lines_of(text), 1):
         fields = line.strip().split("\t", 3)[:3]

@@ -1,4 +1,4 @@
-"""Group problems and repairs of a file by kind: message, count and lines."""
+"""Group a file's problems and repairs by kind, each with message, count and lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmgym.propara.check import VERBATIM
 from lmgym.propara.errors import Problem, ProParaError
 
 MAX_LISTED = 5
-"""Lines and processes listed before "and … more"."""
+"""Maximum number of lines or processes listed before "and … more"."""
 _COLUMNS = re.compile(r"The line has (\d+ columns, not \d+\.)")
 _MEANT = re.compile(r"Did you mean (.*\?)", re.DOTALL)
 _GROUPED_CODES = {
@@ -25,14 +25,14 @@ _GROUPED_CODES = {
     ),
     "sentence-again": (
         re.compile(r"Process (-?\d+) already has sentence (-?\d+)\."),
-        "sentences repeat a number of their process",
+        "sentences have a number already used in their process",
     ),
 }
-"""Codes whose messages differ only in what they name: pattern of the name, and the message of the group."""
+"""For codes whose messages differ only in a name: pattern with the name, and message of the group."""
 
 
 class Group(NamedTuple):
-    """Problems or repairs of one kind. `lines` count from 1; there are none for the file as a whole."""
+    """Problems or repairs of one kind. `lines` count from 1; empty if the whole file is concerned."""
 
     message: str
     hint: str
@@ -66,13 +66,13 @@ class Group(NamedTuple):
 
 
 def abbreviated(values: Sequence[Any]) -> str:
-    """List the first few values and the number of others."""
+    """List the first MAX_LISTED values and the number of the others."""
     listed = ", ".join(map(str, values[:MAX_LISTED]))
     return listed if len(values) <= MAX_LISTED else f"{listed} and {len(values) - MAX_LISTED:,} more"
 
 
 def problem_groups(problems: Iterable[Problem]) -> list[Group]:
-    """Group problems by kind, in the order of the first of each."""
+    """Group problems by kind, in order of first occurrence."""
     groups: dict[tuple[Any, ...], list[Problem]] = {}
     for one in problems:
         kind = () if one.code in _GROUPED_CODES else (one.message, one.hint)
@@ -81,7 +81,7 @@ def problem_groups(problems: Iterable[Problem]) -> list[Group]:
 
 
 def reason(error: ProParaError) -> str:
-    """Return in one sentence why a file cannot be scored: the first kind of problem."""
+    """Return why a file cannot be scored in one sentence, about the first kind of problem."""
     return next((one.message for one in problem_groups(error.problems)), str(error))
 
 
@@ -107,7 +107,7 @@ def _group_message(rows: list[Problem]) -> str:
 
 
 def _name_of(row: Problem, pattern: re.Pattern[str]) -> str:
-    """Name the process, or the thing in its process, with a suggestion if there is one."""
+    """Return the name of the process, or of the participant or sentence in it, with a suggestion if there is one."""
     match = pattern.fullmatch(row.message)
     pid, *more = match.groups() if match else (row.message,)
     suggestion = _MEANT.fullmatch(row.hint)
@@ -115,7 +115,7 @@ def _name_of(row: Problem, pattern: re.Pattern[str]) -> str:
 
 
 def repair_groups(repairs: Iterable[Any]) -> list[Group]:
-    """Group repairs (`repair.Repair`, or their dictionaries) by kind, the most frequent first."""
+    """Group repairs (`repair.Repair` or dictionaries with its fields) by kind, most frequent first."""
     lines_by_kind: dict[tuple[str, int, str], list[int]] = {}
     for one in repairs:
         row = one if isinstance(one, dict) else one._asdict()

@@ -1,7 +1,7 @@
-"""Classify the mistakes of a prediction, event by event. This explains a score; it does not change it.
+"""Classify a prediction's mistakes by event, to explain its score. Scores are not affected.
 
-Events are compared per participant: first those of the same step; the others are paired with the nearest event of the
-same kind; what remains is missed or spurious.
+Events are compared per participant. Events in the same step are compared first; the others are paired with the nearest
+event of the same kind; unpaired events are missed or spurious.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ CODES = {
     "wrong-location": "the right event at the wrong place",
 }
 Confusion = dict[str, dict[str, int]]
-"""Number of steps by the answers' action, then by the predicted one."""
+"""Number of steps by action in the answers, then by predicted action."""
 
 
 class Mistake(NamedTuple):
-    """A mistake. `offset`: steps too late (+) or too early (-), for wrong-step."""
+    """A mistake. `offset`: for wrong-step, number of steps too late (positive) or too early (negative)."""
 
     code: str
     participant: str
@@ -44,13 +44,13 @@ class Mistake(NamedTuple):
 
 
 def label(code: str) -> str:
-    """Format a code for people."""
+    """Return the readable label of a code."""
     return code.replace("-", " ")
 
 
 def same_place(first: str, second: str) -> bool:
-    """Return whether two locations share a name after normalisation. The reference divides by zero where everything
-    matches.
+    """Return True if two locations share a name after normalisation. Where the reference divides by zero, all their
+    names match.
     """
     if first == second:
         return True
@@ -61,19 +61,19 @@ def same_place(first: str, second: str) -> bool:
 
 
 def action_at(grid: Grid, participant: str, step: int) -> str:
-    """Return the action at a step; NONE beyond the end of the grid."""
+    """Return the action at a step; NONE after the end of the grid."""
     actions = grid.actions.get(participant, [])
     return actions[step - 1] if 1 <= step <= len(actions) else "NONE"
 
 
 def location_at(grid: Grid, participant: str, step: int) -> str:
-    """Return the location after a step (0 = before the first); beyond the end, the last known one."""
+    """Return the location after a step (0: before the first step); after the end of the grid, the last location."""
     where = grid.locations.get(participant)
     return where[min(step, len(where) - 1)] if where else UNKNOWN
 
 
 def mistakes(answer: Grid, prediction: Grid) -> list[Mistake]:
-    """List mistakes in the order of the answers' participants, then of steps."""
+    """List mistakes in order of the answers' participants, then steps."""
     all_mistakes: list[Mistake] = []
     for participant in answer.participants:
         all_mistakes += sorted(_of_participant(answer, prediction, participant), key=lambda one: one.step)
@@ -116,12 +116,12 @@ def _location_mistake(answer: Grid, prediction: Grid, name: str, step: int, acti
 
 
 _SIDES = {"CREATE": (("at", 0),), "DESTROY": (("at", -1),), "MOVE": (("from", -1), ("to", 0))}
-"""Locations of an event: a preposition, and the step relative to that of the event."""
+"""Locations in an event's description: preposition, and step relative to the event's step."""
 _NOUNS = {"CREATE": "creation", "DESTROY": "destruction", "MOVE": "move"}
 
 
 def _event(grid: Grid, name: str, step: int, action: str) -> str:
-    """Describe an event: move of water from kettle to cup."""
+    """Describe an event, such as "move of water from kettle to cup"."""
     where = [f"{word} {_in_words(location_at(grid, name, step + shift))}" for word, shift in _SIDES[action]]
     return f"{_NOUNS[action]} of {name} {' '.join(where)}"
 
@@ -135,7 +135,7 @@ def _steps(n: int) -> str:
 
 
 def confusion(pairs: Iterable[tuple[Grid, Grid]]) -> Confusion:
-    """Count the answers' steps by their action and the predicted one."""
+    """Count steps by action in the answers and predicted action."""
     counts: Counter[tuple[str, str]] = Counter()
     for answer, prediction in pairs:
         for name in answer.participants:

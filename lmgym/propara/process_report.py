@@ -1,4 +1,4 @@
-"""Evaluate one process: summaries, scores, corrected scores, and pairs of items with their reasons."""
+"""Evaluate one process: summaries, scores, corrected scores, and pairs of items with reasons for their scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lmgym.propara.terms import (
     participant_terms,
 )
 
-# --- pairs of an answer and a prediction ---
+# --- pairs of answer and prediction ---
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,19 @@ class Pair:
 
 
 def _plain(item: Any) -> Any:
-    """Return conversions and moves as dictionaries, names unchanged."""
+    """Return conversions and moves as dictionaries, and names unchanged."""
     return item if isinstance(item, str) else item._asdict()
 
 
 MANY_PAIRS = 20_000
-"""Above this number, pairs of different steps are left out; they score 0."""
+"""Number of pairs above which pairs of different steps, which score 0, are omitted."""
 MAX_LISTED = 2_000
 MAX_DETAILED = 1_000
-"""Pairs of a question in `ProcessReport.details`."""
+"""Maximum number of pairs per question in `ProcessReport.details`."""
 
 
 def pairs(question: str, answer: Summary, prediction: Summary) -> list[Pair]:
-    """Return all pairs, prediction by prediction. Above MANY_PAIRS, only the first MAX_LISTED of equal steps."""
+    """Return all pairs by prediction. Above MANY_PAIRS, return only the first MAX_LISTED pairs of equal steps."""
     mine, theirs = prediction.items(question), answer.items(question)
     candidates = ((a, p) for p in mine for a in theirs)
     if len(mine) * len(theirs) > MANY_PAIRS:
@@ -82,7 +82,7 @@ def _of_equal_step(answers: Sequence[Any], predictions: Sequence[Any]) -> Iterat
 
 @dataclass(frozen=True)
 class Match:
-    """An item with its best partner; no partner and score 0 if every pair scores 0."""
+    """An item with its best partner. If every pair scores 0, it has no partner and scores 0."""
 
     item: Any
     partner: Any = None
@@ -90,7 +90,7 @@ class Match:
 
 
 def best_matches(question: str, answer: Summary, prediction: Summary) -> tuple[list[Match], list[Match]]:
-    """Match each answer with its best prediction, and each prediction with its best answer. Partners can be shared."""
+    """Match each answer with its best prediction and each prediction with its best answer. Partners can be shared."""
     theirs, mine = answer.items(question), prediction.items(question)
     answers, predictions = {item: Match(item) for item in theirs}, {item: Match(item) for item in mine}
     for a, p in _of_equal_step(theirs, mine):
@@ -103,7 +103,7 @@ def best_matches(question: str, answer: Summary, prediction: Summary) -> tuple[l
 
 
 def pair_score(question: str, answer: Any, prediction: Any) -> float:
-    """Score a pair; 0 where the reference divides by zero."""
+    """Return the score of a pair; 0 where the reference divides by zero."""
     try:
         return PAIR_SCORES[question](answer, prediction)
     except ProcessFailure:
@@ -174,7 +174,7 @@ def _quoted(item: str) -> str:
     return {ABSENT: "nowhere", UNKNOWN: "an unknown place"}.get(item, f"`{item}`")
 
 
-# --- the process ---
+# --- process ---
 
 
 @dataclass(frozen=True)
@@ -198,11 +198,11 @@ class ProcessReport:
         return corrected_process(self.answer, self.prediction)
 
     def matches(self, question: str) -> tuple[list[Match], list[Match]]:
-        """Match each answer with its best prediction, and each prediction with its best answer."""
+        """Match each answer with its best prediction and each prediction with its best answer."""
         return best_matches(question, self.answer, self.prediction)
 
     def pairs(self, question: str) -> list[Pair]:
-        """Return every pair of a prediction and an answer of a question, with the parts of its score and the reason."""
+        """Return all pairs of answers and predictions for a question, with the parts and the reason of each score."""
         return pairs(question, self.answer, self.prediction)
 
     def as_dict(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class ProcessReport:
         }
 
     def details(self) -> dict[str, Any]:
-        """Return `as_dict` with sentences, grids, mistakes, and the pairs of each question."""
+        """Return `as_dict` plus sentences, grids, mistakes and the pairs of each question."""
         return {
             **self.as_dict(),
             "sentences": list(self.sentences),

@@ -1,6 +1,6 @@
-"""The official ProPara data: sizes of the splits, and results that papers report on the test split.
+"""Sizes of the official ProPara splits, and published results on the test split.
 
-The data themselves are not part of LM Gym.
+The data set is not part of LM Gym.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Split(NamedTuple):
-    """Size of an official split. `participants` is summed over processes."""
+    """Size of an official split. `participants` is the sum over processes."""
 
     name: str
     processes: int
@@ -21,7 +21,7 @@ SPLITS = (Split("train", 391, 1_500, 2_639), Split("dev", 43, 175, 290), Split("
 
 
 def split_of(n_processes: int, n_participants: int, n_steps: int) -> str:
-    """Return the name of the official split of this size, or an empty string."""
+    """Return the name of the official split with this size, or an empty string."""
     return next((one.name for one in SPLITS if one[1:] == (n_processes, n_participants, n_steps)), "")
 
 

@@ -1,4 +1,4 @@
-"""The reference's evaluator and explainer: the same reports, files, messages and exit codes, in the same order.
+"""Reimplementation of the reference's evaluator and explainer, with identical reports, files, messages and exit codes.
 
 Where the reference ends with a traceback, this prints one line to standard error and exits with code 1.
 """
@@ -78,7 +78,7 @@ def overall_diagnostics(averages: Averages) -> str:
     return json.dumps({"overall_scores": averages.rounded()}, indent=4) + "\n"
 
 
-# --- the evaluator ---
+# --- evaluator ---
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Paths:
 
 
 class OutputFile:
-    """A file to write. Raises Crash on errors."""
+    """A file opened for writing. Raises Crash on errors."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -107,7 +107,7 @@ class OutputFile:
             raise self._failed(error) from error
 
     def close(self, *, late: bool = False) -> None:
-        """Close the file. `late`: suppress errors, as another one is being reported."""
+        """Close the file. `late`: suppress errors, because another error is already being reported."""
         try:
             self._file.close()
         except OSError as error:
@@ -120,8 +120,8 @@ class OutputFile:
 
 
 class _Diagnostics(OutputFile):
-    """Writes in the same pieces as the reference: if `-o` names the same file, the result depends on when buffers are
-    flushed."""
+    """Diagnostics file, written in the same chunks as by the reference: if `-o` names the same file, the result depends
+    on when buffers are flushed."""
 
     def write(self, text: str) -> None:
         super().write(text.removesuffix("\n"))
@@ -150,7 +150,7 @@ def run(paths: Paths, out: TextIO, err: TextIO, resamples: int = 0) -> int:
         print(f"Error: {error}", file=err)
         return error.exit_code
     except UnicodeEncodeError:
-        print("Error: The name of a file cannot be printed.", file=err)
+        print("Error: A file name cannot be printed.", file=err)
         return Crash.exit_code
     return 0
 
@@ -167,7 +167,7 @@ def _run(paths: Paths, out: TextIO) -> list[Scores]:
         if isinstance(error, Corrupted):
             print(error, file=out)
         if diagnostics:
-            out.flush()  # the order in which the reference flushes its buffers when it ends early
+            out.flush()  # same order as the reference, which flushes its buffers when it exits early
             diagnostics.close(late=True)
         raise
     if diagnostics:
@@ -219,20 +219,21 @@ def _intervals_text(scores: list[Scores], resamples: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- the explainer ---
+# --- explainer ---
 
 
 def explain(text: str) -> list[str]:
-    """Describe each event in a sentence, sorted by process, sentence and text. Other actions are ignored. Raises Crash.
+    """Describe each event in a sentence, sorted by process, sentence and text. Raises Crash.
 
-    As on the reference's standard input, only a line feed ends a line; in files a lone CR does, too.
+    Unknown actions are ignored. As on the reference's standard input, only a line feed ends a line; in files a single
+    CR ends a line as well.
     """
     events: list[tuple[int, int, str]] = []
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         fields = line.strip().split("\t")
         if len(fields) != 6:
             raise Crash(
-                f"Line {number} has {len(fields)} columns, not 6 (empty cells at its end do not count)."
+                f"Line {number} has {len(fields)} columns, not 6 (trailing empty cells do not count)."
             )
         process, step, participant, action, before, after = fields
         event = event_sentence(participant, action, before, after)

@@ -1,4 +1,4 @@
-"""Lenient reading: repair what the reference refuses, and list every change.
+"""Repair files that the reference rejects, and list every change.
 
 The result is canonical text that the reference accepts. It is scored only after its owner has agreed to the changes.
 """
@@ -16,7 +16,7 @@ from lmgym.propara.grid import ACTIONS, Grids, action_problem, lines_of
 from lmgym.text import quoted
 
 LIMITS = Limits(lines=500_000, cells=2_000_000, values=1_500_000)
-"""Limits of an uploaded file, checked before it is split into rows or decoded. Blank lines count."""
+"""Limits of an uploaded file, checked before it is split into rows or decoded. Blank lines are counted."""
 _ALIASES = {
     "N/A": "NONE",
     "EXIST": "NONE",
@@ -41,7 +41,7 @@ class Repaired(NamedTuple):
 
 
 def decode(data: bytes, file: str = "predictions") -> tuple[str, list[Repair]]:
-    """Decode an upload: UTF-8, or UTF-16 with a byte order mark. Raises ProParaError, also beyond LIMITS."""
+    """Decode an upload: UTF-8, or UTF-16 with a byte order mark. Raises ProParaError, also if LIMITS are exceeded."""
     try:
         has_utf16_mark = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         text = data.decode("utf-16" if has_utf16_mark else "utf-8")
@@ -66,7 +66,7 @@ def too_large(error: Refused, file: str, line: int = 0) -> ProParaError:
 
 
 def repair(text: str, answers: Grids | None = None) -> Repaired:
-    """Repair an action file. What cannot be repaired stays unchanged; `check` reports it."""
+    """Repair an action file. Problems that cannot be repaired are left for `check` to report."""
     repairs: list[Repair] = []
     names = _names(answers)
     lines: list[str] = []
@@ -80,7 +80,7 @@ def repair(text: str, answers: Grids | None = None) -> Repaired:
 
 
 def repair_states(text: str) -> Repaired:
-    """Repair a state file of five columns. Participants are repaired after its conversion to an action file."""
+    """Repair a five-column state file. Participants are repaired after conversion to an action file."""
     repairs: list[Repair] = []
     lines: list[str] = []
     for number, line in _lines(text, repairs):
@@ -97,12 +97,12 @@ def repair_states(text: str) -> Repaired:
 
 
 def _lines(text: str, repairs: list[Repair]) -> Iterator[tuple[int, str]]:
-    """Yield number and text of the rows. Adds what is dropped to `repairs`."""
+    """Yield line number and text of each row. Dropped rows and characters are added to `repairs`."""
     if text.startswith("\ufeff"):
         repairs.append(Repair(1, 1, "bom", "The byte order mark was removed."))
         text = text[1:]
     if "\r" in text:
-        repairs.append(Repair(0, 0, "line-ends", "Line ends were changed to LF."))
+        repairs.append(Repair(0, 0, "line-ends", "Line endings were changed to LF."))
     first = True
     for number, raw in enumerate(lines_of(text), 1):
         line = raw.removesuffix("\n")
@@ -117,7 +117,7 @@ def _lines(text: str, repairs: list[Repair]) -> Iterator[tuple[int, str]]:
 
 
 def _is_header(line: str) -> bool:
-    """Return whether the first row is a header: one without a digit in its first two cells."""
+    """Return True if the first row is a header, with no digit in its first two cells."""
     cells = line.split("\t")
     return len(cells) > 2 and not any(re.search(r"\d", cell) for cell in cells[:2])
 
@@ -154,8 +154,8 @@ _SIGNS = {"null": "-", "unk": "?"}
 
 
 def _repair_state_words(fields: list[str], number: int) -> Iterable[Repair]:
-    """Replace `null` and `unk`, the words of state files, by - and ?. A row that the reference accepts with the word
-    but not with the symbol keeps the word.
+    """Replace `null` and `unk`, which are used in state files, by `-` and `?`. A word is kept if the reference accepts
+    the row with the word but not with the symbol.
     """
     old = fields[4:]
     signs, words = (
@@ -198,7 +198,7 @@ def _state_cell(column: int, cell: str) -> str:
 
 
 def _names(answers: Grids | None) -> dict[int, dict[str, str]]:
-    """Map keys (see `_key`) to the answers' names, by process. Keys that several names share are left out."""
+    """Map keys (see `_key`) to the answers' names, by process. Keys shared by several names are omitted."""
     if answers is None:
         return {}
     return {
@@ -222,7 +222,7 @@ def _key(name: str) -> str:
 
 
 def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, str]]) -> str:
-    """Return the answers' spelling of a name that has the same `_key`, else the name."""
+    """Return the answers' name with the same `_key`, or else the name itself."""
     known = names.get(int(process), {}) if process.isdecimal() and len(process) <= 18 else {}
     if raw in known.values():
         return raw

@@ -1,4 +1,4 @@
-"""Score a submission: texts in, a report out.
+"""Score a submission, given as texts.
 
 report = evaluate(answers_text, predictions_text)
 report.f1, report.questions["moves"].recall, report.processes[0].pairs("moves")
@@ -27,12 +27,12 @@ from lmgym.propara.scoring import Averages, Scores, averages_of
 from lmgym.propara.submission_warnings import SubmissionWarning, submission_warnings
 
 EVALUATOR = "2018.3"
-"""Raise this whenever a number of any report can change: year of the reference's rules, then a count of our changes."""
+"""Version of the evaluator: year of the reference's rules, then a counter. Increase it whenever a score can change."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The reference's numbers; separate from them, the corrected metric and the warnings.
+    """Report on a submission: the reference's scores and, separately, the corrected metric and warnings.
 
     precision, recall, f1 and averages are None if a process has no score (see `errors`).
     """
@@ -46,7 +46,7 @@ class Report:
 
     @classmethod
     def of(cls, processes: Sequence[ProcessReport]) -> Report:
-        """Build a report from evaluated processes. Without a file, it has no warnings."""
+        """Build a report from evaluated processes. It has no warnings, because these require the file."""
         return cls(tuple(processes), len(processes), _averages(processes))
 
     @property
@@ -126,11 +126,11 @@ def evaluate(
     Args:
         answers: text of an action file.
         predictions: text of an action file; its participants must be those of the answers, verbatim.
-        sentences: text of a sentence file, for reports of processes.
-        answers_file: name of the file in messages; likewise for the others.
+        sentences: text of a sentence file, for reports on processes.
+        answers_file: name of the answer file in messages; `predictions_file` and `sentences_file` likewise.
 
     Raises:
-        ProParaError: `problems` lists everything that is wrong with the three files.
+        ProParaError: `problems` lists all problems of the three files.
     """
     sentence_errors = sentence_problems(sentences or "", sentences_file, lenient=True)
     try:
@@ -158,7 +158,7 @@ def evaluate(
 
 
 def _averages(processes: Sequence[ProcessReport]) -> Averages | None:
-    """Return None if a process has no score."""
+    """Return the averages; None if a process has no score."""
     scores = [one.scores for one in processes if one.scores]
     return averages_of(scores) if len(scores) == len(processes) else None
 

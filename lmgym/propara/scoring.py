@@ -1,4 +1,4 @@
-"""The reference's scores, bit for bit: pairs of items, the four questions of a process, averages over processes.
+"""The reference's scores, bit for bit: of pairs of items, of a process's four questions, and averaged over processes.
 
 Items of conversions and moves have a step; items of inputs and outputs are names.
 """
@@ -64,7 +64,7 @@ PAIR_SCORES: dict[str, PairScore] = {
 
 
 def order_decides(answer: Conversion, prediction: Conversion) -> bool:
-    """Return whether two conversions do not match because they name the same things in a different order."""
+    """Return True if two conversions do not match only because names or places are in a different order."""
     for one, other, overlap in (
         (answer.destroyed, prediction.destroyed, participant_overlap),
         (answer.created, prediction.created, participant_overlap),
@@ -81,7 +81,7 @@ def order_decides(answer: Conversion, prediction: Conversion) -> bool:
     return False
 
 
-# --- one process ---
+# --- scores of one process ---
 
 
 def score(answer: Summary, prediction: Summary) -> Scores:
@@ -95,8 +95,8 @@ def score(answer: Summary, prediction: Summary) -> Scores:
 def question_score(
     answers: Sequence[Any], predictions: Sequence[Any], pair_score: PairScore
 ) -> QuestionScore:
-    """Score a question. Items can share their best partner. With equal counts the reference copies precision to
-    recall."""
+    """Score a question. Several items can have the same best partner. If the counts of answers and predictions are
+    equal, the reference copies precision to recall."""
     if not answers:
         return QuestionScore(0.0, 1.0) if predictions else QuestionScore(1.0, 1.0)
     if not predictions:
@@ -109,7 +109,7 @@ def question_score(
 
 
 def by_step(items: Sequence[Any]) -> dict[int, list[Any]]:
-    """Group items by step, as only items of the same step can score above 0. Names are under 0."""
+    """Group items by step, because only items of the same step can score above 0. Names have step 0."""
     groups: dict[int, list[Any]] = {}
     for item in items:
         groups.setdefault(step_of(item), []).append(item)
@@ -121,7 +121,7 @@ def step_of(item: Any) -> int:
 
 
 def _sum_of_best(items: Sequence[Any], others: Sequence[Any], pair_score: PairScore) -> float:
-    """Sum the best scores from left to right, as float sums depend on the order. An item without a partner adds 0."""
+    """Sum the best scores from left to right, because float sums depend on the order. Items without a partner add 0."""
     partners = by_step(others)
     total = 0.0
     for item in items:
@@ -148,7 +148,7 @@ def overall(scores: Iterable[Sequence[float]]) -> Overall:
 
 @dataclass(frozen=True)
 class Averages:
-    """Averages of each question rounded to three decimals, as in the reference. Overall values are their unrounded
+    """Averages of each question, rounded to three decimals as in the reference. Overall values are their unrounded
     means."""
 
     questions: Scores
@@ -174,13 +174,13 @@ class Averages:
 
 
 def _mean_of_four(values: Sequence[float]) -> float:
-    """Add without `sum`, which compensates rounding errors from Python 3.12 on."""
+    """Return the mean, without `sum`, which compensates for rounding errors since Python 3.12."""
     inputs, outputs, conversions, moves = values
     return (inputs + outputs + conversions + moves) / 4
 
 
 def averages_of(processes: Iterable[Scores]) -> Averages:
-    """Average one or more processes, summed in the order of the answers file."""
+    """Average over one or more processes, summed in the order of the answer file."""
     rows = list(processes)
     questions = {}
     for name in QUESTIONS:

@@ -1,6 +1,6 @@
-"""Warnings about a submission that can be scored: gaming, and contradictory states.
+"""Warnings about gaming and contradictory states in a submission that can be scored.
 
-A warning never changes a number: the official ProStruct submission has 168 chain breaks and must keep its score.
+Warnings never change scores: the official ProStruct submission has 168 chain breaks and must keep its score.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ CODES = {
     "no-score": "the reference's arithmetic fails for this process",
     "pair-above-one": "a pair of items scores above 1",
     "pair-below-zero": "a pair of items scores below 0",
-    "location-variants": "one place has several names that normalise to the same",
-    "equal-counts": "recall was copied from precision because the counts are equal; computed, it differs",
-    "order-decides": "two conversions name the same things in a different order, which the reference does not match",
+    "location-variants": "several names of one location have the same normalised form",
+    "equal-counts": "recall was copied from precision because the counts are equal, but differs if computed",
+    "order-decides": "two conversions have the same names in a different order, which the reference does not match",
     "all-none": "no row has an action other than NONE",
     "literal-token": "a location is literally null or unk, which is read as - or ?",
     "chain-break": "a location before differs from the location after the previous step",
@@ -38,7 +38,7 @@ CODES = {
 
 @dataclass(frozen=True)
 class SubmissionWarning:
-    """A warning. `code` is a key of CODES; None or empty fields do not apply."""
+    """A warning. `code` is a key of CODES. Fields that do not apply are None or empty."""
 
     code: str
     message: str
@@ -54,7 +54,7 @@ class SubmissionWarning:
 def submission_warnings(
     text: str, answers: Grids, predictions: Grids, processes: Sequence[ProcessReport]
 ) -> list[SubmissionWarning]:
-    """Return all warnings about predictions, given as text and as grids."""
+    """Return all warnings about predictions, which are passed as text and as grids."""
     warnings: list[SubmissionWarning] = []
     if all(
         action == "NONE"
@@ -143,7 +143,7 @@ def _score_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
     for item in process.prediction.conversions:
         terms = location_terms(item.location)
         if len(set(terms)) < len(terms):
-            message = f"{quoted(item.location)} has several names of one place."
+            message = f"{quoted(item.location)} contains several names of one location."
             yield SubmissionWarning("location-variants", message, pid, step=item.step)
     yield from _order_warnings(process)
     for question in QUESTIONS:
@@ -164,19 +164,19 @@ def _score_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
 
 
 def _order_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
-    """Find conversions for which the order of rows affects the reference's score."""
+    """Yield warnings for conversions where the order of rows affects the reference's score."""
     answers = {item.step: item for item in process.answer.conversions}
     for item in process.prediction.conversions:
         other = answers.get(item.step)
         if other and order_decides(other, item):
             message = (
-                "The names or places are those of the answers in a different order, which changes the score."
+                "The names or locations are in a different order from the answers, which changes the score."
             )
             yield SubmissionWarning("order-decides", message, process.process_id, step=item.step)
 
 
 def _pair_scores(process: ProcessReport, question: str) -> list[list[float]]:
-    """Return the scores of each answer with the predictions of its step; those of other steps are 0. Empty if there is
+    """Return each answer's scores with the predictions of its step; pairs of different steps score 0. Empty if there is
     nothing to compare. A division by zero counts as 0."""
     answers, predictions = process.answer.items(question), process.prediction.items(question)
     if not answers or not predictions:

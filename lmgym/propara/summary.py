@@ -1,6 +1,6 @@
 """Answers to the four questions about a process: inputs, outputs, conversions and moves.
 
-Inputs and outputs depend on the actions only, conversions on the locations only, moves on both.
+Inputs and outputs depend only on actions, conversions only on locations, and moves on both.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Summary(NamedTuple):
         return items
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the form of the reference's diagnostics: null instead of empty lists."""
+        """Return the summary as in the reference's diagnostics, with null instead of empty lists."""
         return {
             "process_id": self.process_id,
             "inputs": {"participants": list(self.inputs) or None},
@@ -66,7 +66,7 @@ class Summary(NamedTuple):
 
 
 def is_input(actions: list[str]) -> bool:
-    """Return whether it is destroyed, never created, and not moved after it was last destroyed."""
+    """Return True if a participant is destroyed, never created, and not moved after its last destruction."""
     if "DESTROY" not in actions or "CREATE" in actions:
         return False
     last = len(actions) - 1 - actions[::-1].index("DESTROY")
@@ -74,7 +74,7 @@ def is_input(actions: list[str]) -> bool:
 
 
 def is_output(actions: list[str]) -> bool:
-    """Return whether it is created, never destroyed, and not moved before it was first created."""
+    """Return True if a participant is created, never destroyed, and not moved before its first creation."""
     if "CREATE" not in actions or "DESTROY" in actions:
         return False
     return "MOVE" not in actions[: actions.index("CREATE")]
@@ -86,11 +86,11 @@ def display_name(participant: str) -> str:
 
 
 EventsByStep = dict[int, list[tuple[str, str]]]
-"""(participant, location) by step, in the file's order of participants."""
+"""(participant, location) by step, with participants in the order of the file."""
 
 
 class _Events(NamedTuple):
-    """Creations and destructions."""
+    """Creations and destructions by step."""
 
     created: EventsByStep
     destroyed: EventsByStep
@@ -135,10 +135,10 @@ def _transitions(name: str, where: list[str], actions: list[str], events: _Event
 
 
 def _conversions(events: _Events, steps: int) -> list[Conversion]:
-    """Find conversions by the first of three rules that applies to a step. Rules that span two steps skip the last
-    pair.
+    """Find conversions by the first of three rules that applies to a step. Rules that span two steps are not applied to
+    the last two.
 
-    In the reference, some names and all locations come from sets; they are in CPython's set order.
+    Some names and all locations are in CPython's set order, because the reference takes them from sets.
     """
     conversions: list[Conversion] = []
     created, destroyed = events

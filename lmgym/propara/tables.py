@@ -1,4 +1,4 @@
-"""Columns of the table of processes: the names that CSV files, JSON and docs/names.md use."""
+"""Columns of the table of processes, as named in CSV files, JSON and docs/names.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNIT = "0 to 1"
 
 @dataclass(frozen=True)
 class ProcessScores:
-    """A process of a ProPara submission. Scores are the reference's; without one they are empty."""
+    """A process of a ProPara submission with the reference's scores, which are empty if the process has no score."""
 
     process_id: int = described("number of the process in the reference answers")
     precision: float | None = described("mean precision of the four questions", _UNIT)
@@ -32,13 +32,13 @@ class ProcessScores:
     moves_precision: float | None = described("precision of moves", _UNIT)
     moves_recall: float | None = described("recall of moves", _UNIT)
     moves_f1: float | None = described("F1 of moves", _UNIT)
-    corrected_f1: float = described("F1 of the corrected metric: compare it only with itself", _UNIT)
+    corrected_f1: float = described("F1 of the corrected metric, comparable only with itself", _UNIT)
     n_warnings: int = described("warnings about the process", "warnings")
-    error: str = described("why the process has no score; empty: it has one")
+    error: str = described("reason why the process has no score; empty: it has a score")
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> ProcessScores:
-        """Build the row from one of `processes` of `digest`."""
+        """Build a row from an element of the digest's `processes`."""
         scores: dict[str, float] = {}
         if row["scores"]:
             scores |= overall(row["scores"].values())._asdict()

@@ -1,8 +1,9 @@
-"""Compare locations and participants as the reference does: terms, normalisation, overlap.
+"""Compare locations and participants as in the reference: terms, normalisation, overlap.
 
-A summary joins alternatives with " OR " and several things with " AND ". An overlap is the number of term pairs that
-share an alternative, divided by what would be the size of the union if every term had at most one partner. It is
-unbounded: it can exceed 1, be negative, or divide by zero. This is the published behaviour; `corrected` is bounded.
+A summary joins alternatives with " OR " and several participants or locations with " AND ". The overlap is the number
+of pairs of terms that share an alternative, divided by the size that the union would have if every term had at most one
+partner. It can exceed 1, be negative, or divide by zero. This is the published behaviour; in `corrected` the overlap is
+bounded.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def normalise_phrase(phrase: str) -> str:
 
 
 def _normalised(alternatives: list[str]) -> frozenset[str]:
-    """Normalise the alternatives of a term. A blank one discards all others of its term, as in the reference."""
+    """Normalise a term's alternatives. A blank alternative discards the others, as in the reference."""
     if any(not item or item.isspace() for item in alternatives):
         return frozenset(("",))
     return frozenset(map(normalise_phrase, alternatives))
@@ -43,13 +44,13 @@ def _alternatives(text: str) -> list[list[str]]:
 
 @lru_cache(_CACHE_SIZE)
 def participant_terms(text: str) -> Terms:
-    """Return a set of alternatives per participant joined by AND. Participants are not normalised."""
+    """Return the set of alternatives of each participant in a text joined by AND. Participants are not normalised."""
     return tuple([frozenset(part) for part in _alternatives(text)])
 
 
 @lru_cache(_CACHE_SIZE)
 def location_terms(text: str) -> Terms:
-    """Return a set of normalised alternatives per location joined by AND."""
+    """Return the set of normalised alternatives of each location in a text joined by AND."""
     return tuple([_normalised(part) for part in _alternatives(text)])
 
 
@@ -61,8 +62,8 @@ def _overlap(answer: Terms, prediction: Terms) -> float:
     if union == 0:
         raise ProcessFailure(
             "division-by-zero",
-            "Every term of the prediction matches every term of the answer, and there are as many matches as "
-            "terms: the reference divides by zero here.",
+            "Every term of the prediction matches every term of the answer, and the numbers of matches and terms are "
+            "equal: the reference divides by zero here.",
         )
     return shared / union
 

@@ -1,8 +1,8 @@
-"""Parse uploaded files: submissions, reference answers, sentences. Limits come first; all problems are reported at
-once.
+"""Parse uploaded files: submissions, reference answers, sentences. Limits are checked first, and all problems are
+reported at once.
 
 Kinds of submissions: `actions` (six columns), `states` (five columns), `grids` (JSON grids), `answers` (a language
-model's responses to the prompt pack: JSON or JSON Lines, with one or more samples per process).
+model's responses to the prompt pack as JSON or JSON Lines, with one or more samples per process).
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ KINDS = {
 MAX_BYTES = 5_000_000
 MAX_CELLS = 2_000_000
 MAX_STEPS = 100
-"""Steps of a process. Published processes have at most 10 sentences."""
+"""Maximum number of steps of a process. Published processes have at most 10 sentences."""
 MAX_SAMPLES = 20
 MAX_OBJECTS = 50_000
-"""Objects of a JSON file: processes, or responses about them."""
+"""Maximum number of objects (processes or responses) in a JSON file."""
 Lines = dict[int, int]
 _RESPONSE_KEYS = ("answers", "answer", "responses", "response", "output", "completion")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """An action file. `failures`: (process, reason) of unusable responses, which count as the template."""
+    """A sample as an action file. `failures`: (process, reason) of unusable responses, replaced by the template."""
 
     text: str
     failures: tuple[tuple[int, str], ...] = ()
@@ -61,7 +61,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class ParsedUpload:
-    """A submission as action files. If it has repairs, its owner must agree to them before it is scored."""
+    """A submission as action files. If there are repairs, the owner must agree to them before it is scored."""
 
     kind: str
     samples: tuple[Sample, ...]
@@ -73,15 +73,15 @@ class ParsedUpload:
 
 
 def parse_upload(data: bytes, answers: str, file: str = "predictions") -> ParsedUpload:
-    """Parse a submission of any kind, repairing it if the reference would refuse it.
+    """Parse a submission of any kind, repairing it if the reference would reject it.
 
     Args:
         data: the uploaded file.
         answers: text of the reference answers, an action file.
-        file: what messages call the upload.
+        file: name of the upload in messages.
 
     Raises:
-        ProParaError: the file cannot be scored even after repairs; `problems` lists everything that is wrong.
+        ProParaError: the file cannot be scored even after repairs; `problems` lists all problems.
     """
     if len(data) > MAX_BYTES:
         message = f"The file is {len(data):,} bytes; at most {MAX_BYTES:,} are allowed."
@@ -89,7 +89,7 @@ def parse_upload(data: bytes, answers: str, file: str = "predictions") -> Parsed
     grids = read_grids(answers, "answers")
     text, changed = decode(data, file)
     if not text.strip("\ufeff \t\r\n"):
-        hint = "It needs one row per step and participant."
+        hint = "Write one row per step and participant."
         raise refused(file, "empty", "The file is empty.", hint)
     if "\0" in text:
         raise refused(
@@ -110,7 +110,7 @@ def refused(file: str, code: str, message: str, hint: str = "") -> ProParaError:
 
 
 def grid_table_problem(text: str, file: str) -> Problem | None:
-    """Detect the original annotation of ProPara (grids.v1.*.tsv): a column per participant and no actions."""
+    """Detect ProPara's original annotation (grids.v1.*.tsv), with a column per participant and no actions."""
     for number, line in enumerate(lines_of(text), 1):
         if fields := line.split():
             if fields[1:3] != ["SID", "PARTICIPANTS"]:
@@ -124,9 +124,9 @@ def grid_table_problem(text: str, file: str) -> Problem | None:
 def _actions(
     kind: str, text: str, grids: Grids, file: str, changed: list[Repair], lines: Lines | None = None
 ) -> ParsedUpload:
-    """Use the text unchanged if the reference accepts it; otherwise repair it, or raise ProParaError.
+    """Keep the text unchanged if the reference accepts it; otherwise repair it or raise ProParaError.
 
-    `lines` maps line numbers of the text to those of the uploaded file; 0 is none.
+    `lines` maps line numbers of the text to line numbers of the uploaded file, or 0 if there is no such line.
     """
     _bound(text, file)
     if not changed and _is_accepted(text, grids, file):
@@ -159,7 +159,7 @@ def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
 
 
 def _is_accepted(text: str, grids: Grids, file: str) -> bool:
-    """Return whether the reference accepts this file for these answers."""
+    """Return True if the reference accepts the file for these answers."""
     try:
         predictions = read_grids(text, file)
     except ProParaError:
@@ -171,14 +171,14 @@ def _is_accepted(text: str, grids: Grids, file: str) -> bool:
 
 
 def _kept_lines(repairs: tuple[Repair, ...], n: int) -> Lines:
-    """Map line numbers of repaired text to those of the uploaded file."""
+    """Map line numbers of repaired text to line numbers of the uploaded file."""
     dropped = {one.line for one in repairs if one.code in ("blank-line", "header")}
     kept = (line for line in range(1, n + len(dropped) + 1) if line not in dropped)
     return dict(enumerate(kept, 1))
 
 
 def _bound(text: str, file: str) -> None:
-    """Refuse too many steps or cells before memory for them is allocated."""
+    """Reject too many steps or cells before allocating memory for them."""
     last: Counter[int] = Counter()
     names: set[tuple[int, str]] = set()
     for number, line in enumerate(lines_of(text), 1):
@@ -199,7 +199,7 @@ def _bound(text: str, file: str) -> None:
 
 
 def _integer(cell: str) -> int | None:
-    """Parse a number as the reference does (`1_0` is 10) or as the repairs do (`1.0` is 1). None for anything else and
+    """Parse a number as in the reference (`1_0` is 10) or in repairs (`1.0` is 1). Return None for anything else, or
     for 100 characters or more."""
     bare = re.sub(r"\.0*\s*$", "", cell)
     try:
@@ -244,8 +244,8 @@ def _json(text: str, grids: Grids, file: str, changed: list[Repair]) -> ParsedUp
 
 
 def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
-    """Decode JSON, or JSON Lines as a list with the line number of each item. A file whose first line is valid JSON is
-    read as JSON Lines, so errors further down name their line."""
+    """Decode JSON, or JSON Lines as a list with each item's line number. A file whose first line is valid JSON is read
+    as JSON Lines, so that errors in later lines are reported with their line number."""
     try:
         return load_json(text, LIMITS), []
     except Refused as error:
@@ -269,9 +269,11 @@ def _read_json(text: str, file: str) -> tuple[Any, list[int]]:
 
 
 def _not_json(error: ValueError, file: str, line: int = 0) -> ProParaError:
-    """`line`: number of the line that was decoded; 0 if it was the whole file."""
+    """Build the error for invalid JSON. `line`: number of the decoded line; 0 for the whole file."""
     where, column = line or getattr(error, "lineno", 0), getattr(error, "colno", 0)
-    problem = Problem(file, where, column, "json", json_error(error), "Expected one object, or one per line.")
+    problem = Problem(
+        file, where, column, "json", json_error(error), "Expected one object, or one object per line."
+    )
     return ProParaError(str(problem), [problem])
 
 
@@ -300,13 +302,13 @@ def _responses(
     returned = _returned(items, grids, file, lines)
     n = max(len(texts) for texts in returned.values())
     if n > MAX_SAMPLES:
-        raise refused(file, "samples", f"{n} samples for one process; at most {MAX_SAMPLES} are allowed.")
+        raise refused(file, "samples", f"A process has {n} samples; at most {MAX_SAMPLES} are allowed.")
     samples = tuple(_sample(returned, grids, k) for k in range(n))
     return ParsedUpload("answers", samples, tuple(changed))
 
 
 def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> dict[int, list[str]]:
-    """Group returned texts by process, in the order of the file. `lines`: of the items; empty unless JSON Lines."""
+    """Group responses by process, in the order of the file. `lines`: lines of the items; empty unless JSON Lines."""
     returned: dict[int, list[str]] = {}
     problems: list[Problem] = []
     for number, item in enumerate(items, 1):
@@ -322,7 +324,7 @@ def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> di
         elif pid not in grids:
             hint = "Use the process ids of these reference answers."
             problems.append(
-                Problem(file, line, 0, "json", f"Object {number}: there is no process {pid}.", hint)
+                Problem(file, line, 0, "json", f"Object {number}: process {pid} does not exist.", hint)
             )
         else:
             key = _response_key(item)
@@ -372,12 +374,12 @@ def samples_summary(scores: Sequence[float | None], n_failures: int, n_processes
 MAX_PROCESSES = 2_000
 MAX_ID = 10**9
 MAX_PARTICIPANTS = 40
-"""Participants of a process. With MAX_STEPS, this bounds the time to score it."""
+"""Maximum number of participants of a process. Together with MAX_STEPS, this bounds the scoring time."""
 
 
 @dataclass(frozen=True)
 class ReferenceAnswers:
-    """Reference answers with their sentences. `notices`: what is unusual, but accepted."""
+    """Reference answers with their sentences. `notices`: oddities that were accepted."""
 
     text: str
     sentences_text: str
@@ -440,7 +442,7 @@ def _decoded(data: bytes, file: str, problems: list[Problem]) -> str:
 
 
 def _oversized(text: str) -> list[Problem]:
-    """Report too many steps before memory for them is allocated."""
+    """Report too many steps before allocating memory for them."""
     for number, line in enumerate(lines_of(text), 1):
         step = int(line.split("\t", 2)[1])
         if step > MAX_STEPS:
@@ -458,15 +460,17 @@ def _sentences(text: str, problems: list[Problem]) -> Sentences:
 def _beyond_limits(grids: Grids) -> list[Problem]:
     problems: list[Problem] = []
     if len(grids) > MAX_PROCESSES:
-        message = f"{len(grids):,} processes; reference answers have at most {MAX_PROCESSES:,}."
+        message = f"There are {len(grids):,} processes; reference answers can have at most {MAX_PROCESSES:,}."
         problems.append(Problem("answers", 0, 0, "too-large", message))
     for pid, grid in grids.items():
         if not 0 <= pid < MAX_ID:
             problems.append(
-                Problem("answers", 0, 0, "integer", f"Process {pid}: ids must be from 0 to {MAX_ID - 1:,}.")
+                Problem(
+                    "answers", 0, 0, "integer", f"Process {pid}: ids must be between 0 and {MAX_ID - 1:,}."
+                )
             )
         if len(grid.locations) > MAX_PARTICIPANTS:
-            message = f"Process {pid} has {len(grid.locations)} participants; at most {MAX_PARTICIPANTS}."
+            message = f"Process {pid} has {len(grid.locations)} participants; at most {MAX_PARTICIPANTS} are allowed."
             problems.append(Problem("answers", 0, 0, "too-large", message))
     return problems
 

@@ -19,7 +19,7 @@ CASE = 'agent: echo, success_ratio: "{}", {}interactions: [{{text: q, response: 
         ("", "text: {value: 3}", "fail", "Turn 1, text.value: Text never equals a number."),
         ("", "text: {k: {value: x}}", "fail", "The text of an answer has no keys."),
         ("", "text: {keywords: 3}", "error", "Text cannot be searched for a number."),
-        ("", "text: {less: 3}", "error", "Text and a number have no order."),
+        ("", "text: {less: 3}", "error", "Text and a number cannot be ordered."),
         ("", "text: {gist: Is kind}", "error", "No judge is configured"),
     ],
 )

@@ -72,6 +72,6 @@ def test_the_trend_is_over_the_cases_that_the_runs_share_and_names_them(people, 
     assert figure is not None
     assert [row[4:6] for row in figure.rows] == [(2, 2), (2, 2)], "the run of c alone shares too little"
     assert (
-        "over the 2 cases that all these runs have verdicts on: a, b. Not in all of them: c, new."
+        "over the 2 cases with verdicts in all these runs: a, b. Cases not in all runs: c, new."
         in figure.note
     )

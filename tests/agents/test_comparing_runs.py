@@ -186,7 +186,7 @@ def test_the_transcripts_of_two_runs_stand_side_by_side(client, people, run):
 def test_runs_of_two_suites_are_compared_with_a_note_and_under_both_names(client, people, run):
     other = make_run(make_suite(people.alice, "elsewhere", cases={"flaky": ALWAYS}), run.server)
     page = text_of(client.get(reverse("agent-compare"), {"first": run.key, "second": other.key}))
-    assert "These runs are of different suites" in page
+    assert "These runs are from different suites" in page
     assert "<h1>Manners, Elsewhere: " in page
 
 

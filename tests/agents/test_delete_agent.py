@@ -35,7 +35,7 @@ def test_an_agent_that_is_being_checked_stays(client, people):
     make_server(people.alice, ready=False)
     client.force_login(people.alice)
     answer = client.post(reverse("agent-server-delete", args=["embedded"]), follow=True)
-    assert "check of this server is not finished" in answer.content.decode()
+    assert "check of this server has not finished" in answer.content.decode()
     assert AgentServer.objects.exists()
 
 

@@ -29,12 +29,12 @@ def early(people, suite) -> AgentRun:
 
 def test_the_page_of_a_run_says_how_it_was_run(client, suite, early):
     page = text_of(client.get(early.get_absolute_url()))
-    assert "stops as soon as the ratio is decided" in page
+    assert "stops once the ratio is decided" in page
     assert "1 parallel iteration<" in page
     assert "no interval, no pass@k and no exact test" in page
     full = make_run(suite, early.server, parallel=3)
     page = text_of(client.get(full.get_absolute_url()))
-    assert "makes all iterations" in page
+    assert "runs all iterations" in page
     assert "3 parallel iterations" in page
 
 

@@ -132,8 +132,8 @@ def test_without_paths_a_folder_is_taken_by_names(alice, people):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"folder": ["a.hocon", "a.hocon"]}, "two files for the case"),
-        ({"file": ["a.hocon"], "folder": ["a.hocon"]}, "two files for the case"),
+        ({"folder": ["a.hocon", "a.hocon"]}, "Several files have the case name"),
+        ({"file": ["a.hocon"], "folder": ["a.hocon"]}, "Several files have the case name"),
         ({"folder": ["a.hocon"], "paths": '["../a.hocon"]'}, "points outside"),
         ({"folder": ["a.hocon"], "paths": '["a.hocon", "b.hocon"]'}, "number of paths differs"),
         ({"folder": ["a.hocon"], "paths": "[1]"}, "not a list of names"),
@@ -198,6 +198,6 @@ def test_archives_are_the_same_for_the_same_cases():
 def test_an_upload_whose_reading_takes_too_long_is_refused_whole(alice, people, monkeypatch):
     suite = make_suite(people.alice)
     monkeypatch.setattr(services, "READING_SECONDS", -1)
-    with pytest.raises(ValidationError, match="Upload fewer at once"):
+    with pytest.raises(ValidationError, match="Upload fewer cases at once"):
         services.import_cases(suite, {"a": GOOD, "b": GOOD}, actor=people.alice)
     assert suite.cases.count() == 1

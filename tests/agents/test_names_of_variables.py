@@ -64,4 +64,4 @@ def test_its_owner_is_told_which_variable_is_missing(people, suite, client):
     assert "problem-error" not in check(client, suite, "HERE")
     wrong = check(client, suite, "GONE")
     assert "problem-error" in wrong
-    assert "There is no value for ${GONE}." in wrong
+    assert "${GONE} has no value." in wrong

@@ -100,7 +100,7 @@ def test_a_suite_and_a_case_are_written(alice):
         "variable_lines": "KEY: hush-hush",
     }
     made = alice.post(reverse("agent-suite-new"), given, follow=True)
-    assert "Saved. Next, write or import cases." in made.content.decode()
+    assert "The suite was created. Next, write or import cases." in made.content.decode()
     suite = AgentSuite.objects.get()
     assert suite.slug == "my-manners"
     assert "hush" not in text_of(alice.get(reverse("agent-suite-edit", args=[suite.slug])))
@@ -140,7 +140,7 @@ def test_a_suite_without_a_judge_is_said_to_have_none_where_gist_is_written(alic
     assert "This suite has no judge" in text_of(alice.post(check, gist))
     assert "has no judge" not in text_of(alice.post(check, {"text": GOOD}))
     AgentSuite.objects.update(judge=make_server(people.alice).model)
-    assert "judged by the suite" in text_of(alice.post(check, gist))
+    assert "with verdicts by the suite" in text_of(alice.post(check, gist))
 
 
 def test_a_case_is_edited_as_a_form(alice, people):

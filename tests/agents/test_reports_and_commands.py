@@ -190,7 +190,7 @@ def test_what_was_compared_and_why_it_failed_are_set_apart():
     result = run(text, says("x", structure={"n": 7.0}))
     assert lines_of(result)[1:] == [
         '  error: interactions[0].response.structure.n.less: expected "abc", answer 7.0: '
-        "text and a number have no order",
+        "text and a number cannot be ordered",
         "  fail: interactions[0].response.structure.none.value: no such value in the answer",
     ]
     unclear = run(
@@ -378,7 +378,7 @@ def test_it_needs_no_site_no_settings_and_no_database(files):
 def test_a_zip_archive_and_an_empty_folder_are_said_to_be_that(files, capsys):
     (files / "cases.zip").write_bytes(b"PK\x03\x04\xe1")
     assert agenttest(files / "cases.zip", "--server", "embedded") == 2
-    assert "This is a zip archive. Unpack it and name the folder." in capsys.readouterr().err
+    assert "This is a zip archive. Unpack it and pass the folder." in capsys.readouterr().err
     (files / "none").mkdir()
     assert agenttest(files / "none", "--server", "embedded") == 2
     assert f"There are no test cases (.hocon, .conf, .json) in {files / 'none'}." in capsys.readouterr().err

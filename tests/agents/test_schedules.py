@@ -287,7 +287,7 @@ def test_the_form_says_which_falls_cannot_be_reported(people, suite, client):
     assert "3 or fewer pass" in as_cases_say
     once = text_of(client.get(address, {"schedule-iterations": "1"}))
     assert "never: too few iterations" in once
-    assert "if it makes at least 4 iterations" in once
+    assert "if it has at least 4 iterations" in once
     assert "less than or equal to 1000" in text_of(client.get(address, {"schedule-iterations": "9999"}))
     client.force_login(people.charlie)
     suite.visibility = "private"

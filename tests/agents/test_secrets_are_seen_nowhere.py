@@ -80,7 +80,7 @@ def test_an_agent_named_by_a_variable_is_named_in_no_error(people, server, clien
     services.save_suite(suite, actor=people.alice, variables={"KEY": "hush? #hush"})
     case_run = make_run(suite, server).case_runs.get()
     assert case_run.outcome == "error"
-    assert "is not a valid name of an agent" in case_run.error
+    assert "is not a valid agent name" in case_run.error
     assert "hush" not in case_run.error
     services.save_suite(suite, actor=people.alice, variables={"KEY": "hush-hush"})
     second = make_run(suite, server)

@@ -176,7 +176,7 @@ def test_a_form_that_did_not_arrive_whole_changes_nothing(alice, people):
     address = reverse("agent-case-form", args=[suite.slug, make_case(suite).pk])
     for part in ({}, {"name": "hello", "agent": "echo"}):
         answer = alice.post(address, part)
-        assert (answer.status_code, "was not transmitted completely" in text_of(answer)) == (
+        assert (answer.status_code, "was not received completely" in text_of(answer)) == (
             400,
             True,
         )

@@ -67,7 +67,7 @@ class TestOnTheSite:
             first, second = result["iterations"][0]["turns"]
             assert first["sent"] == {"sly_data": {"x": 2, "y": 3}}
             assert "chat_histories" in second["sent"]["chat_context"]
-        assert "sent with it: private data" in text_of(client.get(row.get_absolute_url()))
+        assert "Sent with the message: private data" in text_of(client.get(row.get_absolute_url()))
 
     @pytest.mark.parametrize("address", ["/agents/runs/{}/download/csv/", "/api/v1/agent-runs/{}/files/csv/"])
     def test_the_csv_has_a_row_per_iteration_with_the_first_check_that_failed(self, people, client, address):

@@ -79,7 +79,7 @@ def test_a_server_that_does_not_tell_has_none(people, suite, settings):
 def test_a_version_that_changed_on_the_way_is_said_everywhere(client, changed):
     assert (changed.server_version, changed.versions, changed.version_changed) == (BOTH, [ONE, TWO], True)
     page = text_of(client.get(changed.get_absolute_url()))
-    assert "The version of the server changed during the run" in page
+    assert "The server’s version changed during the run" in page
     assert BOTH in page
     assert client.get(reverse("api-agent-run", args=[changed.key])).json()["versions"] == [ONE, TWO]
     data = client.get(reverse("agent-run-download", args=[changed.key, "json"]))

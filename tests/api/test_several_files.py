@@ -76,7 +76,7 @@ def test_of_two_files_with_one_name_neither_is_imported(alice, people):
     files = [file("one.hocon", GOOD), file("one.hocon", GOOD)]
     answer = alice.post(f"/api/v1/agent-suites/{suite.slug}/cases/", {"file": files})
     assert answer.status_code == 400
-    assert "two files for the case 'one'" in str(answer.json())
+    assert "Several files have the case name 'one'" in str(answer.json())
     assert suite.cases.count() == 1
 
 

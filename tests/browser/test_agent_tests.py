@@ -56,7 +56,7 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.get_by_text("2 of 2 failures were named by Embedded agents").wait_for(timeout=60_000)
     page.get_by_role("heading", name="It speaks of ‘goodbye’.").wait_for()
     assert violations(page) == {}
-    page.get_by_role("button", name="Group without the model").click()
+    page.get_by_role("button", name="Group by text again").click()
     page.get_by_role("heading", name="Turn 1, text.keywords").wait_for()
 
     # A second run: the suite now shows a trend, and the two can be compared.
@@ -148,16 +148,16 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
         return passed
 
     def turn(*checks: int) -> list[str]:
-        row = ["Place in the answer", "Test", "Expected", "Remove"]
+        row = ["Path in the answer", "Test", "Expected", "Remove"]
         rows = [
             f"{name} check {k}" if name == "Remove" else f"{name}, check {k}" for k in checks for name in row
         ]
         return [
-            "Message", *rows, "Add a check", "Other expectations", "Private data (sly_data)", "Seconds for this turn",
-            "The next turn", "Chat filter",
+            "Message", *rows, "Add a check", "Other expectations", "Private data (sly_data)",
+            "Time limit of the turn (seconds)", "The next turn", "Chat filter",
         ]  # fmt: skip
 
-    top = ["Agent", "Connections", "Success ratio", "Seconds for the whole test"]
+    top = ["Agent", "Connections", "Success ratio", "Time limit of the test (seconds)"]
     thinking, more = "Text between <think> and </think>", "Headers and calls of other agents"
     assert walk_to("Add a turn") == [*top, thinking, more, *turn(1), "Save", "Add a turn"]
     page.keyboard.press("Enter")

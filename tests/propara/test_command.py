@@ -82,7 +82,7 @@ def test_problems_in_json_name_the_file_of_sentences(folder):
             "",
         ),
         ("id" + LIGHT, 1, "", "Error: p.tsv, line 1: “id7” is not a whole number."),
-        ("7\t0\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: there is no step 0"),
+        ("7\t0\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: process 7 has no step 0"),
         ("7\t1000000000\tgas\tNONE\tx\tx\n", 1, "", "Error: p.tsv, line 1: step 1000000000 exceeds"),
         (
             tsv("8 1 a NONE x x"),
@@ -282,7 +282,7 @@ def test_templates_prompts_answers_and_other_forms(folder):
     assert done.out.startswith("Sample 1: Precision 1.000, recall 1.000, F1 1.000; corrected F1 1.000\n")
     assert done.out.endswith("1 of 2 answers could not be used\n")
     done = run(["convert", "r.jsonl", "-a", "a.tsv", "--sample", "3"])
-    assert (done.code, "There is no sample 3: the file has 2 samples." in done.err) == (2, True)
+    assert (done.code, "Sample 3 does not exist: the file has 2 samples." in done.err) == (2, True)
     assert "does not contain a model's answers" in run(["score-answers", "p.tsv", "-a", "a.tsv"]).err
 
 
@@ -318,7 +318,7 @@ def test_answers_that_cannot_be_used_are_one_line_for_each_reason(folder):
         ]
         assert found == [
             "Sample 1: 1 of 14 answers could not be used: The answer contains no JSON (process 1)",
-            "Sample 1: 13 of 14 answers could not be used: There is no answer (processes 2, 3, 4, 5, 6 and 8 more)",
+            "Sample 1: 13 of 14 answers could not be used: The answer is empty (processes 2, 3, 4, 5, 6 and 8 more)",
         ]
 
 

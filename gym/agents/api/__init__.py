@@ -1,1 +1,1 @@
-"""Agents, suites of agent tests, their cases and runs in the REST API."""
+"""REST API of agent servers, suites of agent tests, cases and runs."""

@@ -29,7 +29,9 @@ from gym.api.requests import Body, Several
 from gym.jobs.api import results_unavailable
 from lmgym.agents.cases import MAX_ITERATIONS, READINGS
 
-RULES = "document: the rules of the documentation; reference-compatible: those of neuro-san 0.7.15"
+RULES = (
+    "document: the rules of neuro-san's documentation; reference-compatible: the rules of neuro-san 0.7.15"
+)
 
 
 class _RunOptions(Body):
@@ -50,7 +52,7 @@ class _RunOptions(Body):
         required=False,
         min_value=1,
         max_value=MAX_ITERATIONS,
-        help_text="of each case; default: as each case specifies. Required rates stay",
+        help_text="of each case; default: as specified in each case. Required rates are unchanged",
     )
 
 
@@ -92,7 +94,7 @@ class Runs(RunView, ListView):
 
     @operation("List runs of agent tests", response=AgentRunSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Runs of suites that you may see, newest first."""
+        """Runs of suites visible to you, newest first."""
         runs = selectors.runs_visible_to(request.user).prefetch_related("case_runs").order_by("-created")
         return self.page(runs)
 
@@ -116,7 +118,10 @@ def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None
     missing = [place for place, name in enumerate(names) if name not in cases_by_name]
     if missing:
         raise invalid(
-            *(FieldError(f"$.cases[{place}]", f"There is no case “{names[place]}”.") for place in missing)
+            *(
+                FieldError(f"$.cases[{place}]", f"The suite has no case “{names[place]}”.")
+                for place in missing
+            )
         )
     return list(cases_by_name.values())
 
@@ -162,7 +167,7 @@ class AgentRescoreBody(Body):
     reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: as in the run")
     ask_judge = serializers.BooleanField(
         required=False,
-        help_text="ask the judge again, even if it gave a verdict on the same answer before",
+        help_text="ask the judge again, even if it has already judged the same answer",
     )
 
 
@@ -171,8 +176,8 @@ class Rescore(RunView):
 
     @operation("Rescore a run", body=AgentRescoreBody, response=AgentRunSerializer, status=201)
     def post(self, request: SignedInApiRequest, key: str) -> Response:
-        """Creates a run that scores the stored answers by the current cases and judge, under `reading` if given. No
-        agent is contacted. The same judge's verdicts on an answer are reused, unless `ask_judge` is set."""
+        """Creates a run that scores the stored answers by the current cases and judge, with the optional `reading`. No
+        agent is contacted. The judge's earlier verdicts on an answer are reused unless `ask_judge` is set."""
         made = services.queue_rescoring(self.get_object(), actor=request.user, **self.body())
         return self.refreshed(made, "api-agent-run")
 
@@ -185,7 +190,7 @@ class AgentCompare(ApiView):
         the rows of all comparisons."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         if not 2 <= len(keys) <= MOST_COMPARED:
-            raise invalid(FieldError("?second", f"Name 1 to {MOST_COMPARED - 1} other runs."))
+            raise invalid(FieldError("?second", f"Specify 1 to {MOST_COMPARED - 1} other runs."))
         visible: QuerySet[AgentRun] = selectors.runs_visible_to(request.user)
         runs = [get_or_404(visible, key=key) for key in keys]
         for run in runs:

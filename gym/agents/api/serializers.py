@@ -22,7 +22,7 @@ from models_registry.models import RegisteredModel
 from models_registry.permissions import can_manage
 from models_registry.selectors import visible_to as visible_models
 
-VERSION = "as reported by the agent during the run; several joined by arrows if it changed"
+VERSION = "as reported by the agent during the run; several versions joined by arrows if it changed"
 
 
 class AgentServerSerializer(serializers.ModelSerializer[AgentServer]):
@@ -50,9 +50,9 @@ class AgentServerDetailSerializer(AgentServerSerializer):
         child=serializers.DictField(), source="agents", help_text="the server's list of agents"
     )
     graphs = serializers.DictField(help_text="call graph of each agent, as reported by the server")
-    url = serializers.SerializerMethodField(help_text="only for those who may change the server; else null")
+    url = serializers.SerializerMethodField(help_text="null unless you may change the server")
     secret_headers = serializers.SerializerMethodField(
-        help_text="names, only for those who may change the server; else null. Values are never returned."
+        help_text="names; null unless you may change the server. Values are never returned."
     )
 
     class Meta(AgentServerSerializer.Meta):
@@ -85,7 +85,7 @@ class AgentSuiteSerializer(serializers.ModelSerializer[AgentSuite]):
 class AgentSuiteDetailSerializer(AgentSuiteSerializer):
     judge = serializers.SerializerMethodField(help_text="the judge, if you may see it")
     variables = serializers.SerializerMethodField(
-        help_text="names, only for owner and staff; else null. Values are never returned."
+        help_text="names; null unless you are the owner or staff. Values are never returned."
     )
     n_cases = serializers.IntegerField()
     n_runs = serializers.IntegerField()
@@ -124,7 +124,7 @@ class AgentFindingSerializer(RecordSerializer):
         ref_name = "AgentFinding"
         extra_kwargs = {
             "where": {"help_text": "a path such as interactions[0].response.text"},
-            "line": {"help_text": "from 1; 0: not known"},
+            "line": {"help_text": "from 1; 0: unknown"},
         }
 
 
@@ -142,7 +142,7 @@ class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
 
 class AgentCaseDetailSerializer(AgentCaseSerializer):
     findings = AgentFindingSerializer(many=True)
-    flaky = serializers.BooleanField(help_text="has the same case both passed and failed?")
+    flaky = serializers.BooleanField(help_text="whether the unchanged case both passed and failed")
     history = AgentCaseHistorySerializer(many=True, help_text="finished runs, newest first, at most 50")
 
     class Meta(AgentCaseSerializer.Meta):
@@ -171,7 +171,7 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     server = serializers.CharField(source="server.model.slug", help_text="its slug")
     versions = serializers.ListField(
         child=serializers.CharField(),
-        help_text="as reported by the agent during the run; several if it changed",
+        help_text="as reported by the agent during the run; several versions if it changed",
     )
     state = serializers.ChoiceField(Job.State.choices)
     job = serializers.UUIDField(source="job_id", allow_null=True)
@@ -180,19 +180,19 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     early_stop = serializers.BooleanField()
     parallel = serializers.IntegerField()
     iterations = serializers.IntegerField(
-        allow_null=True, help_text="of each case; null: as each case specifies"
+        allow_null=True, help_text="of each case; null: as specified in each case"
     )
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
     ask_judge = serializers.BooleanField(
-        help_text="of rescored answers: the judge was asked again, ignoring earlier verdicts"
+        help_text="for rescored answers: the judge was asked again, ignoring earlier verdicts"
     )
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
     at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
     regression = serializers.DictField(
         allow_null=True,
-        help_text="regression test of a scheduled run against earlier ones: before, now (rates), p (one-sided, exact, "
+        help_text="regression test of a scheduled run against earlier runs: before, now (rates), p (one-sided, exact, "
         "corrected), cases; `regressed`: cases with a significant drop (name, before and now as passed and n, p); "
-        "`lost`: names of cases without a verdict now",
+        "`lost`: names of cases that no longer have a verdict",
     )
 
     class Meta:
@@ -216,8 +216,8 @@ def _from_columns(name: str, **kinds: type) -> type[serializers.Serializer[Any]]
     """Build a serializer whose fields are the columns of dataclasses.
 
     Args:
-        name: of the class, and so of the component in the API description.
-        kinds: dataclasses by the attribute of the object that has them; `row`: the object itself.
+        name: name of the class, and therefore of the component in the API description.
+        kinds: dataclasses by the object's attribute that holds them; `row` means the object itself.
     """
     declared: dict[str, Any] = {}
     for attribute, kind in kinds.items():

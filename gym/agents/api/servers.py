@@ -32,7 +32,7 @@ def secrets(what: str) -> serializers.DictField:
     return serializers.DictField(
         child=serializers.CharField(max_length=MAX_LENGTH, allow_null=True, trim_whitespace=False),
         required=False,
-        help_text=f"{what}: name -> value, stored encrypted and never returned; null deletes one, others stay",
+        help_text=f"{what}: name -> value, stored encrypted and never returned; null deletes a value, others are kept",
     )
 
 
@@ -41,7 +41,7 @@ class ServerAddress(Body):
     chat_model = serializers.CharField(
         max_length=200, allow_blank=True, required=False, help_text="name of the model at the endpoint"
     )
-    secret_headers = secrets("headers of each request to it")
+    secret_headers = secrets("headers of each request to the server")
 
 
 class NewServer(ServerAddress):
@@ -53,7 +53,7 @@ class NewServer(ServerAddress):
 
 
 def checked_secrets(body: dict[str, Any], field: str, *, headers: bool) -> dict[str, str | None]:
-    """Remove the secrets from the body and validate them. Errors never repeat a value."""
+    """Remove the secrets from the body and validate them. Errors never contain a value."""
     values: dict[str, str | None] = body.pop(field, {})
     field_errors = [
         FieldError(f"$.{field}", problem)
@@ -66,7 +66,7 @@ def checked_secrets(body: dict[str, Any], field: str, *, headers: bool) -> dict[
 
 
 def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
-    """Return the row with this slug, or None for no slug. Raises a 400 at `where`."""
+    """Return the row with this slug, or None without a slug. Raises a 400 error at `where`."""
     if slug is None:
         return None
     row = rows.filter(slug=slug).first()
@@ -125,15 +125,15 @@ class Servers(ServerView, ListView):
 class Server(ServerView):
     @operation("Read an agent server", response=AgentServerDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """State, version and agents. Its metadata is that of the model with the same slug."""
+        """State, version and agents. The metadata are those of the model with the same slug."""
         return self.read()
 
     @operation(
         "Change the address of an agent server", body=ServerAddress, response=AgentServerDetailSerializer
     )
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Changes and checks it again. A new `url` deletes all secrets that are not sent again, since they were meant
-        for the old one. Change name, visibility and description at `models/`."""
+        """Changes the server and checks it again. A new `url` deletes all secrets that are not sent again, because they
+        were meant for the old one. Change name, visibility and description at `models/`."""
         server = self.get_for_change()
         body = self.body()
         headers = checked_secrets(body, "secret_headers", headers=True)

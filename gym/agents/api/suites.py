@@ -99,7 +99,10 @@ def save(suite: AgentSuite, *, actor: User, **body: Any) -> AgentSuite:
     variables = checked_secrets(body, "variables", headers=False)
     if "judge" in body:
         suite.judge = chosen(
-            selectors.judges_for(actor), body.pop("judge"), "$.judge", "You may not use this judge."
+            selectors.judges_for(actor),
+            body.pop("judge"),
+            "$.judge",
+            "You may not use this judge.",
         )
     for name, value in body.items():
         setattr(suite, name, value)
@@ -123,7 +126,7 @@ class Suites(SuiteView, ListView):
 
     @operation("List suites of agent tests", response=AgentSuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Suites that you may see."""
+        """Suites visible to you."""
         return self.page(selectors.visible_to(request.user).order_by("slug"))
 
     @operation(
@@ -138,7 +141,7 @@ class Suites(SuiteView, ListView):
 class Suite(SuiteView):
     @operation("Read a suite of agent tests", response=AgentSuiteDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Its card; its cases are at `cases/`, its newest results at `matrix/`."""
+        """The suite's card. Its cases are at `cases/`, its newest results at `matrix/`."""
         return self.read()
 
     @operation("Change a suite of agent tests", body=AgentSuiteCard, response=AgentSuiteDetailSerializer)
@@ -148,7 +151,7 @@ class Suite(SuiteView):
 
     @operation("Delete a suite of agent tests", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes the suite and its runs. Refused while one of them is unfinished."""
+        """Deletes the suite and its runs. Refused while a run is unfinished."""
         return self.remove(services.delete_suite)
 
 
@@ -166,7 +169,7 @@ class Cases(SuiteView, ListView):
 
     @operation("List test cases", response=AgentCaseSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """Cases by name, without their texts, which the export has."""
+        """Cases by name, without their texts, which are in the export."""
         cases = self.get_object().cases.defer("text").order_by("name")
         return self.page(cases)
 
@@ -177,7 +180,7 @@ class Cases(SuiteView, ListView):
         status=201,
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Imports all cases, or none if one has a problem; every problem is listed. Cases with the same name are
+        """Imports all cases, or none if any case has a problem; all problems are listed. Cases with the same name are
         replaced."""
         suite = self.get_for_change()
         body = self.body()
@@ -230,6 +233,6 @@ def _named(name: str) -> str:
 
 
 def _place(message: str, texts: dict[str, str]) -> str:
-    """Find the JSON path of a service's message, which begins with the name of the case."""
+    """Return the JSON path for a service's message, which begins with the name of the case."""
     name = next((name for name in texts if message.startswith(f"{name}: ")), None)
     return "$.cases" if name is None else f"$.cases['{name}']"

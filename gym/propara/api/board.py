@@ -21,7 +21,7 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
 
     kind = serializers.ChoiceField(
         ["submission", "baseline", "published"],
-        help_text="submission: scored here; baseline: all NONE, scored here; published: numbers from a paper",
+        help_text="submission: scored here; baseline: all NONE, scored here; published: scores from a paper",
     )
     rank = serializers.IntegerField(
         allow_null=True, help_text="by official F1 to three decimals, among submissions with a score"

@@ -30,12 +30,13 @@ from lmgym.text import count
 
 FORM = "multipart/form-data"
 MOST_GROUPS = 20
-"""Maximum of kinds in `detail` and `problem_groups`."""
+"""Maximum number of kinds in `detail` and `problem_groups`."""
 
 
 @problem_for(ProParaError)
 def _unreadable(error: ProParaError) -> ApiProblem:
-    """All problems of a file: each in `errors`, grouped by kind in `problem_groups` and `detail`."""
+    """Build a 400 response with all problems of a file: individually in `errors`, by kind in `problem_groups` and
+    `detail`."""
     problems = problems_of(error)
     groups = problem_groups(error.problems)
     if more := groups[MOST_GROUPS:]:
@@ -161,12 +162,12 @@ class SetList(ListView):
 class SetDetail(SetView):
     @operation("Read reference answers", response=AnswerSetSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Metadata, and the numbers of the versions."""
+        """Metadata and version numbers."""
         return self.read()
 
     @operation("Change reference answers", body=ChangedAnswerSet, response=AnswerSetSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """Changes title, visibility, description, licence or reference. For other answers add a version."""
+        """Changes title, visibility, description, licence or reference. To change the answers, add a version."""
         return self.change(services.edit_answer_set)
 
     @operation("Delete reference answers", status=204, query=DeletionQuery)

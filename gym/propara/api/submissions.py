@@ -40,7 +40,7 @@ from lmgym.propara.uploads import MAX_BYTES, parse_upload, read_answers
 
 OBJECT = {"type": "object"}
 MOST_DETAILS = 100
-"""Maximum of processes with details in a response."""
+"""Maximum number of processes with details in a response."""
 
 
 class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
@@ -64,7 +64,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
         source="rescored_from.key",
         allow_null=True,
         default=None,
-        help_text="id of the submission to another version from which this one was made",
+        help_text="id of the submission to another version from which this submission was created",
     )
 
     class Meta:
@@ -159,7 +159,7 @@ class ProParaEvaluation(Body):
 
 
 def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
-    """Return the version that the body names; default: the newest."""
+    """Return the version named in the body; default: the newest."""
     number = body.get("version")
     rows = selectors.versions_for(request.user).filter(answer_set__slug=body["answer_set"])
     if number is None or not rows.exists():
@@ -168,7 +168,7 @@ def target(request: Request, body: dict[str, Any]) -> AnswerSetVersion:
 
 
 def scored(request: Request, key: str) -> Submission:
-    """Return the submission; raise 409 until it has scores."""
+    """Return the submission. Raises a 409 error until it has scores."""
     submission = get_or_404(selectors.submission_at(request.user, key))
     _require_scored(submission)
     return submission
@@ -176,7 +176,7 @@ def scored(request: Request, key: str) -> Submission:
 
 def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
-        raise results_unavailable("This submission", None, "It waits until you agree to its repairs.")
+        raise results_unavailable("This submission", None, "It is waiting for your agreement to its repairs.")
     if not submission.has_scores:
         raise results_unavailable("This submission", None)
 
@@ -211,7 +211,7 @@ class SubmissionList(ListView):
 
     @operation("List submissions", response=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public submissions and all of yours, newest first by default. For an order by score read the leaderboard."""
+        """Public submissions and all of yours, newest first by default. The leaderboard is sorted by score."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(selectors.with_duplicate(rows.select_related("rescored_from"), request.user))
 
@@ -219,8 +219,8 @@ class SubmissionList(ListView):
         "Upload and score", body={FORM: ProParaUpload}, response=ProParaSubmissionSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """Scores a file at once. A file that had to be repaired is `waiting`, with every change listed, unless
-        `agree_to_repairs`. A file that cannot be repaired is a 400 with all problems."""
+        """Scores a file immediately. A file that needs repairs is `waiting`, with every change listed, unless
+        `agree_to_repairs` is set. A file that cannot be repaired gets a 400 with all problems."""
         body = self.body()
         version = target(request, body)
         file = body["file"]
@@ -244,8 +244,8 @@ class Evaluate(ApiView):
     @operation("Score without saving", body={FORM: ProParaEvaluation}, response=OBJECT)
     def post(self, request: Request) -> Response:
         """Scores predictions against stored reference answers or `answers`, and saves nothing. Without
-        `agree_to_repairs`, a file that had to be repaired has `scored` false and no report. With `details`, `processes`
-        contains the same as `/submissions/{id}/processes/{process}/`."""
+        `agree_to_repairs`, a file that needs repairs gets `scored: false` and no report. With `details`, `processes`
+        has the same content as `/submissions/{id}/processes/{process}/`."""
         body = self.body()
         answers, sentences = _answers_of(request, body)
         intake = parse_upload(read_upload(body["file"], MAX_BYTES), answers, body["file"].name)
@@ -264,7 +264,7 @@ class Evaluate(ApiView):
 
 
 def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
-    """Return answers and sentences of a version, or those of the body."""
+    """Return answers and sentences of a version or, if sent, from the body."""
     if ("answers" in body) == ("answer_set" in body):
         raise invalid(FieldError("$", "Send either answer_set or answers."))
     if "answers" not in body:
@@ -280,7 +280,7 @@ def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
 class SubmissionDetail(SubmissionView):
     @operation("Read a submission", response=ProParaSubmissionSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Scores, or the reason why it has none yet."""
+        """Scores, or the reason why there are none yet."""
         return self.read()
 
     @operation("Change a submission", body=ProParaAbout, response=ProParaSubmissionSerializer)
@@ -317,9 +317,9 @@ class Compare(ApiView):
 
     @operation("Compare submissions", query=ProParaCompared, response=OBJECT, media={CSV: FILE, NDJSON: FILE})
     def get(self, request: Request) -> Response:
-        """Compares each `second` with `first`, paired over the processes; at most five in total. Differences of F1,
-        overall and by question, are second − first, with 95% interval, p, and Holm-corrected p: over all systems, and
-        over all systems and questions. `rows` are the processes, greatest difference first."""
+        """Compares each `second` with `first`, paired by process; at most five submissions in total. Differences of F1,
+        overall and by question, are second − first, with 95% interval, p, and Holm-corrected p (overall: over all
+        systems; by question: over all systems and questions). `rows` are the processes, greatest difference first."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         submissions = [scored(request, key) for key in keys[: MAX_COMPARED + 1]]
         if wrong := not_comparable(submissions):
@@ -331,13 +331,13 @@ class Compare(ApiView):
         return Response(result.as_dict())
 
 
-# --- what is kept of a submission ---
+# --- stored data of a submission ---
 
 
 class Report(ApiView):
     @operation("Read a report", response=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """Both metrics, intervals, warnings, mistakes, samples, history, provenance."""
+        """Both metrics, intervals, warnings, mistakes, samples, history and provenance."""
         return Response(exports.full_report(scored(request, key)))
 
 
@@ -362,7 +362,7 @@ class Processes(ListView):
 class Process(ApiView):
     @operation("Read one process", response=OBJECT)
     def get(self, request: Request, key: str, process_id: int) -> Response:
-        """Both grids and summaries, each pair with its parts and the reason, missed and spurious tuples."""
+        """Both grids and summaries, each pair with its parts and reason, and missed and spurious tuples."""
         return Response(process_of(scored(request, key), process_id).details())
 
 

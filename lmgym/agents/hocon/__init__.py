@@ -1,8 +1,8 @@
-"""A reader of untrusted HOCON. It reads no files, addresses or environment variables.
+"""Reader of untrusted HOCON. It never accesses files, URLs or environment variables.
 
-JSON with comments, unquoted and triple-quoted text, merging, concatenation, `+=` and substitution, by the HOCON
-specification (lightbend/config, HOCON.md). `include` is rejected. Units such as `5 seconds` are kept as text. True,
-NULL and .5 are read as by pyhocon, which agent servers use; `Document.remarks` lists them.
+Supports JSON with comments, unquoted and triple-quoted text, merging, concatenation, `+=` and substitution as in the
+HOCON specification (lightbend/config, HOCON.md). `include` is rejected. Units such as `5 seconds` are kept as text.
+True, NULL and .5 are read as in pyhocon, which agent servers use; `Document.remarks` lists such values.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from lmgym.agents.hocon.scan import HoconError, Remark, Source
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
 MAX_PARTS = 20_000
-"""Keys, values and words outside quotes, in the text."""
+"""Maximum number of keys, values and unquoted words in the text."""
 MAX_WEIGHT = 200_000
-"""Values and blocks of 16 characters, after substitution."""
+"""Maximum number of values and blocks of 16 characters after substitution."""
 
 KeyPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed document. `value`: plain JSON. `variables`: those used. `remarks`: text that other readers read
-    differently."""
+    """A parsed document. `value`: plain JSON. `variables`: names of variables used. `remarks`: text that other readers
+    interpret differently."""
 
     value: Any
     variables: frozenset[str]
@@ -37,7 +37,7 @@ class Document:
     _places: dict[KeyPath, int] = field(repr=False)
 
     def place(self, path: KeyPath) -> tuple[int, int]:
-        """Return line and column (from 1) where the value at a path, or its nearest parent, was last set."""
+        """Return line and column (from 1) at which the value at a path, or its nearest parent, was last set."""
         for length in range(len(path), 0, -1):
             at = self._places.get(path[:length])
             if at is not None:
@@ -46,7 +46,7 @@ class Document:
 
 
 def decode(data: bytes) -> str:
-    """Decode UTF-8, with or without byte order mark. Raises HoconError."""
+    """Decode UTF-8 with or without a byte order mark. Raises HoconError."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -59,7 +59,7 @@ def decode(data: bytes) -> str:
 def read(data: bytes | str, variables: Mapping[str, str] | None = None) -> Document:
     """Read a document, in time linear in its text and its expansion. Raises only HoconError.
 
-    `variables`: values for `${NAME}`, in addition to those of the document.
+    `variables`: values for `${NAME}`, in addition to those defined in the document.
     """
     if len(data) > MAX_BYTES:
         raise HoconError("limit", f"The document has more than {MAX_BYTES:,} bytes.")

@@ -1,6 +1,6 @@
-"""A recursive descent parser of bounded depth, in one pass, for the grammar of the HOCON specification.
+"""One-pass recursive descent parser of bounded depth for the grammar of the HOCON specification.
 
-`include` is rejected wherever it could be meant.
+`include` is rejected wherever it could be a directive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_REMARKS = 1_000
 QUOTE_IT = "Put text with special characters in double quotes."
 
 
-# --- the syntax tree, before substitutions are resolved; `at`: offset in the text ---
+# --- syntax tree before substitutions are resolved; `at`: offset in the text ---
 
 
 @dataclass(slots=True, eq=False)
@@ -41,8 +41,8 @@ class Object:
 
 @dataclass(slots=True, eq=False)
 class Substitution:
-    """`${path}` or `${?path}`. `looks_back`: it is in a value of the same path and refers to the earlier value there,
-    `before`, if any."""
+    """`${path}` or `${?path}`. `looks_back`: the substitution is in a value at the same path and refers to the earlier
+    value, `before`, if there is one."""
 
     path: Path
     optional: bool
@@ -62,7 +62,7 @@ class Concat:
 
 @dataclass(slots=True, eq=False)
 class Chain:
-    """A key that was set several times. Whether the values are objects to merge is only known after resolving."""
+    """Values of a key that was set several times. Only resolving shows whether they are objects to merge."""
 
     at: int
     values: list[Node]
@@ -71,7 +71,7 @@ class Chain:
 Node: TypeAlias = Scalar | Array | Object | Substitution | Concat | Chain
 
 
-# --- the parser ---
+# --- parser ---
 
 
 class Parser:
@@ -88,7 +88,7 @@ class Parser:
         self.remarks: list[Remark] = []
         self.builder = Builder(self.source)
 
-    # --- the whole ---
+    # --- document ---
 
     def document(self) -> Node:
         self._skip()
@@ -139,7 +139,7 @@ class Parser:
         self._skip()
         full = prefix + path
         if len(full) > self.max_depth:
-            raise self._limit(start)  # the depth of nested dotted keys is the sum of their parts
+            raise self._limit(start)  # each part of a dotted key adds one level of depth
         self.places[full] = start
         marker = len(self.substitutions)
         value = self._value((*full, 0) if appends else full)
@@ -175,7 +175,7 @@ class Parser:
             raise self._error(f"Expected a key, not {self._shown()}.", QUOTE_IT)
         if any(not part and not was for part, was in zip(parts, quoted, strict=True)):
             raise self.source.error(
-                "syntax", "A part of this key is empty.", start, 'Write "" if that is meant.'
+                "syntax", "A part of this key is empty.", start, 'Write "" for an empty key.'
             )
         if len(parts) > self.max_depth:
             raise self._limit(start)
@@ -187,7 +187,7 @@ class Parser:
             raise self._include(start)
 
     def _includes(self, start: int) -> bool:
-        """Return whether this `include` is a directive, not a key of that name."""
+        """Return True if this `include` is a directive rather than a key named include."""
         behind = self.source.skip(start + len("include"))
         return self.text[behind : behind + 1] not in (":", "=", "{") and not self.text.startswith(
             "+=", behind
@@ -198,7 +198,7 @@ class Parser:
         return self.source.error("include", "Documents cannot include other files or addresses.", at, hint)
 
     def _separator(self, closing: str) -> None:
-        """Between fields or elements: a comma, or the end of the line."""
+        """Skip the separator between fields or elements: a comma or line breaks."""
         before = self.at
         self._skip()
         if self._peek() == ",":
@@ -344,8 +344,8 @@ class Parser:
 
 @dataclass(slots=True)
 class Field:
-    """`path = value` or `path += value`. `absolute`: outside lists, so that `${…}` can refer to it. `substitutions`:
-    those in the value."""
+    """`path = value` or `path += value`. `absolute`: the field is outside lists, so `${…}` can refer to it.
+    `substitutions`: the substitutions in the value."""
 
     path: Path
     value: Node
@@ -356,7 +356,7 @@ class Field:
 
 
 class Builder:
-    """Stores parsed fields by their keys: merges objects, appends to lists, links earlier values."""
+    """Stores parsed fields by key: merges objects, appends to lists and links earlier values."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -383,7 +383,7 @@ class Builder:
             self._set(into, key, field.value)
 
     def _object_of(self, into: Object, key: str, new: Object) -> Object:
-        """Return the object now at `key`, to add fields to."""
+        """Return the object at `key` to which fields can be added."""
         node = into.fields[key]
         if isinstance(node, Object):
             return node
@@ -392,7 +392,7 @@ class Builder:
         return last if isinstance(last, Object) else new
 
     def _set(self, into: Object, key: str, value: Node) -> None:
-        """Set a key: merge objects, replace known non-objects, and leave the rest to the resolver."""
+        """Set a key: merge objects, replace known non-objects, and leave other values to the resolver."""
         earlier = into.fields.get(key)
         if isinstance(earlier, Object) and isinstance(value, Object):
             for name, node in value.fields.items():
@@ -411,7 +411,7 @@ class Builder:
 
     @staticmethod
     def _kept(earlier: Node | None, value: Node) -> Node:
-        """Keep the earlier value for an optional substitution that may be undefined."""
+        """Return the earlier value if an optional substitution may be undefined, so that it is kept."""
         if earlier is not None and isinstance(value, Substitution) and value.optional:
             return Chain(value.at, [earlier, value])
         return value

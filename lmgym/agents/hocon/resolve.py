@@ -1,7 +1,7 @@
-"""Resolve the syntax tree to plain values. Substitutions are looked up in the document and in `variables` only.
+"""Resolve the syntax tree to plain values. Substitutions are looked up only in the document and in `variables`.
 
-Every value has a weight, the number of values and blocks of text it expands to, so that a document that doubles itself
-line by line is rejected before its value is built.
+Every value has a weight, the number of values and blocks of text to which it expands, so that a document that doubles
+in size with each line is rejected before its value is built.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from lmgym.agents.hocon.parse import Array, Chain, Concat, Node, Object, Scalar,
 from lmgym.agents.hocon.scan import HoconError, Path, Source, named
 
 MAX_STEPS = 150
-"""Depth of recursion through values and substitutions."""
+"""Maximum depth of recursion through values and substitutions."""
 BLOCK = 16
-"""Characters that weigh as much as one value."""
+"""Number of characters with the weight of one value."""
 MAX_TEXT = 100_000
-"""Characters of a concatenated text."""
+"""Maximum length of a concatenated text in characters."""
 
 
 class _Missing:
-    """An optional substitution without a value."""
+    """Marker for an optional substitution without a value."""
 
 
 MISSING = _Missing()
@@ -40,7 +40,7 @@ NOTHING = Found(MISSING, 0)
 
 
 def _plain(found: Found) -> str:
-    """Format a value within a longer text."""
+    """Format a value as part of a longer text."""
     if found.raw is not None:
         return found.raw
     if found.value is None:
@@ -136,10 +136,10 @@ class Resolver:
         if node.looks_back and node.before is None:
             raise self._error("cycle", f"{name} refers to itself and has no earlier value.", node)
         hint = f"Define it in this document or as a variable, or write ${{?{name}}} if it is optional."
-        raise self._error("undefined", f"There is no value for ${{{name}}}.", node, hint)
+        raise self._error("undefined", f"${{{name}}} has no value.", node, hint)
 
     def _lookup(self, node: Node, path: Path) -> Found:
-        """Return the value at a path. Its neighbours are resolved only if necessary."""
+        """Return the value at a path. Sibling values are resolved only if necessary."""
         for depth, part in enumerate(path):
             if isinstance(node, Concat | Chain):
                 final = self._final_field(node, part)
@@ -156,7 +156,7 @@ class Resolver:
 
     @staticmethod
     def _final_field(node: Concat | Chain, part: str) -> Node | None:
-        """Return the field of the last of these values, if no earlier value can be merged into it."""
+        """Return the field `part` of the last value, if no earlier value can be merged into it."""
         last = (node.pieces if isinstance(node, Concat) else node.values)[-1]
         field = last.fields.get(part) if isinstance(last, Object) else None
         return field if isinstance(field, Scalar | Array) else None
@@ -193,7 +193,7 @@ class Resolver:
             return merged
         if any(isinstance(found.value, dict | list) for found in present):
             message = "Text, lists and objects cannot be concatenated with each other."
-            raise self._error("mixed", message, node, "A comma or a line break may be missing.")
+            raise self._error("mixed", message, node, "Check for a missing comma or line break.")
         length = sum(len(_plain(found)) for found in present) + sum(map(len, node.blanks))
         self.work += length // BLOCK
         if length > MAX_TEXT:

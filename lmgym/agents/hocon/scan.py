@@ -1,4 +1,4 @@
-"""Tokens: whitespace, comments, strings, numbers, and the values of unquoted text. All functions take linear time."""
+"""Tokens: whitespace, comments, strings, numbers and values of unquoted text. All functions take linear time."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Atom: TypeAlias = str | int | float | bool | None
 
 
 class HoconError(ValueError):
-    """A document that cannot be read.
+    """Raised for a document that cannot be read.
 
-    `code` is stable: syntax, include, limit, cycle, undefined, mixed, encoding. `line` and `column` count from 1;
-    both are 0 if the error is about the whole document.
+    `code` is a stable identifier: syntax, include, limit, cycle, undefined, mixed or encoding. `line` and `column`
+    count from 1; both are 0 if the error concerns the whole document.
     """
 
     def __init__(self, code: str, message: str, line: int = 0, column: int = 0, hint: str = "") -> None:
@@ -34,7 +34,7 @@ class HoconError(ValueError):
         return f"{place}{self.message}" + (f" {self.hint}" if self.hint else "")
 
 
-# --- unquoted text, on which the HOCON specification and pyhocon (used by agent servers) disagree ---
+# --- unquoted text, where pyhocon (used by agent servers) differs from the HOCON specification ---
 
 NUMBER = re.compile(r"-?(?:\d*\.)?\d+(?:[eE][+-]?\d+)?")
 INTEGER = re.compile(r"-?\d+")
@@ -47,8 +47,8 @@ MAX_SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """`code` is stable. "spelling": read as pyhocon reads it, not as the specification does; "joined-text": read by
-    the specification, not as pyhocon reads it."""
+    """Remark on text that readers interpret differently. `code` is a stable identifier. "spelling": read as in pyhocon,
+    against the specification; "joined-text": read according to the specification, unlike in pyhocon."""
 
     code: str
     path: tuple[str | int, ...]
@@ -60,17 +60,17 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of several concatenated values, with the whitespace before it."""
+    """One of several concatenated values, with the preceding whitespace."""
 
     gap: str
     raw: str
     bare: bool
-    """Unquoted. A substitution is neither quoted nor bare, and ends a number before it."""
+    """True for unquoted text. A substitution is neither quoted nor bare, and ends a preceding number."""
     substitution: bool = False
 
 
 def meaning(raw: str) -> Atom:
-    """Return the value of unquoted text on its own: true, false, null in any case; .5 is a number, too."""
+    """Return the value of isolated unquoted text: true, false and null in any case; .5 is a number."""
     if WORD.fullmatch(raw):
         return WORDS[raw.casefold()]
     if not NUMBER.fullmatch(raw):
@@ -98,7 +98,7 @@ def of_pieces(pieces: Sequence[Piece]) -> tuple[str, str, str] | None:
 
 
 def _as_pyhocon_joins(pieces: Sequence[Piece]) -> str:
-    """Concatenate as pyhocon does: words and the last number as Python literals, without the space after them."""
+    """Concatenate as pyhocon does: words and the last number as Python literals, without the following space."""
     out, swallows = "", False
     for number, piece in enumerate(pieces):
         out += "" if swallows else piece.gap
@@ -118,7 +118,7 @@ def short(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
-# --- the text ---
+# --- source text ---
 
 BLANK = re.compile(r"[^\S\n\ufeff]*(?:\ufeff+[^\S\n\ufeff]*)*")
 SKIP = re.compile(r"(?:[\s\ufeff]+|#[^\n]*|//[^\n]*)*")
@@ -132,19 +132,19 @@ MAX_DIGITS = 300
 
 
 def named(path: Sequence[str]) -> str:
-    """Format a key for a message; it may be as long as the document."""
+    """Format a key for a message, shortened because it may be as long as the document."""
     return short(".".join(path))
 
 
 class Source:
-    """The text, with the offsets of its lines."""
+    """Source text with the offsets of its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts: list[int] | None = None
 
     def place(self, at: int) -> tuple[int, int]:
-        """Return line and column of an offset, from 1."""
+        """Return line and column of an offset, counted from 1."""
         if self._starts is None:
             self._starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
         line = bisect_right(self._starts, at)
@@ -172,7 +172,7 @@ class Source:
         return "the end of the line" if sign == "\n" else repr(sign)
 
     def string(self, at: int) -> tuple[str, int]:
-        """Return the quoted string that begins here, and the offset after it."""
+        """Return the quoted string that begins at `at`, and the offset after it."""
         text = self.text
         if text.startswith('"""', at):
             return self._triple(at)
@@ -195,12 +195,12 @@ class Source:
     def _unfinished(self, sign: str, at: int, here: int) -> HoconError:
         if sign in ("", "\n"):
             hint = 'Close it with ", or use """three quotes""" for text of several lines.'
-            return self.error("syntax", "This quoted text is not closed on its line.", at, hint)
+            return self.error("syntax", "This quoted text is not closed on the same line.", at, hint)
         message = f"Quoted text cannot contain the character U+{ord(sign):04X}."
         return self.error("syntax", message, here, "Write it as an escape, or remove it.")
 
     def _triple(self, at: int) -> tuple[str, int]:
-        """Read up to the last three of the next run of at least three quotes; extra quotes belong to the text."""
+        """Read to the next run of three or more quotes. The last three close the text; the others belong to it."""
         end = TRIPLE_END.search(self.text, at + 3)
         if end is None:
             raise self.error("syntax", 'This text in """three quotes""" is not closed.', at)
@@ -236,14 +236,14 @@ class Source:
         return int(digits, 16)
 
     def bare(self, at: int) -> int:
-        """Return the offset after the unquoted text that begins here; `at` itself if none does."""
-        number = NUMBER.match(self.text, at)  # so that the + of 1e+3 belongs to the number
+        """Return the offset after the unquoted text that begins at `at`, or `at` if there is none."""
+        number = NUMBER.match(self.text, at)  # first, so that the + of 1e+3 is part of the number
         here = number.end() if number else at
         found = UNQUOTED.match(self.text, here)
         return found.end() if found else here
 
     def atom(self, raw: str, at: int) -> Atom:
-        """Return the value of an unquoted text on its own."""
+        """Return the value of isolated unquoted text."""
         if len(raw) > MAX_DIGITS and NUMBER.fullmatch(raw):
             raise self.error("limit", f"Numbers may have at most {MAX_DIGITS} characters.", at)
         value = meaning(raw)

@@ -131,7 +131,7 @@ def test_waiting_is_no_part_of_the_time_for_an_answer_but_of_the_time_of_the_tes
 def test_what_was_waited_is_said_in_every_report():
     result = run(CASE.format(1), PutsOff(lambda body: said("ok")))
     turn = result.iterations[0].turns[0]
-    assert turn.notes == ("The server was busy; the request was repeated after 90.0 s.",)
+    assert turn.notes == ("The server was busy; the request was retried after 90.0 s.",)
     assert (turn.waited, turn.seconds) == (90, 0)
     named = [("hello", result)]
     assert "1 checks made, 90.0 s waiting for a busy server" in table(named)
@@ -151,7 +151,7 @@ def test_the_judge_is_waited_for_too_and_said_apart():
     judge.ask = BusyJudge("pass")
     result = run(CASE.format(1).replace("keywords", "gist"), Scripted(lambda body: said("ok")), judge=judge)
     (turn,) = result.iterations[0].turns
-    assert turn.notes == ("The judge's server was busy; the request was repeated after 2.0 s.",)
+    assert turn.notes == ("The judge's server was busy; the request was retried after 2.0 s.",)
 
 
 def test_parallel_iterations_share_a_server_that_takes_two_at_a_time(fast):
@@ -182,7 +182,7 @@ def test_a_date_of_the_server_counts(fast):
     with server(answer(b"", "429 Slow", **later)) as there:
         result = run(CASE.format(2), run_transport(transport(there.url)), parallel=1)
     assert result.counts == {"error": 2}
-    assert "accepts a new try in 3,600 s" in result.iterations[0].message
+    assert "accepts another request in 3,600 s" in result.iterations[0].message
     assert result.iterations[1].message == "Not sent: the server was too busy for earlier requests."
     assert len(there.seen) == 1
 

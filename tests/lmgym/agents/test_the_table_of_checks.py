@@ -422,7 +422,7 @@ def test_a_check_that_is_skipped_says_its_own_line():
 def test_texts_that_differ_in_unicode_form_only_are_said_to(test, answer):
     [check] = one_check("text", test, answer).checks
     assert check.outcome == ("pass" if test.startswith("not_") else "fail"), "as in neuro-san"
-    assert check.message.startswith("They differ only in Unicode form")
+    assert check.message.startswith("The texts differ only in Unicode form")
 
 
 @pytest.mark.parametrize(
@@ -435,4 +435,4 @@ def test_other_texts_are_not(test, answer):
 
 def test_unicode_form_is_told_within_data_as_well():
     [check] = one_check("structure", 'k: {keywords: "Caf\u00e9"}', {"k": ["Cafe\u0301"]}).checks
-    assert (check.outcome, check.message[:32]) == ("fail", "They differ only in Unicode form")
+    assert (check.outcome, check.message[:37]) == ("fail", "The texts differ only in Unicode form")

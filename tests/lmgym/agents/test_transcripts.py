@@ -160,7 +160,7 @@ def test_what_of_a_case_is_not_sent_is_said_beside_the_answer():
 def test_chat_endpoints_take_no_private_data_and_say_so():
     turn = "{text: q, sly_data: {key: k}}"
     told = run(f"agent: a, interactions: [{turn}]", chat_endpoint()).iterations[0].turns[0].notes
-    assert told == ("Private data (sly_data) was not sent, because chat endpoints do not take any.",)
+    assert told == ("Private data (sly_data) was not sent, because chat endpoints do not accept it.",)
 
 
 def test_a_transcript_has_an_end_and_says_so():
@@ -173,14 +173,14 @@ def test_a_transcript_has_an_end_and_says_so():
     turn = run("agent: a, interactions: [{text: q}]", Scripted(lambda body: lines)).iterations[0].turns[0]
     assert turn.text == "done"
     first, second, *rest, last = turn.messages
-    assert first["text"] == "t" * 20_000 + "… (10,000 more characters are not kept)"
-    assert first["origin"] == ["o" * 200 + "… (300 more characters are not kept)"]
+    assert first["text"] == "t" * 20_000 + "… (10,000 more characters were not stored)"
+    assert first["origin"] == ["o" * 200 + "… (300 more characters were not stored)"]
     assert second["structure"].startswith('{"k": ["sss')
-    assert second["structure"].endswith("more characters are not kept)")
+    assert second["structure"].endswith("more characters were not stored)")
     assert last == {
         "type": "NOTE",
         "origin": [],
-        "text": f"{63 - 2 - len(rest):,} more messages of this answer are not kept.",
+        "text": f"{63 - 2 - len(rest):,} more messages of this answer were not stored.",
     }
     assert len(json.dumps(turn.messages)) < 520_000
 

@@ -62,7 +62,7 @@ def test_every_problem_is_listed_with_its_place_and_a_hint():
         (9, 6, "location"),
     ]
     hints = {one.line: one.hint for one in problems if one.line in (1, 2, 3, 6)}
-    assert hints[1] == "Delete the header row, if this is one."
+    assert hints[1] == "If this is a header row, delete it."
     assert hints[2] == "Write 1."
     assert hints[3] == "Did you mean DESTROY?"
     assert hints[6] == "Did you mean “light; rays”?"
@@ -328,7 +328,7 @@ def test_sentences_with_more_columns_or_a_number_that_stands_twice_are_refused_w
     with pytest.raises(ProParaError) as raised:
         read_answers(LIGHT.encode(), tsv("7 1 One", "7 2 Two", "7 2 Again", "7 01 Again").encode())
     assert [str(one) for one in problem_groups(raised.value.problems)] == [
-        "sentences, lines 3, 4, column 2: 2 sentences repeat a number of their process: "
+        "sentences, lines 3, 4, column 2: 2 sentences have a number already used in their process: "
         "2 in process 7, 1 in process 7. Give each sentence its own number."
     ]
     assert evaluate(LIGHT, LIGHT, LIGHT).f1 == 1.0  # as the reference, which ignores what follows
@@ -350,11 +350,11 @@ TRACKS = {"gas": [None] * 5, "light; rays": [None] * 5}
         ({"process_id": 7, "participants": TRACKS, "note": 1}, "“note” is not expected."),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": ["star"]}},
-            "Participant “gas”: 1 location; expected a list of 5: before the first sentence and after each one.",
+            "Participant “gas”: 1 location; expected a list of 5: before the first sentence and after each sentence.",
         ),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": "star"}},
-            "Participant “gas”: “star”; expected a list of 5: before the first sentence and after each one.",
+            "Participant “gas”: “star”; expected a list of 5: before the first sentence and after each sentence.",
         ),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": ["star", 3, None, None, None]}},
