@@ -1,4 +1,4 @@
-"""Small charts: bars of pass rates, strips of margins."""
+"""Inline charts: pass-rate bars and margin strips."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ def rate_bar(
     *,
     width: float = 96.0,
 ) -> Markup:
-    """Draw a bar from 0 to 1, with its interval as a whisker and a tick at chance. Pages print the number next to
-    it."""
+    """Draw a rate from 0 to 1 as a bar, with a whisker for its interval and a tick at chance."""
     height, inner = 14.0, width - 2.0
 
     def x(share: float) -> float:

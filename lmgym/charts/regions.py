@@ -1,6 +1,6 @@
 """Charts of surprisal by region and condition, as SVG.
 
-Pages show the data table with every chart, and every chart states n and interval.
+Every chart states n and the kind of interval; pages also show its data table.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _at(values: Sequence[float | None], index: int) -> float | None:
 class _Frame:
     """Layout of the chart."""
 
-    columns: tuple[int, ...]  # region indices that are drawn
+    columns: tuple[int, ...]  # indices of the drawn regions
     step: float
     height: float
     bottom: float
@@ -260,7 +260,7 @@ def _draw_series(
 
 
 def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
-    """Draw names with their markers at the right-hand ends of the lines, moved apart."""
+    """Draw series names and markers at the right-hand ends of the lines, spread to avoid overlap."""
     ends: list[tuple[float, int, float | None]] = []
     for index, one in enumerate(series):
         last = next((one.mean(k) for k in reversed(frame.columns) if one.mean(k) is not None), None)
@@ -283,9 +283,9 @@ def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
     return drawn
 
 
-def _spread(wanted: Sequence[float], low: float, high: float) -> list[float]:
-    """Return positions in the same order, `_LABEL_GAP` apart and near `wanted`: one pass down, one pass up."""
-    places = list(wanted)
+def _spread(targets: Sequence[float], low: float, high: float) -> list[float]:
+    """Place labels near `targets`, at least `_LABEL_GAP` apart and in the same order: one pass down, one up."""
+    places = list(targets)
     for i, place in enumerate(places):
         places[i] = max(place, low if i == 0 else places[i - 1] + _LABEL_GAP)
     limit = high

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from lmgym.text.problems import Report
 
 BLANKS = " \t\r\n\v\f"
-"""Characters that count as blank in suites and input of models. No-break, narrow and ideographic spaces are text."""
+"""Characters treated as whitespace in suites and model input. No-break, narrow and ideographic spaces are text."""
 
 SIGNS = (
     r"!-/:-@\[-`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
     r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20"
 )
-"""Punctuation and symbols, as the inside of a character class of a regular expression. All other characters that are
+"""Punctuation and symbols, for use inside a character class of a regular expression. All other characters that are
 not blank (letters, digits, marks) belong to words."""
 
 MOST_CHARACTERS = 200
-"""Characters of a search text. Databases refuse patterns that are much longer."""
+"""Maximum length of a search text. Databases refuse patterns that are much longer."""
 _BLANKS = re.compile(f"[{BLANKS}]+")
 _RISKY = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 # Tab, line feed and carriage return are blanks; all other control characters, including C1, are errors.
@@ -118,7 +118,7 @@ def listing(values: Sequence[object], limit: int = 8) -> str:
 
 
 def quoted(text: str) -> str:
-    """Put text in quotation marks, with invisible characters by number: “tea[U+00A0]leaves”."""
+    """Put text in quotation marks, with invisible characters as code points: “tea[U+00A0]leaves”."""
     shown = "".join(sign if sign.isprintable() else f"[U+{ord(sign):04X}]" for sign in text)
     return f"“{shown}”"
 
