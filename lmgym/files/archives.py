@@ -78,7 +78,8 @@ class Archive:
             raise Refused(f"{name} is a link", "Add the file itself to the archive.")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise Refused(
-                f"{name} uses a compression method that is not supported", "Create the archive as an ordinary zip file."
+                f"{name} uses a compression method that is not supported",
+                "Create the archive as an ordinary zip file.",
             )
         size = 0
         try:

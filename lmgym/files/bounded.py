@@ -207,7 +207,9 @@ class _Counted(io.RawIOBase):
             if unpacker.eof:
                 self._members += 1
                 if self._members >= MAX_MEMBERS:
-                    raise Refused(f"more than {MAX_MEMBERS:,} gzip members", "Compress it as a single gzip member.")
+                    raise Refused(
+                        f"more than {MAX_MEMBERS:,} gzip members", "Compress it as a single gzip member."
+                    )
                 self._unpacker = unpacker = zlib.decompressobj(_WBITS)
             try:
                 piece: bytes = unpacker.decompress(data, size)

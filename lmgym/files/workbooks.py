@@ -144,7 +144,7 @@ def _trimmed(cells: Iterable[str]) -> list[str]:
 
 def _xlsx(data: bytes, counter: _Counter) -> Iterator[tuple[str, list[list[str]]]]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # warnings about parts that are not read: validation, extensions
+        warnings.simplefilter("ignore", UserWarning)  # about unread parts: validation, extensions
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     for sheet in book.worksheets:
         counter.sheet()

@@ -45,7 +45,7 @@ def decode(data: bytes, report: Report, limit: int) -> str:
             the first invalid byte.
     """
     if len(data) > limit:
-        message = f"the file is {len(data):,} bytes; at most {limit:,} are read"
+        message = f"the file is {len(data):,} bytes; at most {limit:,} are allowed"
         report.problem("file", message, "Split it.")
     elif not data.strip():
         report.problem("file", "the file is empty")

@@ -1,4 +1,4 @@
-"""Turn the open options of a `ParseResult` to questions with choices, and answers back to options, in rounds.
+"""Turn the open options of a `ParseResult` into questions with choices, and answers back into options, in rounds.
 
 Names of questions are "encoding", "sheet", "header", "columns.B", "conditions.NAME" and "regions.NAME".
 """
@@ -22,7 +22,7 @@ HEADER_CHOICES = {
 }
 MAX_COLUMNS = 220
 MAX_ROUNDS = 3
-"""Rounds for a pasted sheet: columns, names, and one more because columns can change names."""
+"""Maximum rounds for a pasted sheet: columns, names, and one more because the choice of columns can change names."""
 
 Known = Mapping[str, Sequence[str]]
 """Names of the target suite, under "conditions" and "regions"."""

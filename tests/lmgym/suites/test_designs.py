@@ -65,7 +65,7 @@ def test_factors_that_cannot_be_are_refused_in_words(lines, says):
     ("factors", "says"),
     [
         ({}, "Factors are a list"),
-        ([1], "A factor is written {name, levels, conditions}"),
+        ([1], "A factor must have the form {name, levels, conditions}"),
         ([{"name": "f", "levels": "ab"}], "The levels of “f” must be a list"),
         ([{"name": "f", "levels": ["a", "b"], "conditions": []}], "Conditions are written"),
         ([{"name": "f", "levels": ["a", "b"], "conditions": {"match": "c"}}], "“f” has no level “c”"),
