@@ -313,7 +313,9 @@ def clean_name(value: object, what: str) -> str:
     if len(name) > MAX_NAME_CHARACTERS:
         raise EditError("", f"the {what}'s name has more than {MAX_NAME_CHARACTERS} characters")
     if what == "condition" and "%" in name:
-        raise EditError("", f"the condition “{name}” contains a % sign, which encloses condition names in formulas")
+        raise EditError(
+            "", f"the condition “{name}” contains a % sign, which encloses condition names in formulas"
+        )
     return name
 
 

@@ -113,12 +113,12 @@ class ChangedCard(CardBody, FormerNoteBody):
 
 
 class AnswersBody(Body):
-    """Answers to the questions that a table leaves open."""
+    """Answers to open questions about a table."""
 
     encoding = serializers.ChoiceField(
-        list(ENCODINGS), required=False, help_text="of a text that is not UTF-8"
+        list(ENCODINGS), required=False, help_text="encoding of a text that is not UTF-8"
     )
-    sheet = serializers.CharField(max_length=200, required=False, help_text="of a workbook")
+    sheet = serializers.CharField(max_length=200, required=False, help_text="sheet of a workbook")
     header = serializers.ChoiceField(
         ["yes", "no"], required=False, help_text="does the first row name the columns?"
     )
@@ -157,7 +157,7 @@ class DocumentBody(AnswersBody):
         help_text="JSON, long CSV, a wide table as TSV or CSV, minimal pairs as JSONL, or cells of a sheet",
     )
     filename = serializers.CharField(
-        required=False, max_length=200, help_text="its ending hints at the format of `text`"
+        required=False, max_length=200, help_text="its extension hints at the format of `text`"
     )
     join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
     metric = metric_choice()

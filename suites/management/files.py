@@ -31,7 +31,7 @@ def read_file(path: Path, **reading: Any) -> SuiteDocument:
 
 
 def actor_named(username: str) -> User:
-    """The acting account; by default the first superuser."""
+    """Return the acting account; by default the first superuser."""
     users = User.objects
     user = (
         users.filter(username=username).first()
