@@ -25,7 +25,7 @@ const STATES = {
   loading: "Loading …",
   saving: "Saving …",
   saved: "Saved",
-  offline: "Offline, kept here",
+  offline: "Offline, kept locally",
   conflict: "Conflict",
   refused: "Not saved",
 };
@@ -117,7 +117,7 @@ function showShape() {
 }
 
 function stateChanged(state, detail) {
-  showState(state, detail || (store.full ? "too much to keep in this browser" : ""));
+  showState(state, detail || (store.full ? "not all edits fit into the storage of this browser" : ""));
   if (state === "saved") {
     lint.later();
   }
@@ -164,7 +164,7 @@ function drawResults() {
 
 const modelKeys = choiceKeys(root.dataset.user, root.dataset.suite);
 
-/* Select the model this person used last in this suite, else in any suite. */
+/* Select the model this user chose last in this suite, else in any suite. */
 function recallModel(choice) {
   try {
     const known = new Set([...choice.options].map((option) => option.value));

@@ -45,7 +45,7 @@ function whereOf(conflict) {
   return `Item ${conflict.item}, ${conflict.condition}, ${conflict.name ?? `region ${conflict.region}`}`;
 }
 
-/* Show the dialog. `me`: name of this person; choose(list of {conflict, mine}) is called once, with all choices. */
+/* Show the dialog. `me`: name of this user; choose(list of {conflict, mine}) is called once, with all choices. */
 export function openMerge(dialog, doc, conflicts, me, choose) {
   const body = dialog.querySelector("[data-merge-body]");
   const both = conflicts.filter((conflict) => conflict.what !== "edit" && theirsOf(doc, conflict) !== undefined);
@@ -143,7 +143,7 @@ function lostPart(lost) {
   return [
     h("h3", { text: "No longer possible" }),
     h("ul", { class: "bullets" }, ...lost.map((one) => h("li", { text: lostText(one) }))),
-    h("label", { class: "form-label", for: "merge-lost", text: "Kept for copying" }),
+    h("label", { class: "form-label", for: "merge-lost", text: "Your edits, to copy" }),
     h("textarea", { id: "merge-lost", class: "form-control", readOnly: true, spellcheck: false, value: text }),
   ];
 }

@@ -90,7 +90,7 @@ function cellText(cell) {
   return cell.textContent.trim() === "" ? "" : tidy(cell.textContent);
 }
 
-/* Most rows of a suite; a selected column of a spreadsheet may have more. */
+/* Maximum number of rows of a suite; a selected column of a spreadsheet may have more. */
 export const MOST_ROWS = 20_000;
 
 export function readClipboard(data) {
