@@ -1,7 +1,7 @@
 """Concurrent editing of a suite's draft.
 
 Edits are compare-and-set on the draft's structure (items, conditions, regions) and on each cell's old text. The suite's
-row is locked meanwhile, so edits of one suite are serialised.
+row is locked, so edits of one suite are serialised.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class _Session:
     # --- conflicts ---
 
     def _refuse(self, key: str, why: str, by: str) -> None:
-        """Report an edit of which nothing was applied; the client still has its texts."""
+        """Report an edit that was not applied at all; the client still has its texts."""
         self.outcome.conflicts.append(_refused(key, why, by))
 
     def _cell(self, key: str, conflict: CellConflict) -> Conflict:
@@ -256,7 +256,7 @@ def _refused(key: str, message: str, by: str) -> Conflict:
 # ---- ops to rows: read the rows an edit can touch, apply `lmgym.suites.editing`, write what changed ----
 
 AWAY = 1_000_000
-"""Offset for rows that swap places: positions are unique, so they pass through unused ones."""
+"""Offset of temporary positions while rows are moved, since positions must be unique."""
 AWAY_ITEM = 1_000_000_000
 BATCH = 250
 FEW = 16
@@ -370,7 +370,7 @@ def _update(rows: Sequence[Sentence], names: Sequence[str]) -> None:
     columns = ", ".join(f"{quote(field.column)} = %s" for field in fields)
     primary_key: Any = Sentence._meta.pk
     table, key = quote(Sentence._meta.db_table), quote(primary_key.column)
-    statement = f"UPDATE {table} SET {columns} WHERE {key} = %s"  # noqa: S608  names of our own columns only
+    statement = f"UPDATE {table} SET {columns} WHERE {key} = %s"  # noqa: S608  only names of columns
     values = [
         [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields), row.pk]
         for row in rows

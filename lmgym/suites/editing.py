@@ -90,7 +90,7 @@ class Row:
     origin: int | None = None
 
     def put(self, region: int, text: str) -> None:
-        """Set a cell and drop its raw text, as imported; raw texts of other cells are kept."""
+        """Set a cell and drop its raw (imported) text; raw texts of other cells are kept."""
         self.contents[region - 1] = text
         if self.raw is not None:
             self.raw[region - 1] = text

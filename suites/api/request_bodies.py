@@ -83,7 +83,7 @@ class CardBody(Body):
         max_length=80,
         allow_null=True,
         required=False,
-        help_text="slug of the suite without this one's modifier; null: found by name",
+        help_text="slug of the same suite without the modifier; null: found by name",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class RevisionQuery(Query):
 
 
 def document_in(body: dict[str, Any]) -> SuiteDocument:
-    """Read the document of a body. Raises an ApiProblem with every problem and its place."""
+    """Read the document of a body. Raises an ApiProblem with every problem and its location."""
     ways = [
         name
         for name in ("document", "text", "file", "template", "region_names")
@@ -249,11 +249,11 @@ def document_in(body: dict[str, Any]) -> SuiteDocument:
 
 
 def _from_regions(body: dict[str, Any]) -> SuiteDocument:
-    """Create one empty item in the conditions that the factors give."""
+    """Create one empty item in the conditions that the factors generate."""
     with _design_errors():
         crossing = cells(read_factors(body.get("factors", [])))
         if not crossing:
-            raise invalid(FieldError("$.factors", "Send the factors that give the conditions."))
+            raise invalid(FieldError("$.factors", "Send factors to generate the conditions."))
         names = parts_of("\n".join(map(condition_name, crossing)), "condition", MAX_CONDITIONS)
     try:
         regions = [clean_name(name, "region") for name in body["region_names"]]

@@ -188,9 +188,9 @@ class DraftSerializer(serializers.Serializer[Any]):
 
     suite = serializers.CharField()
     revision = serializers.IntegerField()
-    version = serializers.IntegerField(help_text="grows by one with every edit")
+    version = serializers.IntegerField(help_text="increases by one with every edit")
     structure = serializers.IntegerField(
-        help_text="the version at which items, conditions or regions last changed; older edits are refused"
+        help_text="the version at which items, conditions or regions last changed; edits of older versions are refused"
     )
     metric = serializers.JSONField(help_text="a metric, a list of metrics, or all")
     join = serializers.CharField()

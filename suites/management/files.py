@@ -17,7 +17,7 @@ from lmgym.suites.intake.parsing import ParseOptions
 def read_file(path: Path, **reading: Any) -> SuiteDocument:
     """Read a suite file. `reading`: columns, sheet, encoding, as in `load_suite`.
 
-    Raises CommandError with the file and every problem with its place."""
+    Raises CommandError with the file, and every problem with its location."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CommandError(f"{path}: larger than {MAX_BYTES / 1_000_000:g} MB")

@@ -211,7 +211,7 @@ def _records(text: str, report: Report) -> list[Row]:
             begin = reader.line_num + 1
     except csv.Error as error:
         message = f"the row cannot be read: {error}"
-        hint = "A cell that begins with a quotation mark must end with one; double the marks inside."
+        hint = "A cell that begins with a quotation mark must end with one; double quotation marks inside it."
         report.problem(f"line {begin + skipped}", message, hint)
     return rows
 

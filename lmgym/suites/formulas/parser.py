@@ -1,6 +1,6 @@
 """Tokenizer and recursive-descent parser of formulas, with a type check.
 
-Every character belongs to exactly one token, so that the tokens give the text. Precedence from loosest to tightest:
+Every character belongs to exactly one token: the joined tokens are the text. Precedence from loosest to tightest:
 ``|``, ``&``, ``~``, one comparison, ``+ -``, ``* /``, unary ``- +``, atoms. Sources: the two SyntaxGym format
 documents, and syntaxgym-core 0.8a1 where these are silent (docs/formulas.md lists each point).
 """

@@ -42,8 +42,8 @@ def parse_upload(
 ) -> ParseResult:
     """Parse a file, or text that was pasted from a spreadsheet. Never raises.
 
-    Tables that the strict readers refuse, tables with columns that may not be regions, and pasted text are read as a
-    spreadsheet, cell by cell.
+    Tables that the strict readers refuse, tables with columns that may not be regions, and pasted text are parsed as
+    a spreadsheet, cell by cell.
 
     Args:
         options: choices of the user; the defaults let the parser decide.

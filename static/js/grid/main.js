@@ -124,7 +124,7 @@ function stateChanged(state, detail) {
 }
 
 // --- changes by others -----------------------------------------------------------------------------------
-/* Load the draft again. If edits are made meanwhile, they are saved first and this is repeated. */
+/* Reload the draft. Edits made during the load are saved first, and the load is repeated. */
 async function reload() {
   const draft = await loadDraft(endpoints);
   const moved = save.refused || draft.structure > save.version;
@@ -135,7 +135,7 @@ async function reload() {
   if (moved) editor.keyboard.commit(); // the typed text belongs to a cell of the old draft
   predictions.commit();
   if (save.unsaved || draft.version < save.version) return;
-  if (moved) editor.history.clear(); // its steps refer to places by number
+  if (moved) editor.history.clear(); // its steps refer to positions by number
   editor.setDocument(draft);
   changed([{ op: "draft" }], false);
   save.caughtUp(draft.version);

@@ -47,7 +47,7 @@ export class GridDocument {
     this.factors = copyFactors(factors);
     this.texts = new Map();
     this.hidden = new Set(); // texts of the rows hidden by the filter
-    this.shown = null; // places of the other rows
+    this.shown = null; // positions of the other rows
     this.addRows(rows);
   }
 
@@ -186,7 +186,7 @@ function eachRow(doc, change) {
   for (const rows of doc.texts.values()) for (const [condition, row] of rows) change(row, condition);
 }
 
-/* Each op checks its arguments, changes the document and returns its inverse. `to` and `at` are places after the change. */
+/* Each op checks its arguments, changes the document and returns its inverse. `to` and `at` are positions after the change. */
 const OPS = {
   set_cells(doc, { cells }) {
     for (const [item, condition, region] of cells) {

@@ -55,7 +55,7 @@ function shapeOf(rows) {
   return { ragged: new Set(widths).size > 1, width: Math.max(0, ...widths) };
 }
 
-/* The first table in a piece of HTML, or null. A merged cell keeps its text in its first place. */
+/* The first table in a piece of HTML, or null. A merged cell keeps its text in its first cell. */
 export function parseHtml(html) {
   if (!/<table/i.test(html)) return null;
   const table = new DOMParser().parseFromString(html, "text/html").querySelector("table");
