@@ -60,7 +60,7 @@ def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> None:
 
 
 def reading_of(row: ImportedFile) -> ParseResult:
-    """Return the stored parse result of a file with open questions (see `_wait`), without parsing it again."""
+    """Return the stored parse result of a file with open questions (see `_await_answers`), without parsing it again."""
     stored = row.report["reading"]
     columns = [Column(**column) for column in stored["columns"]]
     problems = [Problem(**problem) for problem in row.report["problems"]]
@@ -95,12 +95,12 @@ def _import_file(row: ImportedFile, file: GivenFile, answers: ParseOptions, acto
     if reading.document is not None:
         _store(row, reading.document, actor)
     elif reading.asks or row.answers:
-        _wait(row, file, reading)
+        _await_answers(row, file, reading)
     else:
         _refuse(row, f"{count(len(reading.problems), 'problem')}.", reading.problems)
 
 
-def _wait(row: ImportedFile, file: GivenFile, reading: ParseResult) -> None:
+def _await_answers(row: ImportedFile, file: GivenFile, reading: ParseResult) -> None:
     """Store the file and its parse result until the user has answered."""
     row.state, row.data = ImportedFile.State.ASKS, file.data
     stored = asdict(replace(reading, document=None, part=None))

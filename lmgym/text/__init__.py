@@ -113,8 +113,8 @@ def unguard(cell: str) -> str:
 def listing(values: Sequence[object], limit: int = 8) -> str:
     """Format a list for a message: "a, b, c and 4 more"."""
     shown = ", ".join(str(value) for value in values[:limit])
-    left = len(values) - limit
-    return f"{shown} and {left} more" if left > 0 else shown
+    n_more = len(values) - limit
+    return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
 def quoted(text: str) -> str:

@@ -80,12 +80,14 @@ class FormatError(ValueError):
     """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        kept = list(problems[:MAX_PROBLEMS])
-        left = len(problems) - len(kept)
-        if left:
-            kept.append(Problem("file", f"… and {left} more problems", "Fix the first ones and try again."))
-        self.problems: list[Problem] = kept
-        super().__init__(kept)
+        shown = list(problems[:MAX_PROBLEMS])
+        n_more = len(problems) - len(shown)
+        if n_more:
+            shown.append(
+                Problem("file", f"… and {n_more} more problems", "Fix the first ones and try again.")
+            )
+        self.problems: list[Problem] = shown
+        super().__init__(shown)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))

@@ -101,7 +101,7 @@ def doubts(
     doubted = {
         k: reason
         for k, name in enumerate(names)
-        if name not in sure and (reason := _by_itself(name, columns[k], is_alone=len(names) == 1))
+        if name not in sure and (reason := _column_reason(name, columns[k], is_alone=len(names) == 1))
     }
     text = [k for k in range(len(names)) if k not in doubted]
     doubted |= _outside(names, columns, text, sure)
@@ -114,7 +114,7 @@ def doubts(
     return dict(sorted(doubted.items()))
 
 
-def _by_itself(name: str, cells: Cells, *, is_alone: bool) -> str:
+def _column_reason(name: str, cells: Cells, *, is_alone: bool) -> str:
     """Return the reason to doubt a column regardless of the others, or ""."""
     filled = [cell for cell in cells if cell]
     if not filled:
