@@ -137,7 +137,7 @@ def _next(text: str, position: int) -> Token:
         return Token("word", match.group(), position, plain=match.group())
     for wrong, hint in _MISTAKES.items():
         if text.startswith(wrong, position) and not text.startswith("!=", position):
-            raise FormulaError(f'"{wrong}" is not valid in a formula.', position, hint, len(wrong))
+            raise FormulaError(f'"{wrong}" is not valid here.', position, hint, len(wrong))
     for operator in _OPERATORS:
         if text.startswith(operator, position):
             return Token("operator", operator, position, plain=_PLAIN.get(operator, operator))
@@ -264,9 +264,11 @@ def parse_tree(text: str) -> tuple[Boolean, tuple[Token, ...], tuple[str, ...]]:
 def _check_size(root: AnyNode) -> None:
     for count, (node, depth) in enumerate(walk(root), start=1):
         if depth > MAX_DEPTH:
-            raise FormulaError(f"Nested more than {MAX_DEPTH} levels deep.", node.start)
+            raise FormulaError(f"The formula is nested more than {MAX_DEPTH} levels deep.", node.start)
         if count > MAX_NODES:
-            raise FormulaError(f"More than {MAX_NODES} parts.", node.start, "Split it into several formulas.")
+            raise FormulaError(
+                f"The formula has more than {MAX_NODES} parts.", node.start, "Split it into several formulas."
+            )
 
 
 def group(operands: Sequence[_T], operators: Sequence[str], join: Callable[[str, list[_T]], _T]) -> _T:
@@ -458,7 +460,7 @@ class _Parser:
     def enter(self) -> Token:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise FormulaError(f"Nested more than {MAX_DEPTH} levels deep.", self.token.start)
+            raise FormulaError(f"The formula is nested more than {MAX_DEPTH} levels deep.", self.token.start)
         return self.advance()
 
     def leave(self, opening: Token) -> Token:
@@ -468,7 +470,7 @@ class _Parser:
             return self.advance()
         if token.kind == "bracket" and token.plain in _CLOSING.values():
             raise FormulaError(
-                f"The {opening.plain} of column {opening.start + 1} is closed by a {token.plain}.",
+                f"The {opening.plain} in column {opening.start + 1} is closed by a {token.plain}.",
                 token.start,
                 "Close each bracket with one of the same kind.",
             )
