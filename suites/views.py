@@ -285,7 +285,7 @@ def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
-    """The grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen; with a draft:
+    """Show the grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen; with a draft:
     suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze,
     sheet},
     models [{slug, name, parameters}] (the strongest first), metrics {name: words},

@@ -555,7 +555,9 @@ class _SheetReader:
         suite_names = self.known.region_names if self.known else names
         doubled = [n for n in dict.fromkeys(names) if n and 1 <= suite_names.count(n) < names.count(n)]
         if doubled:
-            message = f"more than one region of the sheet is {listing([f'“{name}”' for name in doubled])}"
+            message = (
+                f"more than one region of the sheet is mapped to {listing([f'“{name}”' for name in doubled])}"
+            )
             self.report.problem("sheet", message, "Choose one of them and leave the others out.")
         self.report.raise_problems()
         return Part(tuple(names), tuple((*place, text) for place, text in texts.items()))
@@ -616,7 +618,7 @@ def _rows_of(text: str, report: Report) -> list[Row]:
 
 
 def _cells(text: str) -> list[Row]:
-    """List rows with any text and their numbers in the sheet; a quoted cell may span lines of the text."""
+    """List rows that are not blank, with their numbers in the sheet; a quoted cell may span lines of the text."""
     first = next((line for line in text.splitlines() if line.strip() and not SEPARATOR.fullmatch(line)), "")
     delimiter = "\t" if "\t" in first else max(",;", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

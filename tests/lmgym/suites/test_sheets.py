@@ -101,7 +101,11 @@ BAD = [
     (HEAD + "1\ta\tx\n", "row 2, column D (Verb)", "ends before this column"),
     (HEAD + "1\ta\tx\ty\tz\n", "row 2, column E", "no header"),
     ("item\tcondition\tV\tV\n1\ta\tx\ty\n", "row 1, column D (V)", "already the name of column C"),
-    ("item\tItem\tcondition\tV\n1\t1\ta\tx\n", "row 1, column B (Item)", "already has the role “item number”"),
+    (
+        "item\tItem\tcondition\tV\n1\t1\ta\tx\n",
+        "row 1, column B (Item)",
+        "already has the role “item number”",
+    ),
     (HEAD + "one\ta\tx\ty\n", "row 2, column A (item)", "“one”"),
     (HEAD + "\ta\tx\ty\n", "row 2, column A (item)", "empty"),
     (HEAD + "1\ta\tx\ty\n1\t\tx\ty\n", "row 3, column B (condition)", "empty"),

@@ -89,28 +89,28 @@ def test_refusals_say_what_is_wrong_and_where(text: str, position: int, message:
         ("1 < 2 < 3 < 4", "[1 < 2] & [2 < 3] & [3 < 4]"),
         (A, f"{A} > 0"),
         (f"{A} > {B} and {B} > 0", "Use & for “and”"),
-        (f"not {A} > {B}", "Write ~ for not"),
+        (f"not {A} > {B}", "Use ~ for “not”"),
         (f"{A} > {B} && {B} > 0", "single &"),
         (f"{A} > {B} || {B} > 0", "single |"),
-        (f"{A} => {B}", "Write >="),
-        (f"{A} =< {B}", "Write <="),
-        (f"{A} <> {B}", "Write !="),
-        (f"!{A} > {B}", "Write ~"),
-        (f"{A} – {B} > 0", "Write -"),
-        (f"{A} × 2 > {B}", "Write *"),
+        (f"{A} => {B}", "Use >="),
+        (f"{A} =< {B}", "Use <="),
+        (f"{A} <> {B}", "Use !="),
+        (f"!{A} > {B}", "Use ~"),
+        (f"{A} – {B} > 0", "Use -"),
+        (f"{A} × 2 > {B}", "Use *"),
         (f"{{{A} > {B}}}", "( ) or [ ]"),
         ("mix(1, 2) > 0", "Did you mean min?"),
         ("0,5 > 1", "point"),
         ("(-1;%a%) > 0", "Regions are numbered from 1. For a negative value, write -(1;%condition%)"),
-        ("(1.5;%a%) > 0", "whole numbers, such as (1;%condition%)"),
-        ("(1,2;%a%) > 0", "Add up several: (1;%condition%) + (2;%condition%)"),
+        ("(1.5;%a%) > 0", "whole numbers, as in (1;%condition%)"),
+        ("(1,2;%a%) > 0", "To add several, write (1;%condition%) + (2;%condition%)"),
         ("(verb;%a%) > 0", "looks like (3;%condition%)"),
         ("(2:%a%) > 0", "Write (2;%condition%)"),
-        (f"{A} ^ 2 > 0", "no powers"),
+        (f"{A} ^ 2 > 0", "Powers are not supported"),
         (f"{A} ≈ {B}", "Use = for approximately equal"),
         (f"{A} ~= {B}", "Use = for approximately equal"),
-        (f"{A} < inf", "no infinity"),
-        (f"-Infinity < {A}", "no infinity"),
+        (f"{A} < inf", "Infinity is not supported"),
+        (f"-Infinity < {A}", "Infinity is not supported"),
         ("３ > 2", "0 to 9"),
     ],
 )
@@ -155,7 +155,7 @@ def test_depth_is_bounded() -> None:
 
 def test_the_number_of_parts_is_bounded() -> None:
     assert parse("+".join(["1"] * (MAX_NODES - 3)) + ">0").evaluate({})
-    assert f"More than {MAX_NODES}" in refusal("+".join(["1"] * (MAX_NODES - 2)) + ">0").message
+    assert f"more than {MAX_NODES}" in refusal("+".join(["1"] * (MAX_NODES - 2)) + ">0").message
 
 
 @pytest.mark.parametrize(
