@@ -68,8 +68,8 @@ class InUse(admin.SimpleListFilter):
         return [("used", "by suites"), ("unused", "by none")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        wanted = {"used": False, "unused": True}.get(self.value() or "")
-        return queryset if wanted is None else queryset.filter(suites__isnull=wanted).distinct()
+        is_unused = {"used": False, "unused": True}.get(self.value() or "")
+        return queryset if is_unused is None else queryset.filter(suites__isnull=is_unused).distinct()
 
 
 @admin.register(Tag)

@@ -27,7 +27,7 @@ class AnswersForm(forms.Form):
 
     @property
     def column_fields(self) -> list[Any]:
-        """Fields about columns, in the order of the preview."""
+        """Form fields of columns, in the order of the preview."""
         return [self[question.name] for question in self.questions if question.is_about_column]
 
     @property
@@ -36,7 +36,7 @@ class AnswersForm(forms.Form):
 
     @property
     def encoding_choices(self) -> list[dict[str, Any]]:
-        """Each encoding with sample lines of the file decoded by it."""
+        """Encodings, each with sample lines of the file decoded with it."""
         return [
             {"value": key, "label": ENCODINGS[key], "lines": lines}
             for key, lines in self.reading.encodings.items()

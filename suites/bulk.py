@@ -1,4 +1,4 @@
-"""Bulk actions on suites. Each suite is handled on its own and yields a BulkResult: done, unchanged or refused."""
+"""Bulk actions on suites. Each suite is handled separately and yields a BulkResult: done, unchanged or refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suites import permissions, services
 from suites.models import Suite
 
 MAX_SUITES = 200
-"""Most suites in one request."""
+"""Maximum number of suites in one request."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Concurrent editing of a suite's draft.
 
 Edits are compare-and-set on the draft's structure (items, conditions, regions) and on each cell's old text. The suite's
-row is locked meanwhile, so edits of one suite are serialised.
+row is locked, so edits of one suite are serialised.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from suites.selectors import design_of, document_from
 MAX_EDITS = 500
 KEEP_EDITS = 2_000
 LOOK_BACK = 200
-"""Newest edits searched for who changed a cell."""
+"""Number of newest edits searched for the author of a change."""
 REPLACED = [{"op": "replace_draft"}]
 """Log entry for a draft that was replaced as a whole."""
 
@@ -62,7 +62,7 @@ class BadEdits(ValueError):
 
 
 def card(draft: SuiteRevision) -> dict[str, Any]:
-    """The draft without its sentences, as JSON."""
+    """Return the draft without its sentences, as JSON."""
     items = list(draft.sentences.order_by("position").values_list("item", flat=True))
     return {
         "suite": draft.suite.slug,
@@ -82,7 +82,7 @@ def card(draft: SuiteRevision) -> dict[str, Any]:
 
 
 def last_version(suite: Suite) -> int:
-    """The highest version that any draft of this suite has had."""
+    """Return the highest version of any draft of this suite, past or present."""
     logged = suite.edits.aggregate(Max("version"))["version__max"] or 0
     return max(logged, suite.revisions.aggregate(Max("edits"))["edits__max"] or 0)
 
@@ -97,8 +97,8 @@ def note_replacement(suite: Suite, *, actor: User | None) -> int:
 
 
 def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, actor: User) -> Outcome:
-    """Apply edits made on `version` of the draft, if its structure is unchanged. Raises OverQuota, and then applies
-    none."""
+    """Apply edits made on `version` of the draft, if its structure is unchanged. If OverQuota is raised, none
+    is applied."""
     permissions.require_edit(actor, suite)
     batch = _checked(edits)
     with transaction.atomic():
@@ -121,7 +121,7 @@ def _checked(edits: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
     batch: dict[str, list[dict[str, Any]]] = {}
     for edit in edits:
         if not isinstance(edit, dict):
-            raise BadEdits("an edit is written {id, ops}")
+            raise BadEdits("an edit must have the form {id, ops}")
         key, ops = edit.get("id"), edit.get("ops")
         if not isinstance(key, str) or not 0 < len(key) <= 64 or key.startswith("replaced-"):
             raise BadEdits("every edit needs an “id” of at most 64 characters")
@@ -158,7 +158,7 @@ class _Session:
         return self.outcome
 
     def _repeat(self, entry: DraftEdit) -> None:
-        """Already applied: the response was lost, so the stored outcome is returned again."""
+        """Return the stored outcome of an edit that was applied before; its response was lost."""
         self.version = max(self.version, entry.version)
         self.outcome.applied.append(entry.edit_id)
         self.outcome.conflicts += entry.conflicts
@@ -205,24 +205,24 @@ class _Session:
     # --- conflicts ---
 
     def _refuse(self, key: str, why: str, by: str) -> None:
-        """Report an edit of which nothing was applied; the client still has its texts."""
+        """Report an edit that was not applied at all; the client still has its texts."""
         self.outcome.conflicts.append(_refused(key, why, by))
 
-    def _cell(self, key: str, one: CellConflict) -> Conflict:
-        place = [one.item, one.condition, one.region]
+    def _cell(self, key: str, conflict: CellConflict) -> Conflict:
+        place = [conflict.item, conflict.condition, conflict.region]
         by = self._by(
             lambda entry: any(place == cell[:3] for op in entry.ops for cell in op.get("cells", []))
         )
         return {
             "edit": key,
-            "op": one.op,
+            "op": conflict.op,
             "what": "cell",
-            "item": one.item,
-            "condition": one.condition,
-            "region": one.region,
-            "old": one.old,
-            "yours": one.yours,
-            "theirs": one.theirs,
+            "item": conflict.item,
+            "condition": conflict.condition,
+            "region": conflict.region,
+            "old": conflict.old,
+            "yours": conflict.yours,
+            "theirs": conflict.theirs,
             "by": by,
         }
 
@@ -231,18 +231,18 @@ class _Session:
         return list(self.suite.edits.select_related("actor").order_by("-version")[:LOOK_BACK])
 
     def _by(self, matches: Callable[[DraftEdit], bool]) -> str:
-        """Name of the editor of the newest matching edit; empty if it is not among the last LOOK_BACK."""
+        """Return the name of the author of the newest matching edit; empty if it is not among the last LOOK_BACK."""
         entry = next((entry for entry in self._newest if matches(entry)), None)
         return str(entry.actor) if entry and entry.actor else ""
 
 
 def _without(ops: Sequence[Any], conflicts: Sequence[CellConflict]) -> list[Any]:
-    """The ops without the cells in conflict."""
-    left = {(one.item, one.condition, one.region) for one in conflicts}
-    if not left:
+    """Return the ops without the cells in conflict."""
+    conflicting = {(conflict.item, conflict.condition, conflict.region) for conflict in conflicts}
+    if not conflicting:
         return list(ops)
     return [
-        {**op, "cells": [cell for cell in op["cells"] if tuple(cell[:3]) not in left]}
+        {**op, "cells": [cell for cell in op["cells"] if tuple(cell[:3]) not in conflicting]}
         if op["op"] == "set_cells"
         else op
         for op in ops
@@ -256,14 +256,14 @@ def _refused(key: str, message: str, by: str) -> Conflict:
 # ---- ops to rows: read the rows an edit can touch, apply `lmgym.suites.editing`, write what changed ----
 
 AWAY = 1_000_000
-"""Offset for rows that swap places: positions are unique, so they pass through unused ones."""
+"""Offset of temporary positions while rows are moved, since positions must be unique."""
 AWAY_ITEM = 1_000_000_000
 BATCH = 250
 FEW = 16
 
 
 def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellConflict]:
-    """Apply the ops to the draft's rows. Raises EditError; call in a transaction of its own."""
+    """Apply the ops to the draft's rows. Raises EditError; call in a separate transaction."""
     everything = moves_rows(ops)
     rows = _rows(draft, ops, everything)
     predictions = list(draft.predictions.order_by("position"))
@@ -281,7 +281,7 @@ def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellCo
         "join_policy": sheet.join,
         "extra": after.extra,
         "meta": after.meta,
-        # Both documents contain the same part of the draft, so the difference is that of the whole draft.
+        # Both documents contain the same part of the draft, so their difference equals that of the whole draft.
         "size": max(0, draft.size + bytes_of(after) - bytes_of(before)),
     }
     different = {name: value for name, value in changes.items() if getattr(draft, name) != value}
@@ -334,7 +334,7 @@ def _write_rows(
 
 
 def _put(row: Sentence, part: str, sentence: SentenceDoc) -> bool:
-    """Set a part of the row from the sentence; returns whether it changed."""
+    """Set a part of the row from the sentence. Returns whether it changed."""
     if part == "key":
         values: dict[str, Any] = {"item": sentence.item, "condition": sentence.condition}
     else:
@@ -370,7 +370,7 @@ def _update(rows: Sequence[Sentence], names: Sequence[str]) -> None:
     columns = ", ".join(f"{quote(field.column)} = %s" for field in fields)
     primary_key: Any = Sentence._meta.pk
     table, key = quote(Sentence._meta.db_table), quote(primary_key.column)
-    statement = f"UPDATE {table} SET {columns} WHERE {key} = %s"  # noqa: S608  names of our own columns only
+    statement = f"UPDATE {table} SET {columns} WHERE {key} = %s"  # noqa: S608  only names of columns
     values = [
         [*(field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields), row.pk]
         for row in rows

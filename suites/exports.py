@@ -1,4 +1,4 @@
-"""Export stored suites as files, as far as the reader may see them."""
+"""Export stored suites as files, limited to what the reader may see."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from suites.selectors import export_document, revisions_for
 
 
 def file_content(revision: SuiteRevision, form: str, user: AnyUser) -> str | bytes:
-    """The revision as a file in one of WRITERS; without the author if the reader may not know them."""
+    """Return the revision as a file in one of WRITERS, without the author if the reader may not know them."""
     document = export_document(revision, names_author=may_know_owner(user, revision.suite))
     return WRITERS[form](document)
 
 
 def suites_zip(suites: Iterable[Suite], form: str, user: AnyUser, site: str) -> IO[bytes]:
-    """A temporary zip with a README and the newest revision of each suite that this user may read (frozen before
+    """Write a temporary zip with a README and the newest revision of each suite that this user may read (frozen before
     draft). `site`: origin of the site with a trailing slash. The response closes the file."""
     return files.suites_zip(_newest(suites, form, user, site.rstrip("/")), form)
 

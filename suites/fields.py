@@ -24,13 +24,13 @@ METRIC_NAMES = {
 
 
 def metric_name(metric: str | list[str] | tuple[str, ...]) -> str:
-    """A suite's metric in words; for several the default one, then the others."""
+    """Describe a suite's metric; of several metrics, the default comes first."""
     first, *others = METRICS if metric == "all" else [metric] if isinstance(metric, str) else metric
     return METRIC_NAMES[first] + (f" (or for a run: {', '.join(others)})" if others else "")
 
 
 def metric_field(unset: str = "") -> forms.ChoiceField:
-    """The metric: value of a region. `unset`: label of the empty choice; without it, the sum is the default."""
+    """Return a field for the metric. `unset`: label of the empty choice; without it, the sum is the default."""
     nothing = [("", unset)] if unset else []
     return forms.ChoiceField(
         choices=nothing + [(name, METRIC_NAMES[name]) for name in METRICS],
@@ -41,7 +41,7 @@ def metric_field(unset: str = "") -> forms.ChoiceField:
 
 
 def join_field(required: bool = False) -> forms.ChoiceField:
-    """The suite's join policy; defaults to one space."""
+    """Return a field for the join policy, with one space as the default."""
     return forms.TypedChoiceField(
         choices=JoinPolicy.choices,
         initial=JoinPolicy.SPACE,
@@ -67,7 +67,7 @@ class LanguageField(forms.CharField):
     widget = LanguageInput(attrs={"autocomplete": "off", "placeholder": "not stated"})
 
     def __init__(self, **kwargs: Any) -> None:
-        about = "Of the sentences: a name or a BCP 47 tag, e.g. German or de. Empty: not stated."
+        about = "Language of the sentences: a name or BCP 47 tag, e.g. German or de. Empty: not stated."
         usual: dict[str, Any] = {"required": False, "max_length": 60, "label": "Language", "help_text": about}
         super().__init__(**usual | kwargs)
 

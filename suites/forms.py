@@ -40,7 +40,7 @@ from suites.selectors import document_of, pairable, revisions_for, why_address_s
 
 class DocumentForm(forms.Form):
     """A suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument; `problems` are its
-    errors with their places; `asks` is the file if it can be read once the user has answered questions about it."""
+    errors with their locations; `asks` is the file if it can be read once the user has answered questions about it."""
 
     file = OneFileField(
         required=False,
@@ -110,7 +110,7 @@ class ImportForm(forms.Form):
         label="Suite files",
         widget=SeveralFilesInput(attrs={"multiple": True}),
         help_text="One or several: JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, minimal pairs as "
-        "JSONL; or a zip of them. Each becomes a suite. At most 5 MB a file, 200 files, 20 MB.",
+        "JSONL; or a zip of them. Each becomes a suite. At most 200 files, 5 MB each, 20 MB in all.",
     )
     text = forms.CharField(
         required=False,
@@ -123,7 +123,7 @@ class ImportForm(forms.Form):
     )
     tags = forms.CharField(required=False, help_text="Separated by commas, e.g. agreement, attraction")
     language = LanguageField(
-        help_text="Of the sentences: a name or a BCP 47 tag. Default: from the file, or not stated."
+        help_text="Language of the sentences: a name or BCP 47 tag. Default: from the file, or not stated."
     )
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
     metric = metric_field("From the file, else the sum")
@@ -216,7 +216,7 @@ class SuiteForm(AddressedForm):
         return split_tags(self.cleaned_data["tag_names"])
 
     def card(self) -> dict[str, Any]:
-        """Keyword arguments for `services.edit_card`."""
+        """Return the keyword arguments for `services.edit_card`."""
         card = {name: self.cleaned_data[name] for name in self.Meta.fields}
         if "former_address_note" in self.fields:
             card["former_address_note"] = self.cleaned_data["former_address_note"]
@@ -263,7 +263,7 @@ class NewSuiteForm(forms.Form):
     """Base of the forms that create one suite from a document."""
 
     def options(self) -> ImportOptions:
-        """The options among the fields; the field `name` is the suite's title."""
+        """Return the options among the fields; the field `name` is the suite's title."""
         return ImportOptions.of(self.cleaned_data, title=self.cleaned_data.get("name", ""))
 
 
@@ -310,14 +310,14 @@ class GuidedForm(NewSuiteForm):
             raise ValidationError(error.message) from error
 
     def clean_conditions(self) -> list[str]:
-        """The typed names, in the order of the crossed factors, or generated ones."""
+        """Return the typed names, in the order of the crossed factors, or generated names."""
         if not (design := self.cleaned_data.get("factors")):
             if not self.cleaned_data["conditions"].strip() and "factors" not in self.errors:
                 raise ValidationError("Name the conditions, or factors to generate them from.")
             return parts_of(self.cleaned_data["conditions"], "condition", MAX_CONDITIONS)
         crossing = designs.cells(design)
-        made = "\n".join(map(designs.condition_name, crossing))
-        names = parts_of(self.cleaned_data["conditions"].strip() or made, "condition", MAX_CONDITIONS)
+        generated = "\n".join(map(designs.condition_name, crossing))
+        names = parts_of(self.cleaned_data["conditions"].strip() or generated, "condition", MAX_CONDITIONS)
         if len(names) < len(crossing):
             raise ValidationError(
                 f"{count(len(names), 'condition')}, but the factors generate {len(crossing)}. Name them in this order: "
@@ -391,7 +391,7 @@ class TemplateForm(NewSuiteForm):
     name = named()
     language = LanguageField(initial="en")
     template = forms.ChoiceField(
-        choices=[(one.slug, one.title) for one in BLUEPRINTS.values()],
+        choices=[(blueprint.slug, blueprint.title) for blueprint in BLUEPRINTS.values()],
         widget=forms.RadioSelect,
         label="Template",
     )
@@ -453,7 +453,7 @@ class FileForm(_ReadingForm):
     )
     name = forms.CharField(max_length=200, required=False, help_text="Default: the name in the file.")
     language = LanguageField(
-        help_text="Of the sentences: a name or a BCP 47 tag. Default: from the file, or not stated."
+        help_text="Language of the sentences: a name or BCP 47 tag. Default: from the file, or not stated."
     )
     metric = metric_field("From the file, else the sum")
     join_policy = join_field()
@@ -482,7 +482,7 @@ class ChooseSuiteForm(forms.Form):
 class CopyForm(forms.Form):
     """Copy one revision of a suite."""
 
-    name = named("The copy is yours, a draft, with its own address.")
+    name = named("The copy is a draft that belongs to you and has its own address.")
     revision = forms.ModelChoiceField(queryset=SuiteRevision.objects.none(), empty_label=None)
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE)
 

@@ -1,7 +1,6 @@
 """Use cases of importing: several files, or archives of them, in one batch with a report for each file.
 
-A file that cannot be read without more information waits: its bytes and what was parsed of it are stored, and `answer`
-parses it again."""
+The bytes and parse result of a file with open questions are stored, and `answer` parses it again."""
 
 from __future__ import annotations
 
@@ -29,15 +28,15 @@ from suites.quotas import SUITES
 from suites.selectors import document_of, listed_for, revisions_for
 
 SECONDS = 60
-"""CPU time for one batch; the files left are refused with that reason."""
+"""CPU time of one batch; the remaining files are refused."""
 _SAME_NAME = 5
-"""Most drafts of the same name that are compared with a file."""
+"""Maximum number of drafts with the same name that are compared with a file."""
 
 
 def import_files(
     files: Sequence[GivenFile], options: ImportOptions, *, actor: User, target: Suite | None = None
 ) -> SuiteImport:
-    """Import each file as a suite of its own, or as the draft of `target`. A file that is refused or has open questions
+    """Import each file as a separate suite, or as the draft of `target`. A file that is refused or has open questions
     does not stop the others."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
@@ -47,7 +46,7 @@ def import_files(
     for position, file in enumerate(files):
         row = ImportedFile(batch=batch, position=position, name=file.name[-200:])
         if time.thread_time() - start > SECONDS:
-            _refuse(row, "The import ran out of time before this file. Import it on its own.")
+            _refuse(row, "The import ran out of time before this file. Import it separately.")
         else:
             _import_file(row, file, NOTHING, actor)
     return batch
@@ -61,7 +60,7 @@ def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> None:
 
 
 def reading_of(row: ImportedFile) -> ParseResult:
-    """Return what was parsed of a file with open questions, as stored by `_wait`. The file is not parsed again."""
+    """Return the stored parse result of a file with open questions (see `_await_answers`), without parsing it again."""
     stored = row.report["reading"]
     columns = [Column(**column) for column in stored["columns"]]
     problems = [Problem(**problem) for problem in row.report["problems"]]
@@ -77,7 +76,7 @@ def reading_of(row: ImportedFile) -> ParseResult:
 
 
 def known_names(batch: SuiteImport) -> dict[str, Sequence[str]]:
-    """Names of conditions and regions of the suite that the files are for; empty without one."""
+    """Return the names of conditions and regions of the target suite; empty without a target."""
     newest = _newest(batch)
     return {"conditions": newest.condition_names, "regions": newest.region_names} if newest else {}
 
@@ -96,13 +95,13 @@ def _import_file(row: ImportedFile, file: GivenFile, answers: ParseOptions, acto
     if reading.document is not None:
         _store(row, reading.document, actor)
     elif reading.asks or row.answers:
-        _wait(row, file, reading)
+        _await_answers(row, file, reading)
     else:
         _refuse(row, f"{count(len(reading.problems), 'problem')}.", reading.problems)
 
 
-def _wait(row: ImportedFile, file: GivenFile, reading: ParseResult) -> None:
-    """Keep the file, and what was parsed of it, until the user has answered."""
+def _await_answers(row: ImportedFile, file: GivenFile, reading: ParseResult) -> None:
+    """Store the file and its parse result until the user has answered."""
     row.state, row.data = ImportedFile.State.ASKS, file.data
     stored = asdict(replace(reading, document=None, part=None))
     row.report = {"problems": stored.pop("problems"), "reading": stored}
@@ -133,7 +132,7 @@ def _store(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
             else services.import_suite(document, options, actor=actor)
         )
     except FormatError as error:
-        _refuse(row, "It does not fit the suite.", error.problems)
+        _refuse(row, "The file does not match the suite.", error.problems)
         return
     except ValidationError as error:
         _refuse(row, " ".join(error.messages))
@@ -173,7 +172,7 @@ def _refuse(row: ImportedFile, text: str, problems: Sequence[Problem] = ()) -> N
 
 def identical_revision(document: SuiteDocument, user: User) -> SuiteRevision | None:
     """Return a revision in this user's lists with the same sentences, predictions and metrics: their own before
-    others', frozen ones before drafts. None without one."""
+    others', frozen ones before drafts. None if there is none."""
     digest = document.sha256()
     frozen = (
         revisions_for(user).filter(sha256=digest, suite__in=listed_for(user)).select_related("suite__owner")
@@ -191,13 +190,13 @@ def identical_revision(document: SuiteDocument, user: User) -> SuiteRevision | N
 
 
 def suites_of(batch: SuiteImport) -> list[Suite]:
-    """Suites that the files were imported as or are identical to, each once, in the order of the files."""
+    """List the suites that the files became or are identical to, without repetition, in file order."""
     rows = batch.files.filter(suite__isnull=False).select_related("suite__owner").order_by("position")
     return list({row.suite_id: row.suite for row in rows if row.suite}.values())
 
 
 def keep_results(batch: SuiteImport, results: dict[int, list[dict[str, Any]]]) -> None:
-    """Append to the report what was done with the suites after the import: pk of a suite -> rows of BulkResult."""
+    """Append results of bulk actions after the import to the report. `results`: pk of a suite -> rows of BulkResult."""
     with SUITES.growing(batch.owner):
         for row in batch.files.filter(suite__in=list(results)):
             assert row.suite_id is not None

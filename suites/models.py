@@ -29,7 +29,7 @@ class JoinPolicy(models.TextChoices):
 
 
 class FrozenRevision(Exception):
-    """Attempt to change a frozen revision."""
+    """Raised on an attempt to change a frozen revision."""
 
 
 class Tag(models.Model):
@@ -109,7 +109,7 @@ class Suite(addresses.Addressed):
 
     @property
     def is_right_to_left(self) -> bool:
-        """Whether sheets and tables of regions start at the right."""
+        """True if sheets and tables of regions start at the right."""
         return is_right_to_left(self.language)
 
     @property

@@ -1,4 +1,4 @@
-"""Names of conditions and regions that people type as a list."""
+"""Parse names of conditions and regions typed as a list."""
 
 from __future__ import annotations
 

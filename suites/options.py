@@ -1,4 +1,4 @@
-"""Options of new suites: the one record that every way to create a suite reads (pages, API, command, imports, demo)."""
+"""Options of new suites, shared by pages, API, command, imports and demo data."""
 
 from __future__ import annotations
 

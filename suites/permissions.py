@@ -11,14 +11,14 @@ from suites.models import Suite
 
 
 def can_view(user: AnyUser, suite: Suite) -> bool:
-    """Public and unlisted suites: everybody with the address. Private ones: owner, collaborators and staff."""
+    """Return True for public and unlisted suites; private ones are for owner, collaborators and staff."""
     if suite.visibility in {Visibility.PUBLIC, Visibility.UNLISTED}:
         return True
     return may_read(user, suite)
 
 
 def can_edit(user: AnyUser, suite: Suite) -> bool:
-    """Owner, staff and collaborators who may edit."""
+    """Return True for the owner, staff and collaborators who may edit."""
     return may_edit(user, suite)
 
 
@@ -28,7 +28,7 @@ def require_edit(user: AnyUser, suite: Suite) -> None:
 
 
 def can_run(user: AnyUser, suite: Suite) -> bool:
-    """Any signed-in user who can see the suite."""
+    """Return True for any signed-in user who can see the suite."""
     return user.is_authenticated and can_view(user, suite)
 
 
@@ -37,7 +37,7 @@ def can_delete(user: AnyUser, suite: Suite) -> bool:
 
 
 def may_know_owner(user: AnyUser, suite: Suite) -> bool:
-    """Whether the owner and authors may be shown: those of unlisted suites only to owner, collaborators and staff,
+    """Return whether owner and authors may be shown. For unlisted suites, only owner, collaborators and staff see them,
     since other readers may be anonymous reviewers. No query if `collaborations` is prefetched."""
     if suite.visibility != Visibility.UNLISTED:
         return True

@@ -24,22 +24,22 @@ ANONYMOUS = "Anonymous (under review)"
 
 
 def owner_name(suite: Suite, user: AnyUser) -> str:
-    """The owner's name, or ANONYMOUS if this user may not know it."""
+    """Return the owner's name, or ANONYMOUS if this user may not know it."""
     return suite.owner.display_name if may_know_owner(user, suite) else ANONYMOUS
 
 
 def author_name(suite: Suite, user: AnyUser) -> str:
-    """The suite's author; "" without one or if this user may not know it."""
+    """Return the suite's author; "" if there is none or if this user may not know it."""
     return suite.author if may_know_owner(user, suite) else ""
 
 
 def authors_of(suite: Suite, user: AnyUser) -> list[Author]:
-    """The suite's authors in citation order; empty if this user may not know them."""
+    """Return the suite's authors in citation order; empty if this user may not know them."""
     return read_authors(author_name(suite, user))
 
 
 def document_for(revision: SuiteRevision, user: AnyUser) -> SuiteDocument:
-    """The revision's document, without the author if this user may not know them."""
+    """Return the revision's document, without the author if this user may not know them."""
     document = document_of(revision)
     return document if may_know_owner(user, revision.suite) else without_author(document)
 
@@ -90,7 +90,7 @@ def design_table(design: Design, conditions: Sequence[str]) -> DesignTable | Non
 
 
 def critical_regions(revision: SuiteRevision) -> set[int]:
-    """Numbers of the regions that some formula refers to; "*" counts as none."""
+    """Return the numbers of the regions that formulas refer to, ignoring "*"."""
     numbers: set[int] = set()
     for prediction in revision.predictions.all():
         with suppress(FormulaError):

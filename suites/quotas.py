@@ -32,7 +32,7 @@ SUITES = register(
 
 
 def bytes_of(document: SuiteDocument) -> int:
-    """Bytes of a document's rows, meta block and extra keys."""
+    """Return the size in bytes of a document's rows, meta block and extra keys."""
     size = _json(document.meta) + _json(document.extra)
     for row in document.sentences:
         cells = len(row.contents)

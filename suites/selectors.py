@@ -27,7 +27,7 @@ from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
 
 
 def visible_to(user: AnyUser) -> QuerySet[Suite]:
-    """Suites whose page this user may open."""
+    """Return suites whose page this user may open."""
     suites = Suite.objects.all()
     if user.is_authenticated and user.is_staff:
         return suites
@@ -39,7 +39,7 @@ def visible_to(user: AnyUser) -> QuerySet[Suite]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[Suite]:
-    """Suites to list for this user: visible ones except other people's unlisted suites."""
+    """Return suites to list for this user: visible ones except other people's unlisted suites."""
     suites = visible_to(user)
     if user.is_authenticated:
         mine = worked_on_by(user, Suite)
@@ -48,25 +48,25 @@ def listed_for(user: AnyUser) -> QuerySet[Suite]:
 
 
 def known_to(user: AnyUser) -> QuerySet[Suite]:
-    """Suites whose address may be shown to this user: those listed for them, or every suite for staff."""
+    """Return suites whose address may be shown to this user: those listed for them, or every suite for staff."""
     return visible_to(user) if user.is_authenticated and user.is_staff else listed_for(user)
 
 
 def pairable(user: AnyUser, suite: Suite) -> QuerySet[Suite]:
-    """Choices for `without_modifier`: suites listed for this user, and the current one."""
+    """Return choices for `without_modifier`: suites listed for this user, and the current one."""
     rows = Suite.objects.filter(Q(pk__in=listed_for(user)) | Q(pk=suite.without_modifier_id))
     return rows.exclude(pk=suite.pk).select_related("owner").order_by("title", "pk")
 
 
 def revisions_for(user: AnyUser, suite: Suite | None = None) -> QuerySet[SuiteRevision]:
-    """Revisions this user may read, of one suite or of all visible ones. Once a suite has a frozen revision, its draft
-    is visible only to its owner, collaborators and staff."""
+    """Return revisions this user may read, of one suite or of all visible ones. Once a suite has a frozen revision,
+    its draft is visible only to its owner, collaborators and staff."""
     rows = SuiteRevision.objects.filter(_readable(user), suite__in=visible_to(user))
     return rows if suite is None else rows.filter(suite=suite)
 
 
 def _readable(user: AnyUser) -> Q:
-    """Filter for the revisions this user may read, among suites visible to them."""
+    """Build a filter for revisions this user may read, among suites visible to them."""
     if user.is_authenticated and user.is_staff:
         return Q()
     frozen = SuiteRevision.objects.filter(suite=OuterRef("suite"), state=SuiteRevision.State.FROZEN)
@@ -97,13 +97,13 @@ def with_shape(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[Suite]:
 
 
 def tags_of(suites: QuerySet[Suite]) -> list[dict[str, Any]]:
-    """Tags of these suites with counts: [{"name": …, "n": …}]."""
+    """List tags of these suites with counts: [{"name": …, "n": …}]."""
     counted = Tag.objects.filter(suites__in=suites).annotate(n=Count("suites", distinct=True))
     return [{"name": tag.name, "n": tag.n} for tag in counted.order_by("name")]
 
 
 MAX_READS = 3
-"""Attempts to read a draft that changes meanwhile, before it is locked."""
+"""Number of attempts to read a draft that keeps changing, before it is locked."""
 
 
 def document_of(revision: SuiteRevision) -> SuiteDocument:
@@ -160,12 +160,12 @@ def document_from(
 
 
 def design_of(revision: SuiteRevision) -> Design:
-    """The revision's factorial design; () without one."""
+    """Return the revision's factorial design; () if it has none."""
     return factors_in(revision.meta, revision.condition_names)
 
 
 def why_address_stays(suite: Suite) -> str:
-    """Reason why the address cannot be changed; "" if it can."""
+    """Return the reason why the address cannot be changed; "" if it can."""
     if suite.visibility == Visibility.UNLISTED:
         return "An unlisted suite has a secret address."
     if suite.latest_frozen is not None:
@@ -174,19 +174,19 @@ def why_address_stays(suite: Suite) -> str:
 
 
 def meta_text(value: object) -> str:
-    """A value of a file's meta block as text for the suite's card; a list becomes one line per entry."""
+    """Format a value of a file's meta block for the suite's card; a list becomes one line per entry."""
     if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
         return "\n".join(value)
     return value if isinstance(value, str) else ""
 
 
 def without_author(document: SuiteDocument) -> SuiteDocument:
-    """The document without its author, for anonymous review."""
+    """Return the document without its author, for anonymous review."""
     return replace(document, meta={key: value for key, value in document.meta.items() if key != "author"})
 
 
 def authors_in_files(suite: Suite) -> list[str]:
-    """Authors named by the files of the suite's revisions, newest first; "" for a file without one."""
+    """List the authors named by the files of the suite's revisions, newest first; "" for a file without an author."""
     metas = suite.revisions.order_by("-number").values_list("meta", flat=True)
     return [meta_text(meta.get("author")) for meta in metas]
 
@@ -227,13 +227,13 @@ FINDINGS_SECONDS = 3600
 
 
 def lint_rows(document: SuiteDocument, join: str) -> list[dict[str, Any]]:
-    """Lint findings as JSON."""
+    """Return lint findings as JSON."""
     findings = lint(document, join)
     return [{**asdict(finding), "cells": [list(cell) for cell in finding.cells]} for finding in findings]
 
 
 def findings_of(revision: SuiteRevision) -> list[dict[str, Any]]:
-    """Lint findings as JSON, with the reason for which a finding was dismissed (`ignored`, else "") and the `setting`
+    """Return lint findings as JSON, with the reason for dismissing a finding (`ignored`, else "") and the `setting`
     that may resolve it (else "").
 
     Findings of a frozen revision are stored; those of a draft are cached by its content.

@@ -39,7 +39,7 @@ RESERVED_SLUGS = frozenset({"import", "new", "tags"})
 
 
 class NothingToFreeze(ValidationError):
-    """The suite has no draft."""
+    """Raised if the suite has no draft."""
 
 
 def import_suite(document: SuiteDocument, options: SuiteOptions = DEFAULT, *, actor: User) -> Suite:
@@ -67,7 +67,7 @@ def import_suite(document: SuiteDocument, options: SuiteOptions = DEFAULT, *, ac
 
 
 def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:
-    """The document with this metric, or unchanged if it is empty."""
+    """Return the document with this metric, or unchanged if `metric` is empty."""
     return replace(document, metric=metric) if metric else document
 
 
@@ -135,7 +135,7 @@ def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
 
 
 def freeze_problems(document: SuiteDocument) -> list[str]:
-    """Problems, as sentences, that must be fixed before freezing; empty if there are none."""
+    """List problems, as sentences, that must be fixed before freezing."""
     problems = [] if document.sentences else ["The draft has no sentences."]
     for number, prediction in enumerate(document.predictions, start=1):
         label = f"Prediction {number}" + (f" ({prediction.name})" if prediction.name else "")
@@ -184,9 +184,9 @@ def set_address(suite: Suite, slug: str, *, actor: User) -> None:
         lock(suite)
         if why := why_address_stays(suite):
             raise ValidationError({"slug": why})
-        taken = Suite.objects.exclude(pk=suite.pk).filter(slug=slug).exists()
-        left = FormerAddress.objects.exclude(suite=suite).filter(slug=slug).exists()
-        if taken or left or slug in RESERVED_SLUGS:
+        is_taken = Suite.objects.exclude(pk=suite.pk).filter(slug=slug).exists()
+        was_used = FormerAddress.objects.exclude(suite=suite).filter(slug=slug).exists()
+        if is_taken or was_used or slug in RESERVED_SLUGS:
             raise ValidationError({"slug": f"The address “{slug[:80]}” is taken. Choose another one."})
         suite.slug = slug
         suite.clean_fields(exclude=[field.name for field in Suite._meta.fields if field.name != "slug"])
@@ -210,7 +210,7 @@ def lock(suite: Suite) -> None:
 
 
 def copy_suite(revision: SuiteRevision, *, actor: User, title: str, visibility: str) -> Suite:
-    """Create a suite of the actor's from a revision they may read."""
+    """Create a suite that belongs to the actor from a revision they may read."""
     source = revision.suite
     if not actor.is_authenticated or not revisions_for(actor, source).filter(pk=revision.pk).exists():
         raise PermissionDenied("you may not copy this revision")
@@ -269,7 +269,7 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
 
 
 def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
-    """Set the suite without the modifier."""
+    """Set `without_modifier` to the suite with this slug."""
     plain = pairable(actor, suite).filter(slug=slug).first() if slug else None
     if slug and plain is None:
         raise ValidationError({"without_modifier": f"There is no other suite “{slug[:80]}” in your lists."})
@@ -316,7 +316,7 @@ def _create(name: str, suite: Suite) -> Suite:
 
 
 def slug_of(name: str) -> str:
-    """The preferred slug of a suite of this name."""
+    """Return the preferred slug of a suite with this name."""
     base = slug_from(name, "suite")
     return f"{base}-suite" if base in RESERVED_SLUGS else base
 

@@ -5,7 +5,7 @@ from django.dispatch import Signal
 
 
 class InUse(ValidationError):
-    """Others rely on this object, so it cannot be hidden or deleted; the message says who."""
+    """Raised if others rely on an object, so that it cannot be hidden or deleted; the message names them."""
 
 
 address_leaving = Signal()

@@ -171,12 +171,12 @@ def suite_download(request: HttpRequest, slug: str, number: int, form: str) -> H
     suite = _visible(request, slug)
     revision = revision_or_404(request, suite, number)
     if form not in FORMS:
-        raise Http404(f"Downloads are {', '.join(FORMS)}.")
+        raise Http404(f"Unknown format. Choose one of {', '.join(FORMS)}.")
     return export_text(revision, form, request.user)
 
 
 def export_text(revision: SuiteRevision, form: str, user: AnyUser) -> HttpResponseBase:
-    """A revision as a download for this reader, in one of FORMS."""
+    """Return a revision as a download for this reader, in one of FORMS."""
     content = file_content(revision, form, user)
     name = file_name(revision.suite.slug, revision.number, form)
     content_type = FORMS[form].content_type
@@ -266,26 +266,26 @@ def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
         initial={"name": f"{suite.title[:190]} copy"},
     )
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        cleaned = form.cleaned_data
         try:
-            made = _copy(request, suite, given["revision"], given["name"], given["visibility"])
+            duplicate = _copy(request, suite, cleaned["revision"], cleaned["name"], cleaned["visibility"])
         except OverQuota as error:
             form.add_error(None, error)
         else:
-            draft = made.draft
+            draft = duplicate.draft
             assert draft is not None
-            messages.success(request, f"Created {made.title}: {shape(document_of(draft))}.")
-            return redirect("suite-editor", made.slug)
+            messages.success(request, f"Created {duplicate.title}: {shape(document_of(draft))}.")
+            return redirect("suite-editor", duplicate.slug)
     return render(request, "suites/copy.html", {"suite": suite, "form": form}, status=_form_status(request))
 
 
-# ---- the page of the grid editor, which speaks the REST API; see docs/grid.md ----
+# ---- the page of the grid editor, which uses the REST API; see docs/grid.md ----
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
-    """The grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen; with a draft:
+    """Show the grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen; with a draft:
     suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze,
     sheet},
     models [{slug, name, parameters}] (the strongest first), metrics {name: words},
@@ -360,7 +360,7 @@ def _visible(request: HttpRequest, slug: str) -> Suite:
 
 
 def editable(request: HttpRequest, slug: str) -> Suite:
-    """The suite if this user may edit it; 404 if they may not see it, 403 if they may only read it."""
+    """Return the suite if this user may edit it; 404 if they may not see it, 403 if they may only read it."""
     suite = _visible(request, slug)
     permissions.require_edit(request.user, suite)
     return suite

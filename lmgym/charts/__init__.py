@@ -1,1 +1,1 @@
-"""Drawings of results, made with lmgym.charts.svg: once for the page, once for a paper."""
+"""Charts of results as SVG, styled by the page or standalone for a paper."""

@@ -31,9 +31,9 @@ class Figure:
     """A chart with its data.
 
     Attributes:
-        draw: `draw(standalone=False)` draws for a page, `draw(standalone=True)` on white with its own colours.
+        draw: `draw(standalone=False)` draws for a page, `draw(standalone=True)` for a paper, with colours on white.
         header, rows: the data; headings include units.
-        query: parameters that identify the chart among those of its `kind`.
+        query: parameters that identify the chart within its `kind`.
         rule: key and label of the scoring rule of pass rates; None for charts without pass rates.
         has_narrow: `draw(narrow=True)` fits a phone screen.
     """
@@ -65,16 +65,16 @@ class Figure:
 
     @property
     def stem(self) -> str:
-        """Name of its files, without extension."""
+        """File name without extension."""
         return _plain_word(f"{self.kind} {self.title}")[:80] or self.kind
 
     @property
     def caption(self) -> str:
-        """Caption of the data table: the title and, if any, the rule."""
+        """Caption of the data table: the title, and the scoring rule if there is one."""
         return f"{self.title}. Scoring rule: {self.rule['label']}." if self.rule else self.title
 
     def columns(self) -> tuple[str, ...]:
-        """Return the headings of the data in files, including the rule if any."""
+        """Return the column headings of data files, including the rule if there is one."""
         return (*self.header, "rule") if self._adds_rule else self.header
 
     def values(self) -> list[list[Any]]:
@@ -97,7 +97,7 @@ class Figure:
         }
 
     def file(self, form: str) -> bytes:
-        """Return the chart or its data in one of FORMS; text is UTF-8."""
+        """Return the chart or its data as a file in one of FORMS; text formats are UTF-8."""
         if form == "csv":
             return csv_text(self.columns(), self.values()).encode()
         if form == "json":
@@ -123,14 +123,14 @@ class Figure:
 
 
 def as_png(svg: str) -> bytes:
-    """Convert to PNG at 300 dots per inch. Raises ModuleNotFoundError."""
-    # The converter treats a pixel of the drawing as a point, browsers as 1/96 inch.
+    """Convert an SVG to PNG at 300 dots per inch. Raises ModuleNotFoundError."""
+    # The converter treats an SVG pixel as a point (1/72 inch), browsers as 1/96 inch.
     points = 72 / _CSS_PIXELS_PER_INCH
     return bytes(_converter().svg_to_png(svg, scale=points, ppi=DOTS_PER_INCH))
 
 
 def as_pdf(svg: str) -> bytes:
-    """Convert to PDF as vectors, with the used glyphs embedded. Raises ModuleNotFoundError."""
+    """Convert an SVG to a vector PDF with the used glyphs embedded. Raises ModuleNotFoundError."""
     return bytes(_converter().svg_to_pdf(svg))
 
 

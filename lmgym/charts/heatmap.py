@@ -1,4 +1,4 @@
-"""Heat maps: models on suites, mixtures, actions, cases of agents."""
+"""Heat maps, such as models by suites or agents by test cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lmgym.charts.svg import Markup, Pen, element, shorten, text_width, wrap
 
 _CELL_W, _CELL_H, _TURNED = 34.0, 22.0, 150.0
 _NOTE = 320.0
-"""Width of the note below a small grid; fits a telephone of 390 px."""
+"""Width in pixels of the note below a small grid; fits a 390 px phone screen."""
 HOLD = "Percent of items that pass"
 
 
@@ -36,11 +36,11 @@ def heat_chart(
 
     Args:
         values: values[row][column], 0 to 1, sets the colour; None is an empty frame.
-        said: what the values are.
+        said: description of the values.
         axes: names of rows and columns.
         write: formats a value for its cell.
-        texts: text of each cell instead.
-        missing: words for a missing value in tooltips.
+        texts: text of each cell, instead of the formatted value.
+        missing: tooltip text for a missing value.
     """
     pen = Pen(standalone=standalone)
     head = 24.0 if standalone else 0.0

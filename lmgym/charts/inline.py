@@ -1,4 +1,4 @@
-"""Small charts: bars of pass rates, strips of margins."""
+"""Inline charts: pass-rate bars and margin strips."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ def rate_bar(
     *,
     width: float = 96.0,
 ) -> Markup:
-    """Draw a bar from 0 to 1, with its interval as a whisker and a tick at chance. Pages print the number next to
-    it."""
+    """Draw a rate from 0 to 1 as a bar, with a whisker for its interval and a tick at chance."""
     height, inner = 14.0, width - 2.0
 
     def x(share: float) -> float:
@@ -94,10 +93,12 @@ def margin_strip(
         kind = _OUTCOME_CLASS.get(int(outcomes[k]), "m-tie")
         dot = {"cx": cx, "cy": base - rise * (level - 1) - 1.0, "r": radius, **pen.style(kind)}
         body.append(element("g", None, tip, element("circle", dot)))
-    left_out = len(margins) - len(shown)
+    n_omitted = len(margins) - len(shown)
     text = f"{len(shown)} items; right of zero the prediction is true."
-    if left_out:
-        omitted = "1 item without a margin is" if left_out == 1 else f"{left_out} items without a margin are"
+    if n_omitted:
+        omitted = (
+            "1 item without a margin is" if n_omitted == 1 else f"{n_omitted} items without a margin are"
+        )
         text += f" {omitted} omitted."
     if not standalone:
         return pen.canvas(width, base + 28.0, title, text, "chart margin-strip", body)

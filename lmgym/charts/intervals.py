@@ -1,4 +1,4 @@
-"""Charts of one value with its interval per row: models on a suite, tags of a model, scores of a leaderboard."""
+"""Charts with one value and interval per row, such as models on a suite or scores of a leaderboard."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lmgym.charts.svg import (
 
 _ROW, _TOP, _PLOT, _LABEL = 24.0, 28.0, 420.0, 230.0
 _NARROW, _NARROW_LABEL = 280.0, 110.0
-"""Width of labels and plot together; the plot gets the width that labels leave."""
+"""Width of labels and plot together; labels take what they need, the plot takes the rest."""
 _KEY_ROW = 18.0
 
 
 @dataclass(frozen=True)
 class RowMark:
-    """One row. `reference` is a separate tick (chance, mean of the field); `series` sets the marker."""
+    """One row. `reference` is the position of a separate tick, such as chance; `series` sets the marker."""
 
     label: str
     value: float | None
@@ -54,8 +54,8 @@ def interval_rows(
     Args:
         domain: limits of the axis; None = fit the values.
         reference: name of the reference ticks.
-        series: names of the markers.
-        narrow: fit a phone screen of 390 px, with the names of series below each other.
+        series: names of the series, for the key.
+        narrow: fit a 390 px phone screen, with series names stacked in the key.
     """
     label = _NARROW_LABEL if narrow else _LABEL
     pen = Pen(standalone=standalone)

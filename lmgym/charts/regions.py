@@ -1,6 +1,6 @@
 """Charts of surprisal by region and condition, as SVG.
 
-Pages show the data table with every chart, and every chart states n and interval.
+Every chart states n and the kind of interval; pages also show its data table.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _at(values: Sequence[float | None], index: int) -> float | None:
 class _Frame:
     """Layout of the chart."""
 
-    columns: tuple[int, ...]  # region indices that are drawn
+    columns: tuple[int, ...]  # indices of the drawn regions
     step: float
     height: float
     bottom: float
@@ -123,10 +123,10 @@ def region_chart(
         *_grid(pen, frame, unit),
         *_region_labels(pen, frame, labels, marked, regions, rotated=rotated),
     ]
-    for index, one in enumerate(series):
-        body.append(_threads(pen, frame, index, one, len(series)))
-    for index, one in enumerate(series):
-        body.append(_draw_series(pen, frame, index, one, len(series), regions, unit))
+    for index, line in enumerate(series):
+        body.append(_threads(pen, frame, index, line, len(series)))
+    for index, line in enumerate(series):
+        body.append(_draw_series(pen, frame, index, line, len(series), regions, unit))
     body.extend(_key(pen, frame, series))
     note = _note(series, interval, has_critical=bool(marked))
     foot = _TOP + frame.height + label_height + 18.0
@@ -214,11 +214,11 @@ def _region_labels(
     return drawn
 
 
-def _threads(pen: Pen, frame: _Frame, index: int, one: Series, count: int) -> Markup:
+def _threads(pen: Pen, frame: _Frame, index: int, line: Series, count: int) -> Markup:
     """Draw a line per item, interrupted at regions without a value."""
     offset = (index - (count - 1) / 2) * min(7.0, (frame.step - 16.0) / max(count, 1))
     paths = []
-    for item in one.items:
+    for item in line.items:
         d, gap = "", True
         for column, k in enumerate(frame.columns):
             value = _at(item, k)
@@ -230,10 +230,10 @@ def _threads(pen: Pen, frame: _Frame, index: int, one: Series, count: int) -> Ma
 
 
 def _draw_series(
-    pen: Pen, frame: _Frame, index: int, one: Series, count: int, regions: Sequence[str], unit: str
+    pen: Pen, frame: _Frame, index: int, line: Series, count: int, regions: Sequence[str], unit: str
 ) -> Markup:
     offset = (index - (count - 1) / 2) * min(7.0, (frame.step - 16.0) / max(count, 1))
-    points = [(column, k, one.mean(k)) for column, k in enumerate(frame.columns)]
+    points = [(column, k, line.mean(k)) for column, k in enumerate(frame.columns)]
     seen = [(column, k, mean) for column, k, mean in points if mean is not None]
     lines, marks = [], []
     for (column, _, mean), (after, _, mean_after) in pairwise(seen):
@@ -242,8 +242,8 @@ def _draw_series(
         lines.append(pen.line(*ends, *names, "c-color", series=index))
     for column, k, mean in seen:
         x, y = frame.x(column) + offset, frame.y(mean)
-        spread = one.interval(k)
-        text = f"{one.name}, {k + 1} {regions[k]}: {mean:.2f} {unit}"
+        spread = line.interval(k)
+        text = f"{line.name}, {k + 1} {regions[k]}: {mean:.2f} {unit}"
         parts = []
         if spread:
             low, high = frame.y(spread[0]), frame.y(spread[1])
@@ -260,32 +260,32 @@ def _draw_series(
 
 
 def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
-    """Draw names with their markers at the right-hand ends of the lines, moved apart."""
+    """Draw series names and markers at the right-hand ends of the lines, spread to avoid overlap."""
     ends: list[tuple[float, int, float | None]] = []
-    for index, one in enumerate(series):
-        last = next((one.mean(k) for k in reversed(frame.columns) if one.mean(k) is not None), None)
+    for index, line in enumerate(series):
+        last = next((line.mean(k) for k in reversed(frame.columns) if line.mean(k) is not None), None)
         ends.append((frame.y(last) if last is not None else _TOP + frame.height, index, last))
     ends.sort(key=lambda entry: (entry[0], entry[1]))
     places = _spread([y for y, _, _ in ends], _TOP + 6.0, _TOP + frame.height - 4.0)
     drawn = []
     for (y, index, last), place in zip(ends, places, strict=True):
-        one = series[index]
-        if last is not None and one.mean(frame.columns[-1]) is not None:
+        line = series[index]
+        if last is not None and line.mean(frame.columns[-1]) is not None:
             offset = (index - (len(series) - 1) / 2) * min(7.0, (frame.step - 16.0) / len(series))
             start = frame.x(len(frame.columns) - 1) + offset + 7.0
             drawn.append(pen.path(f"M{start:.2f} {y:.2f}L{frame.right:.2f} {place:.2f}h6", "c-leader"))
         drawn.append(marker(pen, index, frame.right + 14.0, place, series=index))
-        label = shorten(one.name, 148.0)
-        full = [element("title", None, one.name)] if label != one.name else []
+        label = shorten(line.name, 148.0)
+        full = [element("title", None, line.name)] if label != line.name else []
         drawn.append(
             element("text", {"x": frame.right + 24.0, "y": place + 4.0, **pen.style("c-text")}, *full, label)
         )
     return drawn
 
 
-def _spread(wanted: Sequence[float], low: float, high: float) -> list[float]:
-    """Return positions in the same order, `_LABEL_GAP` apart and near `wanted`: one pass down, one pass up."""
-    places = list(wanted)
+def _spread(targets: Sequence[float], low: float, high: float) -> list[float]:
+    """Place labels near `targets`, at least `_LABEL_GAP` apart and in the same order: one pass down, one up."""
+    places = list(targets)
     for i, place in enumerate(places):
         places[i] = max(place, low if i == 0 else places[i - 1] + _LABEL_GAP)
     limit = high

@@ -56,7 +56,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 class Markup(str):
-    """Finished markup, which templates print unescaped: all text in it is already escaped."""
+    """Markup whose text is already escaped; templates print it unchanged."""
 
     __slots__ = ()
 
@@ -143,7 +143,7 @@ class Pen:
 
 
 def marker(pen: Pen, kind: int, x: float, y: float, *, series: int, size: float = 4.0) -> Markup:
-    """Draw a marker. Twelve shapes are distinguishable in grayscale: first filled, then strokes, then hollow."""
+    """Draw one of twelve markers that differ in greyscale: filled shapes, then strokes, then hollow shapes."""
     kind %= 12
     r = size
     if kind in (5, 6, 7):
@@ -180,7 +180,7 @@ def finite(value: float | None) -> TypeGuard[float]:
 
 
 def text_width(text: str, size: float = 12.0) -> float:
-    """Estimate the width of text in pixels, generously: no font is measured on the server."""
+    """Estimate the width of text in pixels, on the high side, because the server measures no fonts."""
     units = 0.0
     for character in text:
         if unicodedata.combining(character):
@@ -223,11 +223,11 @@ def wrap(text: str, width: float, size: float = 12.0) -> list[str] | None:
     return [line.rstrip() for line in lines]
 
 
-def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Return about `wanted` round tick values that cover low to high."""
+def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Return about `count` round tick values that span `low` to `high`."""
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         low, high = (low, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
-    raw = (high - low) / max(wanted, 1)
+    raw = (high - low) / max(count, 1)
     scale = 10.0 ** math.floor(math.log10(raw))
     step = next(m * scale for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * scale >= raw * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

@@ -1,4 +1,4 @@
-"""Heat strip of one item: its sentences below each other, with one box per token coloured by surprisal."""
+"""Heat strip of one item: one row per sentence, one box per token, coloured by surprisal."""
 
 from __future__ import annotations
 

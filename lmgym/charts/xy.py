@@ -45,11 +45,11 @@ def xy_chart(
     Args:
         series: name and points of each.
         log_x: logarithmic x axis, for positive values.
-        counted_x: x values are whole numbers from 1, such as runs.
+        counted_x: x values are counts from 1, such as numbers of runs.
         joined: connect the points of each series in order of x.
         domain: limits of the y axis; None = fit the values.
         plot_width: width of the x axis in pixels.
-        narrow: fit a phone screen of 390 px, with the key below the plot.
+        narrow: fit a 390 px phone screen, with the key below the plot.
     """
     plot_width = min(plot_width, _NARROW_WIDTH) if narrow else plot_width
     pen = Pen(standalone=standalone)
@@ -161,7 +161,7 @@ def _series(
             drawn.append(pen.path(d, "c-whisker", "c-color", series=k))
         drawn.append(marker(pen, k, x(point.x), y(point.y), series=k, size=5.5 if point.strong else 4.0))
         if point.strong:
-            right = x(point.x) > _LEFT + 0.6 * width  # more space on the left
+            right = x(point.x) > _LEFT + 0.6 * width  # the label fits on the left
             at, side = (x(point.x) - 9.0, ("c-text", "c-end")) if right else (x(point.x) + 9.0, ("c-text",))
             drawn.append(pen.text(at, y(point.y) - 7.0, shorten(point.label, 220.0), *side))
         parts.append(element("g", None, element("title", None, words), *drawn))
@@ -169,7 +169,7 @@ def _series(
 
 
 def _key(pen: Pen, names: Sequence[str], left: float, top: float, width: float) -> list[Markup]:
-    """Draw the key of the series, one below the other."""
+    """Draw the key, one series per line."""
     drawn = []
     for k, name in enumerate(names):
         y = top + _KEY_ROW * k

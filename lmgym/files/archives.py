@@ -41,15 +41,15 @@ class Archive:
     def __init__(self, data: bytes, limits: ArchiveLimits) -> None:
         self._limits = limits
         self._left = limits.bytes
-        if data.count(ENTRY) > limits.entries:  # before zipfile makes an object of each
+        if data.count(ENTRY) > limits.entries:  # checked before zipfile creates an object for each entry
             raise Refused(f"the archive has more than {limits.entries:,} entries", "Split it.")
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-            raise Refused("this is not a zip archive", "Pack it again.") from None
+            raise Refused("this is not a zip archive", "Create the archive again.") from None
 
     def files(self) -> Iterator[zipfile.ZipInfo]:
-        """Yield entries that are files, without those that macOS adds."""
+        """Yield entries that are files, except those added by macOS."""
         for info in self._zip.infolist():
             if not info.is_dir() and "__MACOSX" not in info.filename:
                 yield info
@@ -62,7 +62,7 @@ class Archive:
         """Unpack all files and discard them, to refuse a file that is too large before a parser loads it.
 
         Args:
-            tags: limit on XML tags in all files: an element of 4 bytes costs a parser about a hundred.
+            tags: limit on XML tags in all files; an element of 4 bytes takes a parser about 100 bytes.
         """
         for info in self._zip.infolist():
             for block in self._blocks(info):
@@ -73,12 +73,13 @@ class Archive:
     def _blocks(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
         name = repr(info.filename[:100])
         if info.flag_bits & 1:
-            raise Refused(f"{name} is encrypted", "Pack it without a password.")
+            raise Refused(f"{name} is encrypted", "Create the archive without a password.")
         if (info.external_attr >> 16) & 0o170000 == LINK:
-            raise Refused(f"{name} is a link", "Pack the file itself.")
+            raise Refused(f"{name} is a link", "Add the file itself to the archive.")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise Refused(
-                f"{name} uses a compression method that is not supported", "Pack it as an ordinary zip."
+                f"{name} uses a compression method that is not supported",
+                "Create the archive as an ordinary zip file.",
             )
         size = 0
         try:
@@ -95,4 +96,4 @@ class Archive:
                         )
                     yield block
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError):
-            raise Refused(f"{name} is damaged", "Pack it again.") from None
+            raise Refused(f"{name} is damaged", "Create the archive again.") from None

@@ -17,14 +17,14 @@ from typing import IO, Any, cast
 BLOCK = 65_536
 """Bytes unpacked and checked at a time."""
 MAX_MEMBERS = 100_000
-"""Members of a gzip file: each costs time, even an empty one. The log of a long game has tens of thousands."""
+"""Limit on members of a gzip file: even empty ones take time. The log of a long game has tens of thousands."""
 _MAGIC = b"\x1f\x8b"
 _WBITS = 31
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one file, after decompression; None where something else bounds it.
+    """Limits of one file, after decompression; None = bounded elsewhere.
 
     Attributes:
         cells: separators in a table.
@@ -194,7 +194,7 @@ class _Counted(io.RawIOBase):
         return piece
 
     def _unpacked(self, size: int) -> bytes:
-        """Return the next bytes of a file of one or more gzip members, which zeros may follow; b"" at its end."""
+        """Decompress the next bytes of one or more gzip members, optionally followed by zeros; b"" at the end."""
         unpacker = cast(Any, self._unpacker)
         while True:
             data = self._data or self._stream.read(BLOCK)
@@ -203,11 +203,13 @@ class _Counted(io.RawIOBase):
             if not data and unpacker.eof and not (data := self._after_zeros()):
                 return b""
             if not data:
-                raise self._damaged("it ends too early")
+                raise self._damaged("unexpected end of file")
             if unpacker.eof:
                 self._members += 1
                 if self._members >= MAX_MEMBERS:
-                    raise Refused(f"more than {MAX_MEMBERS:,} gzip members", "Compress it in one go.")
+                    raise Refused(
+                        f"more than {MAX_MEMBERS:,} gzip members", "Compress it as a single gzip member."
+                    )
                 self._unpacker = unpacker = zlib.decompressobj(_WBITS)
             try:
                 piece: bytes = unpacker.decompress(data, size)
@@ -243,13 +245,13 @@ class _Counted(io.RawIOBase):
         self._lines += ends
 
     def _measure(self, piece: bytes, most: int) -> None:
-        """Check the length of each line, its newline included."""
-        *whole, rest = piece.split(b"\n")
+        """Check the length of each line, including its newline."""
+        *whole, tail = piece.split(b"\n")
         for number, line in enumerate(whole, self._lines + 1):
             if self._line_bytes + len(line) + 1 > most:
                 raise self._long(number, most)
             self._line_bytes = 0
-        self._line_bytes += len(rest)
+        self._line_bytes += len(tail)
         if self._line_bytes > most:
             raise self._long(self._lines + len(whole) + 1, most)
 

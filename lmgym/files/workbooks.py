@@ -29,14 +29,14 @@ from lmgym.files.bounded import BLOCK, Limits, Refused
 
 UNPACKED = ArchiveLimits(entries=2_000, file_bytes=60_000_000, bytes=60_000_000)
 MAX_TAGS = 2_000_000
-"""XML tags in all parts, counted before parsing: about four per cell, one second of parsing .ods."""
+"""Limit on XML tags in all parts, counted before parsing: about four per cell; .ods takes a second to parse."""
 MAX_SHEETS = 50
 MAX_CELL_CHARACTERS = 32_767
-"""The limit of Excel and LibreOffice."""
+"""Limit of Excel and LibreOffice."""
 MAX_CHARACTERS = 20_000_000
-"""Characters in all cells: many cells can share one text of the file."""
+"""Limit on characters in all cells: in the file, many cells can share one string."""
 MAX_DEPTH = 64
-"""Nesting of XML elements in a sheet."""
+"""Limit on nested XML elements in a sheet."""
 _ODS = b"application/vnd.oasis.opendocument.spreadsheet"
 _BAD = (
     InvalidFileException, DefusedXmlException, ParseError, zipfile.BadZipFile, KeyError, ValueError, TypeError,
@@ -93,7 +93,7 @@ def read_workbook(data: bytes, limits: Limits) -> list[Sheet]:
 
 
 class _Counter:
-    """Counts rows, cells, characters and seconds, and refuses a workbook past a limit."""
+    """Counts rows, cells, characters and seconds, and refuses a workbook that exceeds a limit."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -103,7 +103,7 @@ class _Counter:
     def sheet(self) -> None:
         self.sheets += 1
         if self.sheets > MAX_SHEETS:
-            raise Refused(f"more than {MAX_SHEETS} sheets", "Save the sheet with the suite on its own.")
+            raise Refused(f"more than {MAX_SHEETS} sheets", "Save the suite's sheet as a separate file.")
 
     def width(self, columns: int) -> None:
         most = self.limits.columns
@@ -129,7 +129,7 @@ class _Counter:
 
 
 def _long_cell() -> Refused:
-    return Refused(f"a cell has more than {MAX_CELL_CHARACTERS:,} characters", "Leave it out.")
+    return Refused(f"a cell has more than {MAX_CELL_CHARACTERS:,} characters", "Shorten or remove it.")
 
 
 def _trimmed(cells: Iterable[str]) -> list[str]:
@@ -144,7 +144,7 @@ def _trimmed(cells: Iterable[str]) -> list[str]:
 
 def _xlsx(data: bytes, counter: _Counter) -> Iterator[tuple[str, list[list[str]]]]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # about unused parts: validation, extensions
+        warnings.simplefilter("ignore", UserWarning)  # about unread parts: validation, extensions
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     for sheet in book.worksheets:
         counter.sheet()
@@ -166,7 +166,7 @@ def _xlsx_rows(sheet: Any, counter: _Counter) -> Iterator[list[str]]:
 
 
 def _typed(value: Any) -> str:
-    """Format a cell's value as a person types it: 3, not 3.0."""
+    """Format a cell's value as a person would type it: 3, not 3.0."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -280,7 +280,7 @@ class _OdsReader:
         self._blank = 0
 
     def _end_row(self) -> None:
-        """Add a row as often as it is repeated; an empty one once, as files repeat it a million times at the end."""
+        """Add a row with its repetitions. An empty row is added once: files may end with a million of them."""
         rows = self.sheets[-1][1]
         if not self._row:
             self._counter.row([])
@@ -302,7 +302,7 @@ def _times(attributes: dict[str, str], name: str) -> int:
 def write_xlsx(sheets: Sequence[tuple[str, Iterable[Sequence[Any]]]]) -> IO[bytes]:
     """Write a workbook with a frozen first row per sheet.
 
-    Text stays text, whatever it begins with: no cell becomes a formula, not even when a person edits it.
+    Text is stored as text, whatever it begins with: no cell becomes a formula, even when it is edited.
 
     Args:
         sheets: (name, rows) of each sheet.

@@ -12,7 +12,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def add_to_zip(archive: zipfile.ZipFile, path: str, pieces: Iterable[str | bytes]) -> dict[str, Any]:
-    """Add a compressed file with a fixed time stamp. Returns its path, bytes and sha256, as manifests list them."""
+    """Add a compressed file with a fixed time stamp. Returns its entry for a manifest: path, bytes and sha256."""
     info = zipfile.ZipInfo(path, EPOCH)
     info.compress_type = zipfile.ZIP_DEFLATED
     digest, size = sha256(), 0

@@ -1,4 +1,4 @@
-"""Starting points for a suite: an empty sheet of a given shape, and four well-known designs."""
+"""Templates of new suites: an empty sheet of a requested shape, and four well-known designs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Blueprint:
     items: tuple[Mapping[str, tuple[str, ...]], ...]
     predictions: tuple[PredictionDoc, ...]
     factors: str = ""
-    """One factor a line, in the syntax of the form."""
+    """One factor per line, as typed into the form."""
 
     @property
     def conditions(self) -> tuple[str, ...]:

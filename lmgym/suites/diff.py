@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher  # noqa: TID251  quadratic at best: callers bound what they compare
+from difflib import SequenceMatcher  # noqa: TID251  quadratic time: callers bound the input
 from typing import Any
 
 from lmgym.suites.formats.designs import KEY, Factor, factors_in
 from lmgym.suites.formats.documents import PredictionDoc, SuiteDocument
 
 MOST_WORD_PAIRS = 10_000
-"""Limit for a comparison word by word, such as 100 by 100 words. A page shows up to 200; each takes 7 ms at worst."""
+"""Limit of a word-by-word comparison, such as 100 by 100 words: 7 ms at worst. A page shows up to 200 comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _cells(
     regions: Sequence[tuple[int, int]],
     conditions: Sequence[tuple[int, int]],
 ) -> list[CellChange]:
-    """List changed cells of sentences that both documents have; cells of a new region count as empty before."""
+    """List changed cells of sentences that both documents have; cells of a new region count as previously empty."""
     before, after = old.table(), new.table()
     old_conditions = {new.conditions[b]: old.conditions[a] for a, b in conditions}
     old_regions = {b: a for a, b in regions}

@@ -90,7 +90,7 @@ class Row:
     origin: int | None = None
 
     def put(self, region: int, text: str) -> None:
-        """Write a cell and drop its raw text from the file; raw texts of other cells are kept."""
+        """Set a cell and drop its raw (imported) text; raw texts of other cells are kept."""
         self.contents[region - 1] = text
         if self.raw is not None:
             self.raw[region - 1] = text
@@ -190,7 +190,7 @@ class Sheet:
             (n * len(self.regions), MAX_CELLS, "cells"),
         ):
             if count > most:
-                raise EditError("", f"that would make {count:,} {what}; a suite has at most {most:,}")
+                raise EditError("", f"the suite would have {count:,} {what}; at most {most:,} are allowed")
 
     # --- items ---
 
@@ -229,7 +229,7 @@ class Sheet:
         """Set the conditions and their order; others are removed.
 
         Args:
-            added: cells of new conditions by item; without, they are empty.
+            added: cells of new conditions by item; the default is empty cells.
         """
         empty = [""] * len(self.regions)
         self.conditions = names
@@ -313,7 +313,9 @@ def clean_name(value: object, what: str) -> str:
     if len(name) > MAX_NAME_CHARACTERS:
         raise EditError("", f"the {what}'s name has more than {MAX_NAME_CHARACTERS} characters")
     if what == "condition" and "%" in name:
-        raise EditError("", f"the condition “{name}” contains a % sign; formulas write %name%")
+        raise EditError(
+            "", f"the condition “{name}” contains a % sign, which encloses condition names in formulas"
+        )
     return name
 
 
@@ -388,7 +390,7 @@ def _set_cells(sheet: Sheet, op: Op) -> list[CellConflict]:
 def read_cell(cell: object) -> tuple[int, str, int, str, str]:
     """Parse `[item, condition, region, old, new]` and normalise its texts."""
     if not isinstance(cell, list) or len(cell) != 5 or not isinstance(cell[1], str):
-        raise EditError("", "a cell is written [item, condition, region, old, new]")
+        raise EditError("", "a cell must have the form [item, condition, region, old, new]")
     item, condition, region, old, new = cell
     if not isinstance(region, int) or isinstance(region, bool):
         raise EditError("", f"{region!r:.40} is not a region number")
@@ -400,7 +402,7 @@ def _insert_items(sheet: Sheet, op: Op) -> None:
     new: dict[int, dict[str, list[str]]] = {}
     for entry in list_of(op, "items"):
         if not isinstance(entry, dict):
-            raise EditError("", "an item is written {number, rows}")
+            raise EditError("", "an item must have the form {number, rows}")
         number, rows = item_number(entry.get("number")), mapping_of(entry, "rows")
         unknown = [name for name in rows if name not in sheet.conditions]
         if unknown:
@@ -489,7 +491,7 @@ def _insert_region(sheet: Sheet, op: Op) -> None:
     sheet.set_regions(order, name)
     for cell in new_cells:
         if not isinstance(cell, list) or len(cell) != 3 or not isinstance(cell[1], str):
-            raise EditError("", "a text is written [item, condition, text]")
+            raise EditError("", "a text must have the form [item, condition, text]")
         sheet.row(item_number(cell[0]), cell[1]).put(at, clean_text(cell[2]))
 
 
@@ -521,7 +523,7 @@ def read_predictions(op: Op, key: str) -> list[PredictionDoc]:
     predictions = []
     for entry in entries:
         if not isinstance(entry, dict):
-            raise EditError("", "a prediction is written {name, description, formula}")
+            raise EditError("", "a prediction must have the form {name, description, formula}")
         fields = {field: text_of(entry, field) for field in ("formula", "name", "description")}
         if len(fields["name"]) > MAX_NAME_CHARACTERS:
             raise EditError("", f"a prediction's name has at most {MAX_NAME_CHARACTERS} characters")

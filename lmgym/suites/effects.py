@@ -1,6 +1,6 @@
 """Predictions for the effects of a factorial design: main effects, simple effects and interactions.
 
-Each is given in words and as a formula. Levels of a factor with more than two are each compared with its first level.
+Each is stated in words and as a formula. Every level of a factor is compared with its first level.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Effect:
     Attributes:
         kind: "main", "simple" or "interaction".
         greater, less: predictions of its two directions; both None if these conditions cannot express it.
-        reason: why they cannot.
+        reason: explains why not.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Effect:
 
 
 class _Missing(Exception):
-    """No condition has this combination of levels."""
+    """Raised if no condition has a combination of levels."""
 
 
 def effects(design: Design, regions: Sequence[str], region: int | str) -> list[Effect]:

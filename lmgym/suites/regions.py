@@ -2,7 +2,7 @@
 
 A sentence is joined once and encoded as a whole. Each region owns a span of characters: its text plus the space that
 joins it to the preceding text. A token belongs to the region of its first non-blank character; a token of whitespace
-alone belongs to the region after it. No-break spaces count as text, not as whitespace. Start, end and other special
+only belongs to the next region. No-break spaces count as text, not as whitespace. Start, end and other special
 tokens belong to no region. All values are surprisals in bits. docs/surprisal.md gives reasons and known limits.
 """
 
@@ -153,7 +153,7 @@ def align(joined: JoinedSentence, offsets: Sequence[tuple[int, int]], special: S
 
 
 def _edges(text: str, start: int, end: int, reached: int) -> tuple[int, int]:
-    """Return the first and last non-blank character of a token; for one of whitespace only, the next one after it."""
+    """Return the first and last non-blank character of a token; for whitespace only, the next non-blank character."""
     inside = text[start:end]
     if inside.strip(BLANKS):
         first = start + len(inside) - len(inside.lstrip(BLANKS))
@@ -192,7 +192,7 @@ def region_values(
     Returns:
         RegionValues. A region is NaN if one of its tokens is unscored or its text was swallowed by a token of another
         region. A region without tokens is 0 for "sum" and NaN otherwise. `special` sums the scored special tokens (a
-        start token is given, not predicted, and adds nothing). `total` is a sum for every metric; it is NaN if a token
+        start token is not predicted and adds nothing). `total` is a sum for every metric; it is NaN if a token
         of a region is unscored.
 
     Raises:

@@ -19,7 +19,7 @@ MATERIAL = "material"
 COMMON_SHARE = 0.25
 LEAST_TEXTS = 2
 MOST_ITEMS_OF_A_TEXT = 200
-"""Texts in more items are ignored: they are uninformative, and the number of pairs grows quadratically."""
+"""Maximum number of items with a text. More frequent texts are ignored: the number of pairs grows quadratically."""
 
 Place = tuple[int, int]
 """(number of the suite, number of the item)"""
@@ -134,6 +134,6 @@ def _size(suites: Sequence[Material], place: Place) -> int:
 
 
 def _overlap(suites: Sequence[Material], pair: tuple[Place, Place], n: int) -> tuple[float, bool]:
-    """Rank a pair by the share of all its texts that both have (Jaccard); equal item numbers break ties."""
+    """Rank a pair by the Jaccard similarity of its texts; equal item numbers break ties."""
     one, other = pair
     return n / (_size(suites, one) + _size(suites, other) - n), one[1] == other[1]

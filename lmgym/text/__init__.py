@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from lmgym.text.problems import Report
 
 BLANKS = " \t\r\n\v\f"
-"""Characters that count as blank in suites and input of models. No-break, narrow and ideographic spaces are text."""
+"""Characters treated as whitespace in suites and model input. No-break, narrow and ideographic spaces are text."""
 
 SIGNS = (
     r"!-/:-@\[-`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
     r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20"
 )
-"""Punctuation and symbols, as the inside of a character class of a regular expression. All other characters that are
+"""Punctuation and symbols, for use inside a character class of a regular expression. All other characters that are
 not blank (letters, digits, marks) belong to words."""
 
 MOST_CHARACTERS = 200
-"""Characters of a search text. Databases refuse patterns that are much longer."""
+"""Maximum length of a search text. Databases refuse patterns that are much longer."""
 _BLANKS = re.compile(f"[{BLANKS}]+")
 _RISKY = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 # Tab, line feed and carriage return are blanks; all other control characters, including C1, are errors.
@@ -45,7 +45,7 @@ def decode(data: bytes, report: Report, limit: int) -> str:
             the first invalid byte.
     """
     if len(data) > limit:
-        message = f"the file is {len(data):,} bytes; at most {limit:,} are read"
+        message = f"the file is {len(data):,} bytes; at most {limit:,} are allowed"
         report.problem("file", message, "Split it.")
     elif not data.strip():
         report.problem("file", "the file is empty")
@@ -113,12 +113,12 @@ def unguard(cell: str) -> str:
 def listing(values: Sequence[object], limit: int = 8) -> str:
     """Format a list for a message: "a, b, c and 4 more"."""
     shown = ", ".join(str(value) for value in values[:limit])
-    left = len(values) - limit
-    return f"{shown} and {left} more" if left > 0 else shown
+    n_more = len(values) - limit
+    return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
 def quoted(text: str) -> str:
-    """Put text in quotation marks, with invisible characters by number: “tea[U+00A0]leaves”."""
+    """Put text in quotation marks, with invisible characters as code points: “tea[U+00A0]leaves”."""
     shown = "".join(sign if sign.isprintable() else f"[U+{ord(sign):04X}]" for sign in text)
     return f"“{shown}”"
 

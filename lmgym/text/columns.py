@@ -1,8 +1,8 @@
-"""Tables made from dataclasses: the field names are the names of the columns, everywhere.
+"""Tables described by dataclasses, whose field names are the column names everywhere.
 
 A table is described by one or more dataclasses; their fields, in order, are the columns, and a row has an instance of
 each. CSV and Parquet files, JSON, the API and docs/names.md take names, types, meanings and units from the fields.
-Annotations are limited to str, int, float and bool, each with or without None.
+Fields are str, int, float or bool, each with or without None.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def described(meaning: str, unit: str = "", **options: Any) -> Any:
 
 @cache
 def columns(*kinds: type) -> tuple[Column, ...]:
-    """Names and types of the columns of these dataclasses, in order."""
+    """Return the names and types of the columns of these dataclasses, in order."""
     return tuple(
         (column.name, _KINDS[_without_none(hints[column.name])])
         for kind in kinds
@@ -46,20 +46,20 @@ def _without_none(hint: Any) -> type:
 
 
 def header(*kinds: type) -> list[str]:
-    """Names of the columns of these dataclasses, in order."""
+    """Return the column names of these dataclasses, in order."""
     return [name for name, _ in columns(*kinds)]
 
 
 def row(*parts: Any) -> Row:
-    """Values of these dataclass instances, in the order of `columns` of their classes."""
+    """Return the values of these dataclass instances in the order of `columns` of their classes."""
     return tuple(getattr(part, column.name) for part in parts for column in fields(part))
 
 
 def record(*parts: Any) -> dict[str, Any]:
-    """`row` as a JSON object: the keys are the names of the columns."""
+    """Return `row` as a JSON object keyed by column name."""
     return {column.name: getattr(part, column.name) for part in parts for column in fields(part)}
 
 
 def table(kinds: Sequence[type], rows: Iterable[Sequence[Any]]) -> tuple[list[str], list[Row]]:
-    """Header and rows, for `lmgym.text.csv_writer`. Each row is an instance of each of the classes."""
+    """Return header and rows for `lmgym.text.csv_writer`. Each row consists of one instance of each class."""
     return header(*kinds), [row(*parts) for parts in rows]

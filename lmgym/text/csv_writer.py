@@ -11,7 +11,7 @@ from typing import Any
 from lmgym.text import guard
 
 PIECE_CHARACTERS = 64 * 1024
-"""Approximate characters of one piece of a streamed table: sending each row would cost more than making it."""
+"""Approximate characters per piece of a streamed table; sending single rows is slower than formatting them."""
 
 
 def safe_cell(value: Any) -> Any:
@@ -25,11 +25,11 @@ def _safe_text(text: str) -> str:
     return guard(text.replace("\0", "\ufffd"))
 
 
-_safe_word = lru_cache(maxsize=8192)(_safe_text)  # the words of long tables recur
+_safe_word = lru_cache(maxsize=8192)(_safe_text)  # long tables repeat the same words
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a whole table. With CRLF line ends, cells with either character are quoted and cannot begin a row."""
+    """Write a whole table with CRLF line ends; a cell that contains CR or LF is quoted, so it cannot start a row."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")  # noqa: TID251  every cell passes `safe_cell`
     writer.writerow(header)

@@ -73,19 +73,19 @@ def adding_up(left: float, right: float) -> tuple[str, str, str]:
 
 
 def percent(value: Any, places: int = 1) -> str:
-    """0.8333 -> 83.3%"""
+    """Format a rate as a percentage: 0.8333 -> 83.3%"""
     number = number_or_none(value)
     return NOTHING if number is None else f"{100 * number:.{places}f}%"
 
 
 def grouped(value: Any) -> str:
-    """50257 -> 50,257"""
+    """Format a number with thousands separators: 50257 -> 50,257"""
     number = number_or_none(value)
     return NOTHING if number is None else f"{int(number):,}"
 
 
 def compact(value: Any) -> str:
-    """124439808 -> 124M"""
+    """Abbreviate a large number: 124439808 -> 124M"""
     number = number_or_none(value)
     if number is None:
         return NOTHING
@@ -134,13 +134,13 @@ def quarter(value: Any) -> int:
 
 
 def plain_value(value: Any) -> str:
-    """Format any value: yes or no, grouped integers, joined lists, – for nothing."""
+    """Format any value: yes or no, grouped integers, joined lists, – if there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or value == "":
         return NOTHING
     if isinstance(value, int):
-        return f"{value:,}"  # a float would lose digits of large ones
+        return f"{value:,}"  # float would lose digits of large integers
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {plain_value(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):

@@ -20,7 +20,7 @@ class Table:
 
     Attributes:
         rows: text and numbers; None is an empty cell.
-        numeric: True for columns that are aligned right.
+        numeric: True for right-aligned columns.
         note: scoring rule, interval and date, printed with the table.
     """
 

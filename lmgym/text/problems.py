@@ -1,4 +1,4 @@
-"""Problems and notices about an uploaded file, each with its place; one error reports all of them."""
+"""Problems and notices about an uploaded file, each with its location; one error reports all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmgym.files.bounded import Refused
 
 MAX_PROBLEMS = 50
 MOST_PROBLEMS = 1_000
-"""Reading stops at this number: more problems are no help, and each takes memory."""
+"""Number of problems at which parsing stops: more would not help the user, and each takes memory."""
 
 
 PLACE = re.compile(
@@ -20,7 +20,7 @@ PLACE = re.compile(
 
 
 def in_words(where: str) -> str:
-    """Format a place for people: `$.items[3].conditions[1]` is "item 4, condition 2", counted from 1.
+    """Format a location in words: `$.items[3].conditions[1]` is "item 4, condition 2", counted from 1.
 
     Other JSON paths lose their `$`, the whole document is "", and query parameters lose their `?`.
     """
@@ -37,7 +37,7 @@ class Problem:
         where: a JSON path (`$.items[3].conditions[1]`), a line (`line 17`) or `file`.
         message: a clause in lower case without a full stop.
         hint: what to do, as a sentence.
-        names: the place by names of conditions and regions, if known.
+        names: the location with names of conditions and regions, if known.
     """
 
     where: str
@@ -76,16 +76,18 @@ class FormatError(ValueError):
     """A file cannot be read.
 
     Attributes:
-        problems: all reasons, at most `MAX_PROBLEMS` and a count of the rest.
+        problems: the first `MAX_PROBLEMS` reasons, and the number of further ones.
     """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        kept = list(problems[:MAX_PROBLEMS])
-        left = len(problems) - len(kept)
-        if left:
-            kept.append(Problem("file", f"… and {left} more problems", "Fix the first ones and try again."))
-        self.problems: list[Problem] = kept
-        super().__init__(kept)
+        shown = list(problems[:MAX_PROBLEMS])
+        n_more = len(problems) - len(shown)
+        if n_more:
+            shown.append(
+                Problem("file", f"… and {n_more} more problems", "Fix the first ones and try again.")
+            )
+        self.problems: list[Problem] = shown
+        super().__init__(shown)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
@@ -99,7 +101,7 @@ class Report:
     notices: list[Notice] = field(default_factory=list)
 
     def problem(self, where: str, message: str, hint: str = "") -> None:
-        """Add a problem, unless it repeats one of the last. Raises FormatError at `MOST_PROBLEMS`."""
+        """Add a problem, unless it repeats a recent one. Raises FormatError at `MOST_PROBLEMS`."""
         problem = Problem(where, message, hint)
         if problem not in self.problems[-5:]:
             self.problems.append(problem)

@@ -66,7 +66,7 @@ class DesignErrorSerializer(serializers.Serializer[Any]):
 
 
 class DesignSerializer(serializers.Serializer[Any]):
-    """`errors`: why the factors are not a design; with any, the lists are empty."""
+    """`errors`: problems of the factors; if there are any, the lists are empty."""
 
     ok = serializers.BooleanField()
     errors = DesignErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field

@@ -69,7 +69,7 @@ class Draft(SuiteView):
 
     @operation("Read the draft", response=DraftSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The draft without its cells. For editors; 404 if there is no draft."""
+        """The draft without its cells, for editors of the suite. 404 if there is no draft."""
         return shown(draft_of(self.get_for_change()))
 
     @operation("Open a draft", response=DraftSerializer, status=201)
@@ -178,7 +178,7 @@ def findings(revision: SuiteRevision) -> dict[str, Any]:
 class Lint(SuiteView):
     @operation("Read the linter's findings", response=LintSerializer, query=RevisionQuery)
     def get(self, request: Request, slug: str) -> Response:
-        """Findings for the given revision. Default: the draft, or the newest revision without one."""
+        """Findings for one revision. Default: the draft, or the newest revision if there is no draft."""
         suite = self.get_object()
         newest = revisions_for(request.user, suite).order_by("-number").first()
         number = self.query.get("revision", newest.number if newest else 0)

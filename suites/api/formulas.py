@@ -82,20 +82,20 @@ class ChanceSerializer(RecordSerializer):
         ref_name = "Chance"
         extra_kwargs = {
             "assumed_bits": {
-                "help_text": "mean of the simulated surprisals, if the level depends on it: the formula has a constant"
+                "help_text": "mean of the simulated surprisals, if a constant in the formula makes it relevant"
             },
             "assumed_regions": {
-                "help_text": "number of regions that `*` sums, if the level is simulated with it: those of `regions`, "
-                "or without any the fewest that fit the formula"
+                "help_text": "number of regions that `*` sums in the simulation: the number of `regions`, "
+                "or without them the smallest number that fits the formula"
             },
             "assumes_independence": {
-                "help_text": "the formula joins comparisons: the level differs if they are correlated"
+                "help_text": "the formula joins comparisons; the level differs if they are correlated"
             },
         }
 
 
 class ExplainedSerializer(serializers.Serializer[Any]):
-    """`errors`: syntax errors and unknown names; with any, prose and chance level are empty."""
+    """`errors`: syntax errors and unknown names; if there are any, prose and chance level are empty."""
 
     ok = serializers.BooleanField()
     errors = FormulaErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field

@@ -83,7 +83,7 @@ class CardBody(Body):
         max_length=80,
         allow_null=True,
         required=False,
-        help_text="slug of the suite without this one's modifier; null: found by name",
+        help_text="slug of the same suite without the modifier; null: found by name",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -113,12 +113,12 @@ class ChangedCard(CardBody, FormerNoteBody):
 
 
 class AnswersBody(Body):
-    """Answers to the questions that a table leaves open."""
+    """Answers to open questions about a table."""
 
     encoding = serializers.ChoiceField(
-        list(ENCODINGS), required=False, help_text="of a text that is not UTF-8"
+        list(ENCODINGS), required=False, help_text="encoding of a text that is not UTF-8"
     )
-    sheet = serializers.CharField(max_length=200, required=False, help_text="of a workbook")
+    sheet = serializers.CharField(max_length=200, required=False, help_text="sheet of a workbook")
     header = serializers.ChoiceField(
         ["yes", "no"], required=False, help_text="does the first row name the columns?"
     )
@@ -157,7 +157,7 @@ class DocumentBody(AnswersBody):
         help_text="JSON, long CSV, a wide table as TSV or CSV, minimal pairs as JSONL, or cells of a sheet",
     )
     filename = serializers.CharField(
-        required=False, max_length=200, help_text="its ending hints at the format of `text`"
+        required=False, max_length=200, help_text="its extension hints at the format of `text`"
     )
     join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
     metric = metric_choice()
@@ -231,7 +231,7 @@ class RevisionQuery(Query):
 
 
 def document_in(body: dict[str, Any]) -> SuiteDocument:
-    """Read the document of a body. Raises an ApiProblem with every problem and its place."""
+    """Read the document of a body. Raises an ApiProblem with every problem and its location."""
     ways = [
         name
         for name in ("document", "text", "file", "template", "region_names")
@@ -249,11 +249,11 @@ def document_in(body: dict[str, Any]) -> SuiteDocument:
 
 
 def _from_regions(body: dict[str, Any]) -> SuiteDocument:
-    """Create one empty item in the conditions that the factors give."""
+    """Create one empty item in the conditions that the factors generate."""
     with _design_errors():
         crossing = cells(read_factors(body.get("factors", [])))
         if not crossing:
-            raise invalid(FieldError("$.factors", "Send the factors that give the conditions."))
+            raise invalid(FieldError("$.factors", "Send factors to generate the conditions."))
         names = parts_of("\n".join(map(condition_name, crossing)), "condition", MAX_CONDITIONS)
     try:
         regions = [clean_name(name, "region") for name in body["region_names"]]

@@ -42,7 +42,7 @@ class RevisionDetailSerializer(RevisionSerializer):
     suite = serializers.CharField(source="suite.slug")
     regions = serializers.ListField(child=serializers.CharField(), source="region_names")
     conditions = serializers.ListField(child=serializers.CharField(), source="condition_names")
-    factors = serializers.SerializerMethodField(help_text="of the factorial design; empty if there is none")
+    factors = serializers.SerializerMethodField(help_text="factors of the design; empty if there is none")
     metric = serializers.JSONField(help_text="a metric, a list of metrics, or all")
     predictions = serializers.SerializerMethodField()
     n_sentences = serializers.IntegerField()
@@ -188,9 +188,9 @@ class DraftSerializer(serializers.Serializer[Any]):
 
     suite = serializers.CharField()
     revision = serializers.IntegerField()
-    version = serializers.IntegerField(help_text="grows by one with every edit")
+    version = serializers.IntegerField(help_text="increases by one with every edit")
     structure = serializers.IntegerField(
-        help_text="the version at which items, conditions or regions last changed; older edits are refused"
+        help_text="the version at which items, conditions or regions last changed; edits of older versions are refused"
     )
     metric = serializers.JSONField(help_text="a metric, a list of metrics, or all")
     join = serializers.CharField()
@@ -204,7 +204,7 @@ class DraftSerializer(serializers.Serializer[Any]):
 
 
 class EditedSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField(help_text="of the draft now")
+    version = serializers.IntegerField(help_text="current version of the draft")
 
 
 class PredictionChangeSerializer(RecordSerializer):

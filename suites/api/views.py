@@ -61,7 +61,7 @@ class SuiteList(SuiteView, ListView):
 
     @operation("List suites", response=SuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Suites listed for you: public ones, your own, and those you work on."""
+        """Suites listed for you: public ones, your own, and those shared with you."""
         suites = with_shape(listed_for(request.user), request.user).select_related("owner")
         return self.page(suites.prefetch_related("collaborations"))
 
@@ -123,13 +123,13 @@ def detailed(request: Request, suite: Suite, number: int) -> SuiteRevision:
 class Revision(SuiteView):
     @operation("Read a revision", response=RevisionDetailSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """A revision without its sentences, which the export has."""
+        """A revision without its sentences. The export contains them."""
         suite = self.get_object()
         return self.respond(detailed(request, suite, number))
 
 
 def sentence_page(view: ListView, revision: SuiteRevision) -> Response:
-    """Serialise like SentenceSerializer, in a fifth of the time: the editor waits for it."""
+    """Serialise like SentenceSerializer, but five times as fast: the editor waits for it."""
     names = ("item", "condition", "contents")
 
     def serialize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

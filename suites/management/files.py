@@ -17,7 +17,7 @@ from lmgym.suites.intake.parsing import ParseOptions
 def read_file(path: Path, **reading: Any) -> SuiteDocument:
     """Read a suite file. `reading`: columns, sheet, encoding, as in `load_suite`.
 
-    Raises CommandError with the file and every problem with its place."""
+    Raises CommandError with the file, and every problem with its location."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CommandError(f"{path}: larger than {MAX_BYTES / 1_000_000:g} MB")
@@ -31,7 +31,7 @@ def read_file(path: Path, **reading: Any) -> SuiteDocument:
 
 
 def actor_named(username: str) -> User:
-    """The acting account; by default the first superuser."""
+    """Return the acting account; by default the first superuser."""
     users = User.objects
     user = (
         users.filter(username=username).first()

@@ -73,7 +73,7 @@ def test_the_merge_dialog_has_no_violation(signed_in, theme):
     page.get_by_role("dialog").get_by_text("strums").wait_for()
     assert violations(page) == {}
     page.get_by_role("button", name="All mine").click()
-    page.get_by_role("button", name="Apply these").click()
+    page.get_by_role("button", name="Apply choices").click()
     stored(mine)
     page.complaints[:] = [text for text in page.complaints if "409" not in text]
 

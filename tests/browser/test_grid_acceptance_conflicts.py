@@ -90,7 +90,7 @@ def test_two_people_meet_and_each_value_can_be_chosen(mine, theirs):
     assert "admin" in dialog.inner_text()
     rows.nth(0).get_by_label("sings").check()
     rows.nth(1).get_by_label("strum", exact=True).check()
-    dialog.get_by_role("button", name="Apply these").click()
+    dialog.get_by_role("button", name="Apply choices").click()
     expected = [["The girl", "sings", "all day"], ["The woman", "strum", "at night"]]
     assert contents(mine) == expected
     assert [[mine.text(row, column) for column in range(3)] for row in range(2)] == expected
@@ -121,7 +121,7 @@ def test_two_tabs_of_one_person_meet(mine, side):
     dialog.locator("tbody tr").nth(1).wait_for()
     assert "In the other tab" in dialog.inner_text()
     dialog.get_by_role("button", name=side).click()
-    dialog.get_by_role("button", name="Apply these").click()
+    dialog.get_by_role("button", name="Apply choices").click()
     verbs = ["sings", "sing"] if side == "All mine" else ["strums", "strum"]
     assert [row[1] for row in contents(mine)] == verbs
 
@@ -140,5 +140,5 @@ def test_a_conflict_put_off_outlives_the_page(mine, theirs):
     dialog.wait_for()
     assert [dialog.get_by_label(verb, exact=True).count() for verb in ("strums", "sings")] == [1, 1]
     dialog.get_by_role("button", name="All mine").click()
-    dialog.get_by_role("button", name="Apply these").click()
+    dialog.get_by_role("button", name="Apply choices").click()
     assert contents(mine) == [["The woman", "sings", "all day"], ["The woman", "play", "goes on"]]

@@ -35,7 +35,7 @@ def test_freeze_with_a_note_run_at_once_and_see_what_changed(signed_in):
     stored(sheet)
     page.get_by_role("link", name="Freeze").click()
     page.wait_for_url("**/freeze/")
-    changes = page.get_by_role("region", name="What changed since r1")
+    changes = page.get_by_role("region", name="Changes since r1")
     assert [mark.inner_text() for mark in changes.locator("table del, table ins").all()] == ["plays", "sings"]
     assert "(3;%mismatch%) > (3;%match%)" in changes.locator("ins.formula-source").inner_text()
     assert "Ending" in changes.inner_text()

@@ -112,7 +112,7 @@ def test_typing_goes_on_while_the_server_is_away(writing, own_site):
     writing.type("ng")
     writing.press("Enter")
     writing.saved("offline")
-    assert "Offline, kept here" in writing.page.locator("[data-save-status]").inner_text()
+    assert "Offline, kept locally" in writing.page.locator("[data-save-status]").inner_text()
     write(writing, 0, 2, "at night")
     writing.click(-1, 1)
     writing.type("Main verb")

@@ -121,7 +121,7 @@ def test_a_table_is_pasted_into_a_new_suite_and_looked_at_first(signed_in, table
     page.keyboard.press("Tab")
     page.keyboard.type("Pasted table")
     page.get_by_role("button", name="Preview").click()
-    page.get_by_text("This is what was understood").wait_for()
+    page.get_by_text("How the input was read").wait_for()
     understood = page.locator(".reading").inner_text()
     sentences = sum(len(one["conditions"]) for one in table.items)
     assert f"of {sentences} sentences" in understood

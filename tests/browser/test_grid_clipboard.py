@@ -195,13 +195,13 @@ GERMAN = "Nr.\tBedingung\tSubjekt\tVerb\n1\tmatch\tDie Frau\tspielt\n\tplural\tD
 def test_a_sheet_under_other_words_asks_for_columns_and_names(sheet):
     sheet.click(0, 0)
     sheet.paste(GERMAN)
-    dialog = sheet.page.get_by_role("dialog", name="A sheet with headings")
+    dialog = sheet.page.get_by_role("dialog", name="Paste a sheet with headings")
     dialog.get_by_text("no condition column found").wait_for()
     found = violations(sheet.page)
-    dialog.get_by_role("button", name="Read it this way").click()
+    dialog.get_by_role("button", name="Apply answers").click()
     dialog.get_by_label("Condition “plural”").select_option("is mismatch")
     found |= violations(sheet.page)
-    dialog.get_by_role("button", name="Read it this way").press("Enter")
+    dialog.get_by_role("button", name="Apply answers").press("Enter")
     dialog.wait_for(state="hidden")
     assert sheet.settle()["conditions"] == ["match", "mismatch"]
     assert contents(sheet)[:2] == [["Die Frau", "spielt", "guitar"], ["Die Frauen", "spielen", "guitar"]]
@@ -225,7 +225,7 @@ def test_a_bad_sheet_is_refused_by_row(make_sheet):
     sheet = make_sheet(empty())
     sheet.click(0, 0)
     sheet.paste("item\tcondition\tNP\n1\ta\tx\n1\ta\ty\n")
-    dialog = sheet.page.get_by_role("dialog", name="A sheet with headings")
+    dialog = sheet.page.get_by_role("dialog", name="Paste a sheet with headings")
     dialog.get_by_text("item 1 has the condition “a” twice").wait_for()
     dialog.get_by_role("button", name="Cancel").click()
     assert sheet.settle() == empty()

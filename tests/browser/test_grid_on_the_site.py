@@ -74,7 +74,7 @@ def test_two_tabs_meet_over_one_cell(on_site):
     two.press("Enter")
     page.get_by_role("dialog").get_by_text("sings").wait_for()
     page.get_by_role("button", name="All mine").click()
-    page.get_by_role("button", name="Apply these").click()
+    page.get_by_role("button", name="Apply choices").click()
     assert stored(two)["rows"][0]["contents"][1] == "croons"
 
 
@@ -94,7 +94,7 @@ def test_somebody_inserts_a_region_while_a_text_is_typed(on_site):
     two.press("Enter")
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("swims").wait_for()
-    dialog.get_by_role("button", name="Apply these").click()
+    dialog.get_by_role("button", name="Apply choices").click()
     now = stored(two)
     assert now["rows"][1]["contents"][2] == "swims"
     assert now["rows"][1]["contents"][0] == ""

@@ -38,7 +38,7 @@ def test_the_server_goes_away_and_comes_back_while_typing(sheet):
     sheet.suite.down = True
     write(sheet, 0, 1, "sings")
     sheet.saved("offline")
-    assert sheet.page.locator("[data-save-status]").inner_text() == "Offline, kept here"
+    assert sheet.page.locator("[data-save-status]").inner_text() == "Offline, kept locally"
     write(sheet, 1, 1, "sing")
     sheet.suite.down = False
     doc = sheet.settle()
@@ -121,7 +121,7 @@ def test_two_people_change_one_cell_and_each_value_can_be_kept(sheet):
     assert shown == ["Item 1, match, Verb", "plays", "strums", "sings"]
     assert "bob" in dialog.inner_text()
     rows.first.get_by_label("sings").check()
-    dialog.get_by_role("button", name="Apply these").click()
+    dialog.get_by_role("button", name="Apply choices").click()
     doc = sheet.settle()
     assert [sheet.suite.cell(*at) for at in ((1, "match", 2), (2, "match", 2), (3, "match", 3))] == [
         "sings",
@@ -146,7 +146,7 @@ def test_a_conflict_put_off_waits_and_typing_goes_on(sheet):
     sheet.page.reload()
     sheet.page.get_by_role("dialog").wait_for()
     sheet.page.get_by_role("button", name="All mine").click()
-    sheet.page.get_by_role("button", name="Apply these").click()
+    sheet.page.get_by_role("button", name="Apply choices").click()
     sheet.settle()
     assert sheet.suite.cell(1, "match", 2) == "sings"
 
@@ -160,8 +160,8 @@ def test_a_structural_edit_that_was_not_done_is_kept_for_copying(sheet):
     dialog = sheet.page.get_by_role("dialog")
     dialog.wait_for()
     assert "It moved." in dialog.inner_text()
-    assert "insert_items" in sheet.page.get_by_label("Kept for copying").input_value()
-    dialog.get_by_role("button", name="Apply these").click()
+    assert "insert_items" in sheet.page.get_by_label("Your edits, to copy").input_value()
+    dialog.get_by_role("button", name="Apply choices").click()
     assert sheet.settle()["items"] == [1, 2, 3, 4, 5]
     assert sheet.text(8, 0) == "x"
     sheet.press("Control+z")
@@ -186,7 +186,7 @@ def test_two_tabs_edit_the_same_suite(make_sheet):
     page.get_by_role("dialog").wait_for()
     assert "sings" in page.get_by_role("dialog").inner_text()
     page.get_by_role("button", name="All mine").click()
-    page.get_by_role("button", name="Apply these").click()
+    page.get_by_role("button", name="Apply choices").click()
     two.settle()
     assert one.suite.cell(1, "match", 2) == "croons"
     assert not two.complaints
@@ -224,7 +224,7 @@ def test_every_waiting_cell_is_a_conflict_when_somebody_moved_the_regions(sheet)
     ]
     assert sheet.text(0, 2) == "plays"
     dialog.get_by_role(
-        "button", name="Apply these"
+        "button", name="Apply choices"
     ).click()  # nobody else touched the texts: yours are chosen
     sheet.settle()
     assert [row["contents"][:3] for row in sheet.suite.doc["rows"]][:2] == [
@@ -253,7 +253,7 @@ def test_a_cell_whose_region_is_gone_is_kept_for_copying(sheet):
     dialog = sheet.page.get_by_role("dialog")
     dialog.wait_for()
     assert "Item 1, match, Verb no longer exists; you wrote “sings”." in dialog.inner_text()
-    assert "sings" in sheet.page.get_by_label("Kept for copying").input_value()
+    assert "sings" in sheet.page.get_by_label("Your edits, to copy").input_value()
     assert [sheet.suite.cell(1, "match", 2), sheet.text(0, 1)] == ["guitar", "guitar"]
 
 
@@ -330,7 +330,7 @@ def test_two_scorings_are_shown_in_words_and_one_is_chosen(sheet):
         "highest of its tokens",
     ]
     dialog.get_by_role("button", name="All mine").click()
-    dialog.get_by_role("button", name="Apply these").click()
+    dialog.get_by_role("button", name="Apply choices").click()
     doc = sheet.settle()
     assert (doc["metric"], doc["join"]) == ("max", "space")
     assert sheet.page.get_by_label("Value of a region").input_value() == "max"

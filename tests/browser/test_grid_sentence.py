@@ -61,6 +61,6 @@ def test_a_text_that_came_in_meanwhile_is_a_conflict_and_escape_saves_nothing(sh
     sheet.press("Control+Enter")
     sheet.type("The woman 1 | sings | guitar")
     sheet.page.get_by_role("button", name="Save and close").click()
-    merge = sheet.page.get_by_role("dialog", name="Changed by two people")
+    merge = sheet.page.get_by_role("dialog", name="Conflicting edits")
     merge.get_by_text("strums").wait_for()
     assert sheet.suite.doc["rows"][0]["contents"] == ["The woman 1", "strums", "guitar"]

@@ -69,7 +69,7 @@ def test_a_condition_is_copied_moved_and_deleted(sheet):
     doc = sheet.settle()
     assert doc["conditions"] == [copied, "mismatch"]
     assert doc["predictions"][0]["formula"] == FORMULA
-    assert "1 prediction looked at it" in sheet.said()
+    assert "1 prediction used it" in sheet.said()
     assert "There is no condition" in sheet.page.locator(".prediction-said").inner_text()
 
 

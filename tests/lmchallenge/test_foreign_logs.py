@@ -196,7 +196,7 @@ def test_a_log_of_another_text_is_refused_at_the_first_place_and_can_be_kept_wit
     answer = client.post(reverse("lmc-upload"), {**given, "file": a_file(data), "corpus": corpus.slug})
     assert answer.status_code == 400
     text = html.unescape(answer.content.decode())
-    assert "my.log, line 3: this is not the text of the corpus." in text
+    assert "my.log, line 3: the logged text does not match the corpus." in text
     assert "Token 6 is 'big'; in line 2 of the corpus it is 'red'." in text
     assert "Choose the corpus that was played, or none." in text
     assert not Game.objects.exists()

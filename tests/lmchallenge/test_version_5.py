@@ -112,7 +112,7 @@ def test_messages_are_compared_with_the_lines_of_the_corpus(client, people, game
     other = [*texts[1][:-1], "?"]
     first = len(texts[0]) + 1
     with pytest.raises(
-        LogError, match=rf"the log, line {first}: this is not the text of the corpus\. Token 1 is"
+        LogError, match=rf"the log, line {first}: the logged text does not match the corpus\. Token 1 is"
     ):
         upload(people.alice, rows(texts[0], other), corpus=corpus)
 

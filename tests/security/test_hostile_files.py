@@ -180,7 +180,7 @@ SUITES = {
     "lines": ("a.csv", b"item,condition,a\n" + b"\n" * 400_000, "more than 400,000 lines"),
     "cells": ("a.csv", b"item,condition,a\n" + b"," * 1_600_001, "more than 1,600,000 cells"),
     "columns": ("a.csv", b"item,condition" + b"," * 999 + b"\n1,a\n", "more than 1,000 columns"),
-    "sentences": ("a.csv", b"item,condition,a\n" + b"1,a,\n" * 20_001, "at most 20,000 are read"),
+    "sentences": ("a.csv", b"item,condition,a\n" + b"1,a,\n" * 20_001, "at most 20,000 are allowed"),
     "pairs": (
         "a.jsonl",
         b'{"sentence_good": "", "sentence_bad": ""}\n' * 10_001,

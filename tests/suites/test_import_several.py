@@ -91,7 +91,7 @@ def test_a_file_that_is_here_already_is_named_and_not_made_again(signed_in, peop
 def test_a_single_file_that_is_here_already_is_offered_as_what_is_there(signed_in, people):
     there = make_suite(people.alice, name="published")
     page = bring(signed_in, SimpleUploadedFile("x.json", suite_bytes(name="x"))).content.decode()
-    assert "Here already" in page
+    assert "Already exists" in page
     assert there.get_absolute_url() in page
     assert Suite.objects.count() == 1
 

@@ -148,7 +148,7 @@ class LogText:
         return sum(hash(tuple(self._parts(line))) != cuts[at] for at, line in enumerate(lines) if at in cuts)
 
     def _differs(self, source: str, number: int, logged: LoggedText, line: Line | None, of: int) -> LogError:
-        where = f"{source}, line {number}: this is not the text of the corpus."
+        where = f"{source}, line {number}: the logged text does not match the corpus."
         hint = "Choose the corpus that was played, or none."
         if not self.hidden:
             hint += " A log may omit lines but must keep their order."

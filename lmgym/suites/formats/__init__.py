@@ -64,7 +64,7 @@ def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
         filename: also names the suite if the format has no name for it.
 
     Raises:
-        FormatError: the file cannot be read; nothing else is raised, whatever the bytes.
+        FormatError: the file cannot be read. No other exception is raised, whatever the bytes.
     """
     report = Report()
     text = decode(data, report, MAX_BYTES)

@@ -1,6 +1,6 @@
 """Rules that apply to every file format: check raw cells and assemble them into sentences.
 
-Readers of JSON, long tables and wide tables produce `RawSentence`s with their place in the file; `assemble` checks them
+Readers of JSON, long tables and wide tables produce `RawSentence`s with their file locations; `assemble` checks them
 against each other and builds `SentenceDoc`s.
 """
 
@@ -70,7 +70,7 @@ _EVERY_REGION = "Every sentence needs every region once; an empty region has emp
 
 @dataclass(slots=True)
 class RawRegion:
-    """One cell of the file. `where` is its place in messages."""
+    """One cell of the file. `where` is its location in messages."""
 
     where: str
     number: int
@@ -79,13 +79,13 @@ class RawRegion:
 
     @property
     def number_place(self) -> str:
-        """Place of its number: a key in JSON, the line in a table."""
+        """Location of its number: a key in JSON, the line in a table."""
         return f"{self.where}.region_number" if self.where.startswith("$") else self.where
 
 
 @dataclass(slots=True)
 class RawSentence:
-    """One sentence of the file. `where` and `item_where` are its place and that of its item in messages."""
+    """One sentence of the file. `where` and `item_where` locate the sentence and its item in messages."""
 
     where: str
     item_where: str
@@ -129,7 +129,7 @@ def _check_limits(raws: Sequence[RawSentence], report: Report) -> bool:
     for number, most, what in ((len(raws), MAX_SENTENCES, "sentences"), (cells, MAX_CELLS, "regions in all")):
         if number > most:
             report.problem(
-                "file", f"the suite has {number:,} {what}; at most {most:,} are read", "Split the suite."
+                "file", f"the suite has {number:,} {what}; at most {most:,} are allowed", "Split the suite."
             )
     return len(report.problems) == before
 
@@ -160,7 +160,9 @@ def _check_conditions(raws: Sequence[RawSentence], report: Report) -> tuple[str,
     order = Counter(names for names in lists.values() if set(names) == usual).most_common(1)[0][0]
     model = next(item for item, names in lists.items() if names == order)
     if len(order) > MAX_CONDITIONS:
-        report.problem("file", f"item {model} has {len(order)} conditions; at most {MAX_CONDITIONS} are read")
+        report.problem(
+            "file", f"item {model} has {len(order)} conditions; at most {MAX_CONDITIONS} are allowed"
+        )
     _compare_conditions(items, lists, model, report)
     reordered = [item for item, names in lists.items() if names != order and set(names) == usual]
     if reordered:
@@ -242,32 +244,32 @@ def check_name_length(name: str, where: str, what: str, report: Report) -> None:
     """Apply the schema's limit for names in JSON to a name in a table."""
     if len(name) > MAX_NAME_CHARACTERS:
         report.problem(
-            where, f"the {what} has {len(name)} characters; at most {MAX_NAME_CHARACTERS} are read"
+            where, f"the {what} has {len(name)} characters; at most {MAX_NAME_CHARACTERS} are allowed"
         )
 
 
-def region_names(given: dict[int, str], where: str, report: Report) -> list[str] | None:
+def region_names(names: dict[int, str], where: str, report: Report) -> list[str] | None:
     """Order region names by number; a region without a name is called “Region k”.
 
     Args:
-        given: number to name.
+        names: number to name.
 
     Returns:
-        The names; None if the numbers are not 1..n or too many, with a problem in `report`.
+        The ordered names; None if the numbers are not 1..n or too many, with a problem in `report`.
     """
-    expected = list(range(1, len(given) + 1))
-    if sorted(given) != expected:
-        message = f"the region numbers are {listing(sorted(given))}, but must be consecutive from 1"
+    expected = list(range(1, len(names) + 1))
+    if sorted(names) != expected:
+        message = f"the region numbers are {listing(sorted(names))}, but must be consecutive from 1"
         report.problem(where, message, "Number the regions 1, 2, 3 … without gaps.")
         return None
-    if len(given) > MAX_REGIONS:
-        report.problem(where, f"the suite has {len(given)} regions; at most {MAX_REGIONS} are read")
+    if len(names) > MAX_REGIONS:
+        report.problem(where, f"the suite has {len(names)} regions; at most {MAX_REGIONS} are allowed")
         return None
-    nameless = [number for number in expected if not clean_name(given[number])]
+    nameless = [number for number in expected if not clean_name(names[number])]
     if nameless:
         default = f"called “Region {nameless[0]}”"
         if len(nameless) == 1:
             report.notice(where, f"region {nameless[0]} has no name and is {default}")
         else:
             report.notice(where, f"regions {listing(nameless)} have no names and are {default} and so on")
-    return [clean_name(given[number]) or f"Region {number}" for number in expected]
+    return [clean_name(names[number]) or f"Region {number}" for number in expected]

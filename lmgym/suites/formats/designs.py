@@ -67,7 +67,7 @@ def read_factors(value: object, conditions: Sequence[str] | None = None) -> Desi
         DesignError: the list is invalid.
     """
     if not isinstance(value, list):
-        raise DesignError("Factors are a list of {name, levels, conditions}.")
+        raise DesignError("Factors must be a list of {name, levels, conditions}.")
     if len(value) > MAX_FACTORS:
         raise DesignError(f"{len(value)} factors; a design has at most {MAX_FACTORS}.")
     design = tuple(_factor(entry, f"[{k}]") for k, entry in enumerate(value))
@@ -80,7 +80,7 @@ def read_factors(value: object, conditions: Sequence[str] | None = None) -> Desi
 
 def _factor(entry: object, where: str) -> Factor:
     if not isinstance(entry, dict):
-        raise DesignError("A factor is written {name, levels, conditions}.", where)
+        raise DesignError("A factor must have the form {name, levels, conditions}.", where)
     name = _name(entry.get("name"), "factor", f"{where}.name")
     raw_levels = entry.get("levels")
     if not isinstance(raw_levels, list):
@@ -93,7 +93,7 @@ def _factor(entry: object, where: str) -> Factor:
         raise DesignError(f"{number}; a factor has 2 to {MAX_LEVELS}.", f"{where}.levels")
     raw_conditions = entry.get("conditions", {})
     if not isinstance(raw_conditions, dict):
-        raise DesignError("Conditions are written {condition: level}.", f"{where}.conditions")
+        raise DesignError("Conditions must have the form {condition: level}.", f"{where}.conditions")
     conditions = {tidy(str(condition)): tidy(str(level)) for condition, level in raw_conditions.items()}
     unknown = next((level for level in conditions.values() if level not in levels), None)
     if unknown is not None:
@@ -188,7 +188,7 @@ def in_meta(meta: Mapping[str, Any], design: Design) -> dict[str, Any]:
 
 
 def with_factors(document: SuiteDocument, factors: object) -> SuiteDocument:
-    """Return the document with these factors, given as in its meta block. Raises DesignError."""
+    """Return the document with these factors, in the form of the meta block. Raises DesignError."""
     design = read_factors(factors, document.conditions)
     return replace(document, meta=in_meta(document.meta, design))
 

@@ -67,7 +67,7 @@ class PredictionDoc:
 
 @dataclass(frozen=True, slots=True)
 class SuiteDocument:
-    """A whole suite. Notices are ignored when documents are compared.
+    """A test suite. Notices are ignored when documents are compared.
 
     Attributes:
         metric: one of `METRICS`, "all", or a tuple of metrics, as in the file; see `metrics`.
@@ -75,7 +75,7 @@ class SuiteDocument:
         conditions: in the order of most items.
         sentences: in the order of the file, grouped by item.
         extra: unknown top-level keys; those of items under "items", by item number.
-        is_table: read from a table, which has no name, metric, meta block or predictions.
+        is_table: True if read from a table, which has no name, metric, meta block or predictions.
     """
 
     name: str

@@ -37,8 +37,8 @@ def read_json(data: bytes) -> SuiteDocument:
     """Read a suite from the bytes of a JSON file.
 
     Raises:
-        FormatError: lists every problem of the encoding, the JSON text, the structure (`suite.schema.json`) and between
-            items. Nothing else is raised, whatever the bytes.
+        FormatError: lists every problem of the encoding, the JSON syntax, the structure (`suite.schema.json`) and the
+            consistency of items. No other exception is raised, whatever the bytes.
     """
     report = Report()
     root = load(decode(data, report, MAX_BYTES), report, LIMITS)
@@ -89,7 +89,7 @@ def _document(root: Any, report: Report) -> SuiteDocument:
 
 
 class _Soundness:
-    """Parts of the document without structural problems, which are checked further."""
+    """Tells which parts of the document are structurally valid and can be checked further."""
 
     def __init__(self, broken: set[Path_]) -> None:
         self._broken = broken
@@ -106,7 +106,7 @@ class _Soundness:
 
     @property
     def iterable_items(self) -> bool:
-        """`items` is a list, even if some entries are invalid."""
+        """True if `items` is a list, even with invalid entries."""
         return ("items",) not in self._broken
 
 
@@ -167,13 +167,13 @@ def _sentence(condition: dict[str, Any], item_index: int, index: int, item: int)
     return RawSentence(where, item_where, item, name, regions, _unknown(condition, _CONDITION))
 
 
-# ---- structure: `suite.schema.json` decides; its errors are explained for authors of suites ----
+# ---- structure: checked against `suite.schema.json`, with errors explained for authors of suites ----
 
 Path_: TypeAlias = tuple[str | int, ...]
 
 _SCHEMA_FILE = Path(__file__).with_name("suite.schema.json")
 _HINTS = {
-    "meta": 'A suite begins with "meta": {"name": "…", "metric": "sum"}.',
+    "meta": 'Start the suite with "meta": {"name": "…", "metric": "sum"}.',
     "name": "Give the suite a short name.",
     "metric": f"Known metrics: {', '.join(METRICS)}, a list of them, or “all”.",
     "region_meta": 'Write {"1": "Subject", "2": "Verb"}: consecutive numbers from 1, each with a name.',
@@ -241,7 +241,7 @@ def _refuse_many_predictions(root: Any, report: Report) -> None:
     for parent, key, where in ((root, "predictions", "$"), (meta, "string_predictions", "$.meta")):
         entries = parent.get(key) if isinstance(parent, dict) else None
         if isinstance(entries, list) and len(entries) > MAX_PREDICTIONS:
-            message = f"has {len(entries):,} entries; at most {MAX_PREDICTIONS} are read"
+            message = f"has {len(entries):,} entries; at most {MAX_PREDICTIONS} are allowed"
             report.problem(f"{where}.{key}", message, "Split the suite.")
             report.raise_problems()
 
@@ -338,11 +338,11 @@ def _pattern(error: Any) -> str:
 
 
 def _too_many(error: Any) -> str:
-    return f"has {len(error.instance):,} entries; at most {error.validator_value:,} are read"
+    return f"has {len(error.instance):,} entries; at most {error.validator_value:,} are allowed"
 
 
 def _too_long(error: Any) -> str:
-    return f"has {len(error.instance):,} characters; at most {error.validator_value:,} are read"
+    return f"has {len(error.instance):,} characters; at most {error.validator_value:,} are allowed"
 
 
 _EXPLANATIONS: dict[str, Callable[[Any], str]] = {

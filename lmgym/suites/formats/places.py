@@ -1,4 +1,4 @@
-"""Name places in a suite's JSON by its own numbers and names: "item 3, condition match, region 2 (verb)"."""
+"""Describe locations in a suite's JSON by its numbers and names: "item 3, condition match, region 2 (verb)"."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from lmgym.text.problems import PLACE, Problem
 
 MOST = 40
-"""Characters of a name that are shown."""
+"""Maximum length of a name in a location."""
 
 
 def with_names(problems: Iterable[Problem], root: Any) -> list[Problem]:
-    """Add the place by names to each problem inside an item. `root` is the JSON value of the file."""
+    """Add a description of the location to each problem inside an item. `root` is the JSON value of the file."""
     return [replace(problem, names=named(problem.where, root)) for problem in problems]
 
 
 def named(where: str, root: Any) -> str:
-    """Name a JSON path by the numbers and names in the file, which may be invalid; "" outside items."""
+    """Describe a JSON path by the numbers and names in the file, which may be invalid; "" outside items."""
     match = PLACE.match(where)
     if not match or match["item"] is None:
         return ""
@@ -42,7 +42,7 @@ def _entry(whole: Any, key: str, index: str) -> Any:
 
 
 def _number(entry: Any, key: str, index: str) -> int:
-    """Return the number in the entry, or its position from 1 without a valid one."""
+    """Return the number in the entry, or its position (from 1) if there is no valid number."""
     number = entry.get(key) if isinstance(entry, dict) else None
     return number if type(number) is int and number >= 0 else int(index) + 1
 

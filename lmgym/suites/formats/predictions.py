@@ -38,7 +38,7 @@ _LEGACY = ("relation", "region_number", "l_operand", "r_operand")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A prediction with the place of its formula in the file."""
+    """A prediction with the location of its formula in the file."""
 
     where: str
     prediction: PredictionDoc
@@ -105,16 +105,14 @@ def check_formulas(
     Warnings of formulas become notices.
 
     Args:
-        names: region names; None (or empty conditions) if these are invalid, so that references are not checked.
+        names: region names. References are not checked if this is None or `conditions` is empty.
     """
     if len(placed) > MAX_PREDICTIONS:
-        report.problem("$.predictions", f"{len(placed)} predictions; at most {MAX_PREDICTIONS} are read")
+        report.problem("$.predictions", f"{len(placed)} predictions; at most {MAX_PREDICTIONS} are allowed")
         return
     characters = sum(len(entry.prediction.formula) for entry in placed)
     if characters > MAX_FORMULA_CHARACTERS:
-        message = (
-            f"the formulas have {characters:,} characters in all; at most {MAX_FORMULA_CHARACTERS:,} are read"
-        )
+        message = f"the formulas have {characters:,} characters in all; at most {MAX_FORMULA_CHARACTERS:,} are allowed"
         report.problem("$.predictions", message, "Split the suite.")
         return
     for entry in placed:

@@ -65,7 +65,7 @@ class Row:
 
     @property
     def where(self) -> str:
-        """Place in messages: "line 17"."""
+        """Location in messages: "line 17"."""
         return f"line {self.line}"
 
 
@@ -87,12 +87,12 @@ class Table:
 
     @property
     def where(self) -> str:
-        """Place of the header in messages."""
+        """Location of the header in messages."""
         return f"line {self.line}"
 
     @property
     def is_long(self) -> bool:
-        """The table has one row per region instead of one per sentence."""
+        """True if the table has one row per region instead of one per sentence."""
         has_region_column = "region" in self.roles or "name" in self.roles
         return has_region_column or ("content" in self.roles and len(self.header) == 3 + len(self.data))
 
@@ -149,7 +149,7 @@ def parse_table(text: str, report: Report) -> Table:
     table = Table(rows[0].line, header, roles, body)
     most, what = (MAX_CELLS, "regions in all") if table.is_long else (MAX_SENTENCES, "sentences")
     if len(body) > most:
-        report.problem("file", f"{len(body):,} {what}; at most {most:,} are read", "Split the suite.")
+        report.problem("file", f"{len(body):,} {what}; at most {most:,} are allowed", "Split the suite.")
         report.raise_problems()
     _check_lengths(body, len(header), report)
     if not body:
@@ -198,7 +198,7 @@ def _find_roles(header: list[str]) -> dict[str, int]:
 
 
 def _records(text: str, report: Report) -> list[Row]:
-    """List records with any text and their first line; quoted cells may span lines."""
+    """List records that are not blank, with their first line; quoted cells may span lines."""
     stream = io.StringIO(text, newline="")
     skipped, first = _preamble(stream)
     rows: list[Row] = []
@@ -211,7 +211,7 @@ def _records(text: str, report: Report) -> list[Row]:
             begin = reader.line_num + 1
     except csv.Error as error:
         message = f"the row cannot be read: {error}"
-        hint = "A cell that begins with a quotation mark must end with one; double the marks inside."
+        hint = "A cell that begins with a quotation mark must end with one; double quotation marks inside it."
         report.problem(f"line {begin + skipped}", message, hint)
     return rows
 
@@ -226,7 +226,7 @@ def _check_lengths(rows: list[Row], width: int, report: Report) -> None:
             report.problem(row.where, message, quote if len(row.cells) > width else "Add the missing cells.")
         longest = max((len(cell) for cell in row.cells), default=0)
         if longest > MAX_CELL_CHARACTERS:
-            message = f"a cell has {longest:,} characters; at most {MAX_CELL_CHARACTERS:,} are read"
+            message = f"a cell has {longest:,} characters; at most {MAX_CELL_CHARACTERS:,} are allowed"
             report.problem(row.where, message)
 
 
@@ -244,7 +244,8 @@ def _condition(row: Row, column: int, report: Report) -> str:
     if not name:
         report.problem(row.where, "the condition has no name", "Fill in the condition's name in every row.")
     elif "%" in name:
-        report.problem(row.where, f"the condition “{name[:40]}” contains a % sign", "Formulas write %name%.")
+        hint = "Rename it: % encloses condition names in formulas."
+        report.problem(row.where, f"the condition “{name[:40]}” contains a % sign", hint)
     check_name_length(name, row.where, "condition", report)
     return name
 
@@ -300,7 +301,7 @@ def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
     fixed = (table.roles["item"], table.roles["condition"])
     columns = [k for k in range(len(table.header)) if k not in fixed and k not in table.data]
     if not columns:
-        report.problem(table.where, "the header names no regions", _HEADER_HINT)
+        report.problem(table.where, "the header has no region columns", _HEADER_HINT)
     names = {number: unguard(table.header[k]) for number, k in enumerate(columns, start=1)}
     for title in names.values():
         check_name_length(title, table.where, "region name", report)

@@ -1,6 +1,6 @@
 """Find items whose outcome could change within the error of their surprisals. Vectorised over items.
 
-The slope of a margin with respect to a region's value tells how often, and with which factor, the region enters it.
+The slope of a margin with respect to a region's value is the factor with which the region enters the margin.
 Margins are piecewise linear in the values unless regions are multiplied or divided; then the local slope is used.
 """
 
@@ -52,7 +52,7 @@ def doubtful(root: Boolean, values: Values, count: int, bound: Bound) -> NDArray
 
 
 def _doubt(node: Boolean, values: Values, bound: Bound) -> tuple[Truths, Truths]:
-    """Return truth, and whether it is doubtful."""
+    """Return truth values and a mask of doubtful ones."""
     match node:
         case Comparison():
             truth, margin = evaluation.compare(node, values)
@@ -70,7 +70,7 @@ def _doubt(node: Boolean, values: Values, bound: Bound) -> tuple[Truths, Truths]
 
 
 def margin_slopes(node: Comparison, values: Values) -> Slopes:
-    """Return the slopes of a comparison's margin; where they jump, those of one side."""
+    """Return the slopes of a comparison's margin; at a jump, those on one side."""
     (a, da), (b, db) = _dual(node.left, values), _dual(node.right, values)
     if node.operator in ("=", "!="):
         sign, apart = (1.0 if node.operator == "=" else -1.0), _sign(a - b)

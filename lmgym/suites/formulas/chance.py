@@ -1,7 +1,7 @@
 """Chance level: the probability that a formula is true of random surprisals.
 
 The model: all distinct ``(condition, region)`` values are independent draws from one continuous distribution over
-positive numbers of bits. ``(*;%c%)`` is the sum of all regions of ``c``: those that the formula names as well, and the
+positive numbers of bits. ``(*;%c%)`` is the sum of all regions of ``c``, both those named in the formula and the
 rest. Two different quantities are then equal with probability 0, so the tolerance of ``=`` does not matter.
 
 Exact results follow from four facts: parts that share no value are independent; a difference whose coefficients are
@@ -60,7 +60,7 @@ class ChanceLevel:
         exact: computed, not simulated.
         standard_error: of the simulation; 0 if exact.
         assumed_bits: mean of the simulated surprisals if the level depends on it, because the formula compares bits
-            with a constant; None if the level is the same on every scale.
+            with a constant; None if the level does not depend on the scale.
         assumed_regions: number of regions of a sentence used to simulate ``*``; None if not needed.
         assumes_independence: the formula joins comparisons, and the level changes if these correlate beyond the values
             they share.
@@ -76,7 +76,7 @@ class ChanceLevel:
 
 @dataclass(frozen=True, slots=True)
 class _Ideal:
-    """How values are drawn. ``rest`` maps a condition to the number of regions that ``*`` represents in the tree."""
+    """How to draw values. ``rest`` maps a condition to the number of regions that ``*`` represents in the tree."""
 
     seed: int
     rest: Mapping[str, int]
@@ -108,7 +108,7 @@ def _spell_out(root: Boolean, seed: int, n_regions: int | None) -> tuple[Boolean
     """Replace each sentence by the sum of its named regions and of the rest, which ``*`` represents in the result.
 
     Returns:
-        The tree, how values are drawn, and the number of regions of a sentence (None without ``*``).
+        The tree, the sampling of values, and the number of regions of a sentence (None without ``*``).
     """
     keys = {reference.key for reference in references(root)}
     sentences = {condition for condition, region in keys if region == "*"}
@@ -217,7 +217,7 @@ def _combine(operator: str, parts: Sequence[ChanceLevel]) -> ChanceLevel:
     if decided or all(part.exact for part in parts):
         return ChanceLevel(value, True)
     assumed = next((part.assumed_bits for part in parts if part.assumed_bits is not None), None)
-    mean, variance = 1.0, 0.0  # of the product, factor by factor: a difference of squares would cancel
+    mean, variance = 1.0, 0.0  # of the product; computed factor by factor to avoid cancellation
     for part, share in zip(parts, values, strict=True):
         error = part.standard_error**2
         variance = variance * (share * share + error) + mean * mean * error

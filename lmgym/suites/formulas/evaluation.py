@@ -64,12 +64,12 @@ class ItemOutcomes:
 
     @property
     def failed(self) -> int:
-        """Number of items for which it is false, without ties; the four counts add up to ``total``."""
+        """Number of items for which the formula is false, excluding ties; the four counts add up to ``total``."""
         return self._count(FALSE)
 
     @property
     def ties(self) -> int:
-        """Number of items for which it is false by exactly 0 bits."""
+        """Number of items for which the formula is false with a margin of exactly 0 bits."""
         return self._count(TIE)
 
     @property

@@ -36,7 +36,7 @@ class Piece:
 
     Attributes:
         kind: "op" includes commas and function names.
-        condition, region, label: of kind "ref"; a label is "Verb in mismatch".
+        condition, region, label: only for kind "ref"; the label reads "Verb in mismatch".
         start: offset from 0.
     """
 
@@ -65,7 +65,7 @@ class Formula:
 
     Attributes:
         text: the formula as typed.
-        ast: its tree.
+        ast: its syntax tree.
         warnings: sentences about accepted but questionable parts.
         tokens: its tokens, ignored in comparisons.
     """
@@ -239,7 +239,7 @@ def parse(text: str) -> Formula:
     would parse the formula differently.
 
     Raises:
-        FormulaError: with position and hint; also beyond MAX_LENGTH, MAX_DEPTH or MAX_NODES.
+        FormulaError: invalid syntax (with position and hint), or MAX_LENGTH, MAX_DEPTH or MAX_NODES is exceeded.
     """
     tree, tokens, warnings = parse_tree(text)
     return Formula(text, tree, warnings, tokens)

@@ -1,6 +1,6 @@
 """Tokenizer and recursive-descent parser of formulas, with a type check.
 
-Every character belongs to exactly one token, so that the tokens give the text. Precedence from loosest to tightest:
+Every character belongs to exactly one token: the joined tokens are the text. Precedence from loosest to tightest:
 ``|``, ``&``, ``~``, one comparison, ``+ -``, ``* /``, unary ``- +``, atoms. Sources: the two SyntaxGym format
 documents, and syntaxgym-core 0.8a1 where these are silent (docs/formulas.md lists each point).
 """
@@ -55,28 +55,28 @@ _SPACES = re.compile(r"\s*")
 _OPERATORS = ("<=", ">=", "==", "!=", "<", ">", "=", "+", "-", "*", "/", "&", "|", "~", "≤", "≥", "≠", "−")
 _PLAIN = {"==": "=", "≤": "<=", "≥": ">=", "≠": "!=", "−": "-"}
 _MISTAKES = {
-    "&&": "Write a single & for and.",
-    "||": "Write a single | for or.",
-    "===": "Write = for approximately equal.",
-    "=<": "Write <= for at most.",
-    "=>": "Write >= for at least.",
-    "<>": "Write != for not approximately equal.",
-    "**": "There are no powers; * multiplies.",
-    "^": "There are no powers; * multiplies. Write & for and.",
-    "~=": "Write = for approximately equal, != for the opposite.",
-    "≈": "Write = for approximately equal.",
-    "≃": "Write = for approximately equal.",
-    "≅": "Write = for approximately equal.",
-    "∞": "There is no infinity. Write a large number, such as 1e6.",
-    "//": "Write / to divide.",
-    "!": "Write ~ for not, or != for not approximately equal.",
-    "–": "Write - for minus.",
-    "—": "Write - for minus.",
-    "×": "Write * to multiply.",
-    "÷": "Write / to divide.",
-    "∧": "Write & for and.",
-    "∨": "Write | for or.",
-    "¬": "Write ~ for not.",
+    "&&": "Use a single & for “and”.",
+    "||": "Use a single | for “or”.",
+    "===": "Use = for approximately equal.",
+    "=<": "Use <= for at most.",
+    "=>": "Use >= for at least.",
+    "<>": "Use != for not approximately equal.",
+    "**": "Powers are not supported; * multiplies.",
+    "^": "Powers are not supported; * multiplies. Use & for “and”.",
+    "~=": "Use = for approximately equal, != for the opposite.",
+    "≈": "Use = for approximately equal.",
+    "≃": "Use = for approximately equal.",
+    "≅": "Use = for approximately equal.",
+    "∞": "Infinity is not supported. Use a large number, such as 1e6.",
+    "//": "Use / to divide.",
+    "!": "Use ~ for “not”, or != for not approximately equal.",
+    "–": "Use - for minus.",
+    "—": "Use - for minus.",
+    "×": "Use * to multiply.",
+    "÷": "Use / to divide.",
+    "∧": "Use & for “and”.",
+    "∨": "Use | for “or”.",
+    "¬": "Use ~ for “not”.",
     "{": "Group with ( ) or [ ].",
     "}": "Group with ( ) or [ ].",
     ";": "A ; belongs only inside a region reference such as (3;%condition%).",
@@ -137,7 +137,7 @@ def _next(text: str, position: int) -> Token:
         return Token("word", match.group(), position, plain=match.group())
     for wrong, hint in _MISTAKES.items():
         if text.startswith(wrong, position) and not text.startswith("!=", position):
-            raise FormulaError(f'"{wrong}" is not part of the language.', position, hint, len(wrong))
+            raise FormulaError(f'"{wrong}" is not valid here.', position, hint, len(wrong))
     for operator in _OPERATORS:
         if text.startswith(operator, position):
             return Token("operator", operator, position, plain=_PLAIN.get(operator, operator))
@@ -153,7 +153,7 @@ def _number(digits: str, position: int) -> Token:
 
 def _refuse_character(character: str, position: int) -> NoReturn:
     name = unicodedata.name(character, "unnamed character")
-    hint = "Digits are 0 to 9." if character.isdigit() or character.isnumeric() else ""
+    hint = "Use the digits 0 to 9." if character.isdigit() or character.isnumeric() else ""
     raise FormulaError(f"Unexpected character U+{ord(character):04X} ({name}).", position, hint)
 
 
@@ -172,7 +172,7 @@ def _reference(text: str, start: int) -> Token:
     end = _skip(text, closing + 1)
     if not text.startswith(")", end):
         raise FormulaError(
-            f'A ) is missing after the condition name "{shorten(name, 40)}".', end, "Was a % forgotten?"
+            f'A ) is missing after the condition name "{shorten(name, 40)}".', end, "Is a % missing?"
         )
     region = _region(head.group(1), start)
     return Token("reference", text[start : end + 1], start, condition=name, region=region)
@@ -190,15 +190,15 @@ def _refuse_head(head: re.Match[str]) -> NoReturn:
     shown = shorten(number, 20)
     digits = re.findall(r"[0-9]+", number)
     if re.fullmatch(r"[-−+]\s*[0-9]+", number):
-        hint = f"Regions count from 1. For a negative value, write -({shorten(digits[0], 10)};%condition%)."
+        hint = f"Regions are numbered from 1. For a negative value, write -({shorten(digits[0], 10)};%condition%)."
     elif re.fullmatch(r"[0-9]*\.[0-9]*", number):
         hint = (
-            f"Regions have whole numbers, such as ({shorten(digits[0], 10)};%condition%)."
+            f"Region numbers are whole numbers, as in ({shorten(digits[0], 10)};%condition%)."
             if digits
             else _EXAMPLE
         )
     elif len(digits) > 1 and re.fullmatch(r"[0-9.,+\-−\s]+", number):
-        hint = "A reference names one region. Add up several: (1;%condition%) + (2;%condition%)."
+        hint = "A reference names one region. To add several, write (1;%condition%) + (2;%condition%)."
     else:
         hint = _EXAMPLE
     raise FormulaError(f'"{shown}" is not a region number.', at, hint, len(number))
@@ -232,9 +232,9 @@ MAX_NODES = 500
 
 _CLOSING = {"(": ")", "[": "]"}
 _COMPARISONS = ("<", ">", "<=", ">=", "=", "!=")
-_WORD_HINTS = {"and": "Write & for and.", "or": "Write | for or.", "not": "Write ~ for not."}
+_WORD_HINTS = {"and": "Use & for “and”.", "or": "Use | for “or”.", "not": "Use ~ for “not”."}
 _WORD_HINTS |= dict.fromkeys(
-    ("inf", "infinity", "infinite"), "There is no infinity. Write a large number, such as 1e6."
+    ("inf", "infinity", "infinite"), "Infinity is not supported. Use a large number, such as 1e6."
 )
 _WORD_HINTS["nan"] = "Items with a missing value are not evaluable; a formula cannot test for them."
 _VALUE_EXPECTED = "a number, a region reference or a bracket"
@@ -264,9 +264,11 @@ def parse_tree(text: str) -> tuple[Boolean, tuple[Token, ...], tuple[str, ...]]:
 def _check_size(root: AnyNode) -> None:
     for count, (node, depth) in enumerate(walk(root), start=1):
         if depth > MAX_DEPTH:
-            raise FormulaError(f"Nested more than {MAX_DEPTH} levels deep.", node.start)
+            raise FormulaError(f"The formula is nested more than {MAX_DEPTH} levels deep.", node.start)
         if count > MAX_NODES:
-            raise FormulaError(f"More than {MAX_NODES} parts.", node.start, "Split it into several formulas.")
+            raise FormulaError(
+                f"The formula has more than {MAX_NODES} parts.", node.start, "Split it into several formulas."
+            )
 
 
 def group(operands: Sequence[_T], operators: Sequence[str], join: Callable[[str, list[_T]], _T]) -> _T:
@@ -458,7 +460,7 @@ class _Parser:
     def enter(self) -> Token:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise FormulaError(f"Nested more than {MAX_DEPTH} levels deep.", self.token.start)
+            raise FormulaError(f"The formula is nested more than {MAX_DEPTH} levels deep.", self.token.start)
         return self.advance()
 
     def leave(self, opening: Token) -> Token:
@@ -468,7 +470,7 @@ class _Parser:
             return self.advance()
         if token.kind == "bracket" and token.plain in _CLOSING.values():
             raise FormulaError(
-                f"The {opening.plain} of column {opening.start + 1} is closed by a {token.plain}.",
+                f"The {opening.plain} in column {opening.start + 1} is closed by a {token.plain}.",
                 token.start,
                 "Close each bracket with one of the same kind.",
             )
@@ -535,7 +537,7 @@ class _Parser:
         if token.kind == "word" and token.plain.lower() in _WORD_HINTS:
             self.refuse_word(token)
         if token.kind == "bracket" and token.plain in _CLOSING.values():
-            raise FormulaError(f"This {token.plain} closes nothing.", token.start)
+            raise FormulaError(f"This {token.plain} has no opening bracket.", token.start)
         if token.kind == "comma":
             hint = "Decimals have a point; commas separate the arguments of min, max, sum and mean."
             raise FormulaError("A comma is not allowed here.", token.start, hint)

@@ -1,7 +1,7 @@
 """Parse an uploaded file into a suite's document. The format is detected from the content.
 
-What the file leaves open is listed in `ParseResult.asks` and passed back as `ParseOptions`: the text encoding, the
-sheet of a workbook, the role of each column, and what unknown names mean in an existing suite.
+Open questions are listed in `ParseResult.asks` and answered with `ParseOptions`: the text encoding, the sheet of a
+workbook, the role of each column, and the meaning of unknown names in an existing suite.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ENCODINGS = {
 }
 """Python's names of encodings offered for text that is not UTF-8; the first that fits is proposed."""
 PREVIEWED = 4
-"""Lines with non-ASCII letters shown for each encoding."""
+"""Number of sample lines with non-ASCII letters for each encoding."""
 WORKBOOK_LIMITS = replace(LIMITS, seconds=30)
 
 
@@ -42,12 +42,12 @@ def parse_upload(
 ) -> ParseResult:
     """Parse a file, or text that was pasted from a spreadsheet. Never raises.
 
-    Tables that the strict readers refuse, tables with columns that may not be regions, and pasted text are read as a
-    spreadsheet, cell by cell.
+    Tables that the strict readers refuse, tables with columns that may not be regions, and pasted text are parsed as
+    a spreadsheet, cell by cell.
 
     Args:
         options: choices of the user; the defaults let the parser decide.
-        known: suite whose names the file must use; other names are asked about.
+        known: suite whose names the file must use; other names become questions.
         pasted: the text comes from the clipboard.
     """
     if len(data) <= MAX_BYTES and is_workbook(data):
@@ -72,7 +72,7 @@ class NotUnderstood(FormatError):
     """A file cannot be read as a suite, or needs further options first.
 
     Attributes:
-        result: what was recognised; `result.asks` names the options that are needed.
+        result: the partial result; `result.asks` names the options that are needed.
     """
 
     def __init__(self, result: ParseResult) -> None:

@@ -12,9 +12,9 @@ from lmgym.files.workbooks import is_workbook
 from lmgym.suites.formats import MAX_BYTES
 
 MAX_FILES = 200
-"""Files in one import, including those in archives."""
+"""Maximum number of files in one import, including those in archives."""
 MAX_TOTAL = 20_000_000
-"""Bytes of all files, unpacked."""
+"""Maximum size of all files in bytes, unpacked."""
 ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".ods")
 LIMITS = ArchiveLimits(entries=5_000, file_bytes=MAX_BYTES, bytes=MAX_TOTAL)
 
@@ -61,5 +61,5 @@ def _members(file: GivenFile) -> list[GivenFile]:
             members.append(GivenFile(name, archive.read(info)))
     if not members:
         kinds = ", ".join(ENDINGS)
-        raise Refused(f"{file.name} has no file that ends in {kinds}", "Pack the suite files themselves.")
+        raise Refused(f"{file.name} has no file that ends in {kinds}", "Add the suite files to the archive.")
     return members

@@ -1,7 +1,7 @@
 """Find columns of a wide sheet that may not be regions: lists, counts, answers and factors next to the text.
 
 A column is doubtful because of its heading, its cells, or its position outside the sentence in the other columns.
-The user decides about it. Text that is constant within an item or condition is not doubtful as such: openings and
+The user decides about it. Text that is constant within an item or condition is not doubtful in itself: openings and
 complementizers of most published suites are constant.
 """
 
@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 Cells: TypeAlias = Sequence[str]
 
-HEADING = "metadata by its heading"
+HEADING = "its heading suggests metadata"
 NUMBERS = "numbers"
 CODES = "codes or file names"
 VERDICTS = "yes or no"
@@ -49,14 +49,14 @@ _ABBREVIATION = re.compile(
     r"(?:\A|[\s(“\"])(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|e\.g|i\.e|no|[A-Z])\.\Z", re.IGNORECASE
 )
 _LONGEST_END = 12
-"""Characters that decide whether a text ends with an abbreviation."""
+"""Number of last characters that are searched for an abbreviation."""
 _LONGEST_CODE = 60
-"""Characters of a cell that is matched as a code: the pattern takes quadratic time."""
+"""Maximum length of a cell that is matched as a code: the pattern takes quadratic time."""
 _CLOSING = "\"'”’»)] "
 _SHORTEST_SENTENCE = 3
-"""Words of a cell that counts as a whole sentence."""
+"""Minimum number of words of a whole sentence."""
 _COMPARED = 200
-"""Rows that are compared to find a column that repeats the others."""
+"""Number of rows compared to find a column that repeats the others."""
 
 
 def ends_sentence(text: str) -> bool:
@@ -96,12 +96,12 @@ def doubts(
         sure: headings that are known to be regions.
 
     Returns:
-        Column index in `names` to the reason in words, in the order of columns.
+        Map of column index in `names` to the reason in words, in column order.
     """
     doubted = {
         k: reason
         for k, name in enumerate(names)
-        if name not in sure and (reason := _by_itself(name, columns[k], is_alone=len(names) == 1))
+        if name not in sure and (reason := _column_reason(name, columns[k], is_alone=len(names) == 1))
     }
     text = [k for k in range(len(names)) if k not in doubted]
     doubted |= _outside(names, columns, text, sure)
@@ -114,7 +114,7 @@ def doubts(
     return dict(sorted(doubted.items()))
 
 
-def _by_itself(name: str, cells: Cells, *, is_alone: bool) -> str:
+def _column_reason(name: str, cells: Cells, *, is_alone: bool) -> str:
     """Return the reason to doubt a column regardless of the others, or ""."""
     filled = [cell for cell in cells if cell]
     if not filled:
@@ -158,7 +158,7 @@ def _outside(
 
 
 def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
-    """Find a column whose text is that of all other columns together."""
+    """Find a column whose text joins that of all other columns."""
     if len(text) < 2:
         return None
     rows = [[_letters(columns[k][row]) for k in text] for row in range(min(_COMPARED, len(columns[text[0]])))]
@@ -250,7 +250,7 @@ def _normal(name: str) -> str:
 
 
 def in_words(doubted: Sequence[tuple[str, str, str]]) -> str:
-    """Format (letter, heading, reason) of columns: C “list” (metadata by its heading), E “freq” (numbers)."""
+    """Format (letter, heading, reason) of columns: C “list” (its heading suggests metadata), E “freq” (numbers)."""
     shown = [
         f"{letter} “{name[:40]}” ({why})" if name else f"{letter} ({why})"
         for letter, name, why in doubted[:12]

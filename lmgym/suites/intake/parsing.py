@@ -85,13 +85,13 @@ class ParseResult:
     Attributes:
         kind: "file", "JSON", "sheet", "wide" or "long".
         document: the suite; None if there are problems.
-        part: the texts instead, if a part of a suite was requested.
+        part: the texts, if a part of a suite was requested instead of a document.
         understood: how the sheet was interpreted, as sentences.
         asks: names of `ParseOptions` that would resolve the problems.
         preview: first rows.
-        unknown: "conditions" or "regions" to names that the known suite lacks.
+        unknown: names that the known suite lacks, by "conditions" or "regions".
         sheets: names of the sheets of a workbook.
-        encodings: encoding to sample lines decoded with it.
+        encodings: sample lines decoded with each encoding.
     """
 
     kind: str = ""
@@ -109,7 +109,7 @@ class ParseResult:
 
     @property
     def proposed_columns(self) -> dict[str, str]:
-        """Letter to role of each column that is read, for the user to confirm."""
+        """Role of each column that is read, by letter, for the user to confirm."""
         return {
             column.letter: column.role for column in self.columns if column.role and column.role != "skip"
         }

@@ -1,4 +1,4 @@
-"""Turn the open options of a `ParseResult` to questions with choices, and answers back to options, in rounds.
+"""Turn the open options of a `ParseResult` into questions with choices, and answers back into options, in rounds.
 
 Names of questions are "encoding", "sheet", "header", "columns.B", "conditions.NAME" and "regions.NAME".
 """
@@ -22,7 +22,7 @@ HEADER_CHOICES = {
 }
 MAX_COLUMNS = 220
 MAX_ROUNDS = 3
-"""Rounds for a pasted sheet: columns, names, and one more because columns can change names."""
+"""Maximum rounds for a pasted sheet: columns, names, and one more because the choice of columns can change names."""
 
 Known = Mapping[str, Sequence[str]]
 """Names of the target suite, under "conditions" and "regions"."""
@@ -75,20 +75,20 @@ def _questions(result: ParseResult, before: ParseOptions, known: Known) -> Itera
             role = before.columns.get(column.letter, column.role)
             label = f"Column {column.letter}"
             yield Question(f"columns.{column.letter}", label, ROLES, role, column.header, column.doubt)
-    for what in ("conditions", "regions"):
-        for name in result.unknown.get(what, ()):
-            yield _about_name(what, name, known.get(what, ()))
+    for kind in ("conditions", "regions"):
+        for name in result.unknown.get(kind, ()):
+            yield _about_name(kind, name, known.get(kind, ()))
 
 
-def _about_name(what: str, name: str, names: Sequence[str]) -> Question:
+def _about_name(kind: str, name: str, names: Sequence[str]) -> Question:
     near = nearest_name(name, list(names))
-    noun = what.removesuffix("s")
+    noun = kind.removesuffix("s")
     choices = {
         **{f"={existing}": f"is {existing}" for existing in names},
         ADD: f"is a new {noun}: add it",
         LEAVE_OUT: "leave it out",
     }
-    return Question(f"{what}.{name}", f"{noun.capitalize()} “{name}”", choices, f"={near}" if near else ADD)
+    return Question(f"{kind}.{name}", f"{noun.capitalize()} “{name}”", choices, f"={near}" if near else ADD)
 
 
 def answers_to(values: Mapping[str, str], before: ParseOptions) -> ParseOptions:
@@ -108,15 +108,15 @@ def answers_to(values: Mapping[str, str], before: ParseOptions) -> ParseOptions:
     )
 
 
-def _under(what: str, values: Mapping[str, str]) -> dict[str, str]:
-    start = f"{what}."
+def _under(kind: str, values: Mapping[str, str]) -> dict[str, str]:
+    start = f"{kind}."
     return {name.removeprefix(start): value for name, value in values.items() if name.startswith(start)}
 
 
-def _names(what: str, values: Mapping[str, str]) -> dict[str, str]:
+def _names(kind: str, values: Mapping[str, str]) -> dict[str, str]:
     return {
         name: name if value == ADD else "" if value == LEAVE_OUT else value[1:]
-        for name, value in _under(what, values).items()
+        for name, value in _under(kind, values).items()
     }
 
 

@@ -63,12 +63,12 @@ def read_sheet(
     Args:
         name: name of the suite.
         options: choices of the user.
-        known: suite whose names the sheet must use; other names are asked about.
+        known: suite whose names the sheet must use; other names become questions.
     """
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         problem = Problem(
-            "sheet", f"the sheet is {len(data):,} bytes; at most {MAX_BYTES:,} are read", "Split it."
+            "sheet", f"the sheet is {len(data):,} bytes; at most {MAX_BYTES:,} are allowed", "Split it."
         )
         return ParseResult("sheet", problems=[problem])
     if text.lstrip()[:1] in ("{", "["):
@@ -214,7 +214,7 @@ class _SheetReader:
             if role in ("text", "data"):
                 continue
             if role in roles:
-                message = f"more than one column is the {ROLES[role]}"
+                message = f"more than one column has the role “{ROLES[role]}”"
                 self._ask("columns", f"column {column_letter(place)}", message, "Choose one of them.")
             roles.setdefault(role, new)
         for role in ("item", "condition"):
@@ -225,7 +225,7 @@ class _SheetReader:
         if "content" not in roles and not texts:
             self._ask("columns", "sheet", "no column contains text", "Choose the columns of regions.")
         if "content" in roles and texts:
-            message = "one column is the text of a region, and another is a region"
+            message = "one column has the role “{ROLES['content']}”, and another is a region"
             self._ask(
                 "columns",
                 "sheet",
@@ -258,7 +258,9 @@ class _SheetReader:
                 continue
             if role in roles:
                 first = roles[role]
-                message = f"column {column_letter(first)} (“{header[first]}”) is already the {ROLES[role]}"
+                message = (
+                    f"column {column_letter(first)} (“{header[first]}”) already has the role “{ROLES[role]}”"
+                )
                 self.report.problem(_at(row, place, header), message, "Rename or remove one of them.")
             roles.setdefault(role, place)
         for role in ("item", "condition"):
@@ -306,7 +308,7 @@ class _SheetReader:
             (column.letter, column.header, column.doubt) for column in self.result.columns if column.doubt
         ]
         message = f"{count(len(doubtful), 'column')} may not be a region: {in_words(doubtful)}"
-        hint = "Choose for each column: a region, item data (kept but not scored), or not read."
+        hint = "Choose for each column whether it is a region, item data (kept but not scored), or not read."
         self._ask("columns", f"row {row.line}", message, hint)
         self.report.raise_problems()
 
@@ -324,7 +326,7 @@ class _SheetReader:
         return places
 
     def _guess(self, header: list[str], detected: list[str], rows: list[Row]) -> None:
-        """Propose roles of columns by their cells, for the user to confirm."""
+        """Propose roles of columns from their cells, for the user to confirm."""
         sample = rows[:_SAMPLED]
         width = max(len(row.cells) for row in sample)
         detected = detected + [""] * (width - len(detected))
@@ -373,9 +375,9 @@ class _SheetReader:
                 Column(column_letter(place), cell, meaning or "kept as extra data", role)
             )
         if number > MAX_REGIONS:
-            self.report.problem(f"row {row.line}", f"{number} regions; at most {MAX_REGIONS} are read")
+            self.report.problem(f"row {row.line}", f"{number} regions; at most {MAX_REGIONS} are allowed")
         if not long and not number:
-            self.report.problem(f"row {row.line}", "the header names no regions", _HEADER_HINT)
+            self.report.problem(f"row {row.line}", "the header has no region columns", _HEADER_HINT)
 
     def _check_amount(self, table: Table) -> None:
         """Report too many sentences as one problem of the sheet instead of one per row."""
@@ -385,7 +387,7 @@ class _SheetReader:
             cells = {tuple(row.cells[k] if k < len(row.cells) else "" for k in keys) for row in table.rows}
             sentences = len(cells)
         if sentences > MAX_SENTENCES:
-            message = f"the sheet has {sentences:,} sentences; at most {MAX_SENTENCES:,} are read"
+            message = f"the sheet has {sentences:,} sentences; at most {MAX_SENTENCES:,} are allowed"
             self.report.problem("sheet", message, "Split it into several suites.")
 
     def _check_lengths(self, table: Table) -> None:
@@ -407,13 +409,13 @@ class _SheetReader:
                 self.report.problem(where, message, "Name the column or clear the cell.")
             for place, cell in enumerate(row.cells):
                 if len(cell) > MAX_CELL_CHARACTERS:
-                    message = f"{len(cell):,} characters; at most {MAX_CELL_CHARACTERS:,} are read"
+                    message = f"{len(cell):,} characters; at most {MAX_CELL_CHARACTERS:,} are allowed"
                     self.report.problem(_at(row, place, table.header), message)
 
     # --- meaning ---
 
     def _fill(self, table: Table, long: bool) -> None:
-        """Fill merged cells, which arrive as a value with empty cells below: items, and conditions of long sheets."""
+        """Fill merged cells (a value with empty cells below): items, and in long sheets conditions."""
         filled: dict[str, list[int]] = {}
         last: dict[str, str] = {}
         for row in table.rows:
@@ -553,7 +555,9 @@ class _SheetReader:
         suite_names = self.known.region_names if self.known else names
         doubled = [n for n in dict.fromkeys(names) if n and 1 <= suite_names.count(n) < names.count(n)]
         if doubled:
-            message = f"more than one region of the sheet is {listing([f'“{name}”' for name in doubled])}"
+            message = (
+                f"more than one region of the sheet is mapped to {listing([f'“{name}”' for name in doubled])}"
+            )
             self.report.problem("sheet", message, "Choose one of them and leave the others out.")
         self.report.raise_problems()
         return Part(tuple(names), tuple((*place, text) for place, text in texts.items()))
@@ -587,11 +591,11 @@ def _filled(cells: Sequence[str]) -> list[str]:
 
 
 _SAMPLED = 200
-"""Rows that are used to guess roles of columns."""
+"""Number of rows used to guess roles of columns."""
 
 
 def _all_numbers(cells: list[str]) -> bool:
-    """Return whether cells are numbers; those below a merged cell are empty."""
+    """Return whether cells are numbers. Empty cells are ignored: they may belong to a merged cell."""
     return bool(cells and cells[0]) and all(not cell or _NUMBER.match(cell) for cell in cells)
 
 
@@ -614,7 +618,7 @@ def _rows_of(text: str, report: Report) -> list[Row]:
 
 
 def _cells(text: str) -> list[Row]:
-    """List rows with any text and their numbers in the sheet; a quoted cell may span lines of the text."""
+    """List rows that are not blank, with their numbers in the sheet; a quoted cell may span lines of the text."""
     first = next((line for line in text.splitlines() if line.strip() and not SEPARATOR.fullmatch(line)), "")
     delimiter = "\t" if "\t" in first else max(",;", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

@@ -75,14 +75,14 @@ class Design:
                     reach[pair] = max(last, reach.get(pair, 0.0))
         return reach
 
-    def compares(self, one: str, other: str, region: int = 1) -> bool:
+    def compares(self, first: str, second: str, region: int = 1) -> bool:
         """Return whether a formula compares two conditions at this region (from 1) or later.
 
         Without any valid formula every pair counts as compared.
         """
         if not self.formulas:
             return True
-        return region <= self._reach.get((one, other), 0.0)
+        return region <= self._reach.get((first, second), 0.0)
 
     @cached_property
     def _compared(self) -> set[tuple[str, str, int | str]]:
@@ -91,17 +91,17 @@ class Design:
         `*` is ignored: a suite that compares whole sentences may vary a different region in each item.
         """
         return {
-            (one.condition, other.condition, one.region)
+            (left.condition, right.condition, left.region)
             for _, formula in self.formulas
             for node, _ in walk(formula.ast)
             if isinstance(node, Comparison)
-            for one, other in permutations(references(node), 2)
-            if isinstance(one.region, int) and one.region == other.region
+            for left, right in permutations(references(node), 2)
+            if isinstance(left.region, int) and left.region == right.region
         }
 
-    def compares_at(self, one: str, other: str, region: int) -> bool:
+    def compares_at(self, first: str, second: str, region: int) -> bool:
         """Return whether a formula compares two conditions at exactly this region (from 1)."""
-        return (one, other, region) in self._compared
+        return (first, second, region) in self._compared
 
 
 def quoted(text: str, limit: int = 60) -> str:

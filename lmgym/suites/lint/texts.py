@@ -196,10 +196,10 @@ def _place(cells: list[Cell]) -> str:
 
 
 def check_strays(design: Design) -> Iterator[Finding]:
-    """Report notes of a sheet imported as text: regions of numbers, text after the end of a sentence, and separators of
-    programs for reading experiments."""
+    """Report notes of a sheet imported as text: regions of numbers, text after the end of a sentence, and separators
+    used by reading-experiment software."""
     for number in range(1, len(design.doc.region_names) + 1):
-        column = [(one.item, one.condition, number, one.contents[number - 1]) for one in design.doc.sentences]
+        column = [(s.item, s.condition, number, s.contents[number - 1]) for s in design.doc.sentences]
         cells = tuple((item, condition, k) for item, condition, k, text in column if is_number(text))
         if cells and 2 * len(cells) > len(column):
             message = f"a number in {len(cells)} of {len(column)} sentences"

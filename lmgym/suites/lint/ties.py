@@ -127,7 +127,7 @@ def _regions(design: Design) -> range:
 
 
 def check_ties(design: Design, identical: Identical) -> Iterator[Finding]:
-    """Report comparisons of regions with the same text after the same text in sentences that differ later."""
+    """Report comparisons of regions with the same text and the same preceding text, in sentences that differ later."""
     known = _items_known(design, identical)
     for number, formula in sound_formulas(design):
         by_verdict: dict[str, list[int]] = defaultdict(list)
@@ -164,7 +164,7 @@ def _tie_finding(design: Design, number: int, formula: Formula, verdict: str, it
         "certain": "the prediction always holds for left-to-right models",
         "tie": "one of its comparisons is a tie for every left-to-right model",
     }[verdict]
-    message = f"in {share}, {shared} are the same text after the same text; {consequence}"
+    message = f"in {share}, {shared} have the same text after the same preceding text; {consequence}"
     cells = tuple((i, condition, region) for i in items for keys in same for condition, region in keys)
     hint = "Compare regions that the conditions make different, such as a later one."
     where = f"prediction {number}"

@@ -69,7 +69,7 @@ export async function post(url, body) {
 const PAGE = 500;
 
 /**
- * Load the whole draft in pages; open one if there is none, and start again if the draft changes meanwhile.
+ * Load the whole draft in pages; open one if there is none, and start again if the draft changes during the load.
  * @param {{draft: string, cells: string}} endpoints
  * @param {(draft: any, rows: any[]) => void} [onPage]
  * @param {any} [known] the draft without its rows, as embedded in the page

@@ -42,7 +42,7 @@ export function builder(getDoc, onUse, serial) {
     c2: select("c2", "in condition"),
   };
   const input = (name) => fields[name].querySelector("select");
-  const box = h("details", { class: "build" }, h("summary", { class: "note", text: "Build a comparison by choosing" }));
+  const box = h("details", { class: "build" }, h("summary", { class: "note", text: "Build a comparison from lists" }));
   const fill = () => {
     const { regions, conditions } = getDoc();
     const chosen = Object.fromEntries(Object.keys(fields).map((name) => [name, input(name).value]));

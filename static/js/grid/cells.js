@@ -87,7 +87,7 @@ function paintText(cell, sheet, item, condition, c, kept) {
     return;
   }
   if (text === "") look += " is-empty";
-  else if (sheet.wanted?.test(text)) look += " is-hit";
+  else if (sheet.hitPattern?.test(text)) look += " is-hit";
   if (sheet.overlay.on && text !== "") look += ` ${heat(bits)}`;
   cell.className = look.trim();
   cell.dir = text === "" ? "" : "auto";

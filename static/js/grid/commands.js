@@ -1,5 +1,5 @@
-/* Actions of a person as {label, ops}; nothing is changed here. Formulas follow moves, renames and deletions, and so do names and
-   descriptions made by "Predict effects". */
+/* Actions of the user as {label, ops}; the document is not changed here. Formulas follow moves, renames and deletions,
+   and so do names and descriptions made by "Predict effects". */
 
 import {
   afterDelete,
@@ -255,7 +255,7 @@ export function renameRegion(doc, region, to) {
 
 function warning(doc, isLost) {
   const hit = doc.predictions.filter((prediction) => references(prediction.formula).some(isLost)).length;
-  return hit ? `; ${counted(hit, "prediction")} looked at it` : "";
+  return hit ? `; ${counted(hit, "prediction")} used it` : "";
 }
 
 // --- predictions -------------------------------------------------------------------------------------------------

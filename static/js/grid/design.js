@@ -21,7 +21,7 @@ export class DesignPanel {
     this.offers = new Map(); // select -> {name, offers}
     this.draft = []; // the factors of the form, as parsed by the server
     this.reading = Promise.resolve();
-    this.asked = "";
+    this.requestedKey = "";
     this.askLater = debounce(ASK, () => this.ask());
     // not on "toggle", which fires later and could overwrite typed text
     this.find("edit")
@@ -65,7 +65,7 @@ export class DesignPanel {
     );
     if ([...this.region.options].some((option) => option.value === chosen)) this.region.value = chosen;
     if (!factors.length) this.find("missing").hidden = true;
-    else if (this.asked !== this.key()) this.askLater();
+    else if (this.requestedKey !== this.key()) this.askLater();
     else this.marks();
   }
 
@@ -122,7 +122,7 @@ export class DesignPanel {
     try {
       const data = await this.explain({ factors: this.doc.factors, region });
       if (this.key() !== key) return;
-      this.asked = key;
+      this.requestedKey = key;
       this.show(data);
     } catch (error) {
       this.find("effects").replaceChildren(

@@ -60,7 +60,7 @@ export function arrows(list, back = "ArrowUp", on = "ArrowDown") {
   });
 }
 
-/* Announce a text to screen readers, also when it repeats the last one. */
+/* Announce a text to screen readers, even if it repeats the previous announcement. */
 export function announce(text) {
   const region = document.querySelector("#announcer");
   if (!region) return;

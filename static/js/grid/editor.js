@@ -74,7 +74,7 @@ export class Editor {
   }
 
   // --- the document --------------------------------------------------------------------------------------------
-  /* Show another state of the same draft. The history stays; steps that no longer apply are dropped when they are reached. */
+  /* Show another state of the same draft. The history is kept; steps that no longer apply are dropped when reached. */
   setDocument(data) {
     const { item, condition } = this.here();
     this.sheet.doc = new GridDocument(data);
@@ -228,7 +228,7 @@ export class Editor {
       const { item, condition } = doc.place(r);
       if (c === ITEM) {
         if (!/^\s*\d+\s*$/.test(text)) {
-          this.say("An item number is a whole number.", "bad");
+          this.say("An item number must be a whole number.", "bad");
           return false;
         }
         entry = commands.renumberItem(item, Number(text));

@@ -78,7 +78,7 @@ export class FindPanel {
     this.look();
   }
 
-  wanted(flags) {
+  hitPattern(flags) {
     return this.root.hidden
       ? null
       : pattern(
@@ -89,14 +89,14 @@ export class FindPanel {
   }
 
   /* Cells with hits, in sheet order: [{r, c, hits}]. */
-  found() {
+  matches() {
     const { doc } = this.editor;
-    const wanted = this.wanted("g");
+    const regexp = this.hitPattern("g");
     const { top = 0, left = 0, bottom = doc.nRows - 1, right = doc.regions.length - 1 } = this.within ?? {};
     const cells = [];
-    for (let r = top; wanted && r <= Math.min(bottom, doc.nRows - 1); r += 1) {
+    for (let r = top; regexp && r <= Math.min(bottom, doc.nRows - 1); r += 1) {
       for (let c = left; c <= Math.min(right, doc.regions.length - 1); c += 1) {
-        const hits = textAt(doc, r, c).match(wanted)?.length;
+        const hits = textAt(doc, r, c).match(regexp)?.length;
         if (hits) cells.push({ r, c, hits });
       }
     }
@@ -106,13 +106,13 @@ export class FindPanel {
   /* Update after a change of the search or the document. */
   look() {
     const { sheet, view } = this.editor;
-    const before = sheet.wanted;
-    sheet.wanted = this.wanted();
-    if (before || sheet.wanted) view.repaintAll();
-    const cells = this.found();
+    const before = sheet.hitPattern;
+    sheet.hitPattern = this.hitPattern();
+    if (before || sheet.hitPattern) view.repaintAll();
+    const cells = this.matches();
     const hits = cells.reduce((sum, cell) => sum + cell.hits, 0);
     const where = this.within ? " in the selection" : "";
-    this.part("count").textContent = sheet.wanted
+    this.part("count").textContent = sheet.hitPattern
       ? `${hits ? counted(hits, "hit") : "No hits"}${hits ? ` in ${counted(cells.length, "cell")}` : ""}${where}`
       : "";
     for (const name of ["next", "previous", "one", "all"]) this.part(name).disabled = !hits;
@@ -132,23 +132,23 @@ export class FindPanel {
 
   replaceHere() {
     const { r, c } = this.editor.selection;
-    const here = this.found().filter((cell) => cell.r === r && cell.c === c);
+    const here = this.matches().filter((cell) => cell.r === r && cell.c === c);
     if (here.length) this.replace(here);
     this.go(1);
   }
 
   replaceAll() {
-    this.replace(this.found());
+    this.replace(this.matches());
   }
 
   /* Replace all hits as one edit. */
   replace(matches) {
     const { doc } = this.editor;
-    const wanted = this.wanted("g");
+    const regexp = this.hitPattern("g");
     const cells = matches.map(({ r, c }) => {
       const { item, condition } = doc.place(r);
       const old = textAt(doc, r, c);
-      return [item, condition, c + 1, old, tidy(old.replace(wanted, () => this.part("with").value))];
+      return [item, condition, c + 1, old, tidy(old.replace(regexp, () => this.part("with").value))];
     });
     const hits = matches.reduce((sum, cell) => sum + cell.hits, 0);
     const label = `replaced ${counted(hits, "hit")} in ${counted(matches.length, "cell")}`;

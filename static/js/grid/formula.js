@@ -1,10 +1,10 @@
 /* Formulas as text: their references, the effect of renames and moves on them, and completion.
-   The server has the grammar; this module only knows `(2;%condition%)` and `(*;%condition%)`. */
+   The server has the grammar; this module only parses `(2;%condition%)` and `(*;%condition%)`. */
 
 const REFERENCE = /\(\s*(\*|\?|\d+)\s*;\s*%([^%]*)%\s*\)/g;
 const SPELLED = /(\(\s*)(\*|\?|\d+)(\s*;\s*%\s*)([^%]*?)(\s*%\s*\))/g;
 const FUNCTIONS = new Set(["abs", "min", "max", "sum", "mean"]);
-export const LOST = "?"; // replaces a deleted region; it does not parse, so it is noticed
+export const LOST = "?"; // replaces a deleted region; a syntax error, so that the user notices it
 
 export const reference = (region, condition) => `(${region};%${condition}%)`;
 
@@ -46,7 +46,7 @@ export const afterMove = (from, to) => (number) => {
   return number;
 };
 
-/* Region numbers that formulas refer to; "*" marks every region of no condition in particular. */
+/* Region numbers that formulas refer to; "*" is ignored. */
 export function criticalRegions(formulas) {
   const numbers = new Set();
   for (const text of formulas) {

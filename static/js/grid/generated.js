@@ -1,5 +1,5 @@
 /* Update names and descriptions made by "Predict effects" when regions move or are renamed. Pure. The wording is that of
-   lmgym/suites/effects.py; text that differs from it is the author's and stays. */
+   lmgym/suites/effects.py; other text was written by the author and is kept. */
 
 import { references } from "./formula.js";
 

@@ -41,7 +41,7 @@ export class LintPanel {
     const ignored = this.findings.filter((finding) => finding.ignored);
     const before = this.count.textContent;
     this.count.textContent = open.length ? counted(open.length, "finding") : "no problems found";
-    if (before && before !== this.count.textContent) announce(`Check: ${this.count.textContent}`);
+    if (before && before !== this.count.textContent) announce(`Checks: ${this.count.textContent}`);
     this.list.replaceChildren(...open.map((finding) => this.row(finding)));
     this.list.hidden = open.length === 0;
     this.aside.hidden = ignored.length === 0;

@@ -25,7 +25,7 @@ const STATES = {
   loading: "Loading …",
   saving: "Saving …",
   saved: "Saved",
-  offline: "Offline, kept here",
+  offline: "Offline, kept locally",
   conflict: "Conflict",
   refused: "Not saved",
 };
@@ -117,14 +117,14 @@ function showShape() {
 }
 
 function stateChanged(state, detail) {
-  showState(state, detail || (store.full ? "too much to keep in this browser" : ""));
+  showState(state, detail || (store.full ? "not all edits fit into the storage of this browser" : ""));
   if (state === "saved") {
     lint.later();
   }
 }
 
 // --- changes by others -----------------------------------------------------------------------------------
-/* Load the draft again. If edits are made meanwhile, they are saved first and this is repeated. */
+/* Reload the draft. Edits made during the load are saved first, and the load is repeated. */
 async function reload() {
   const draft = await loadDraft(endpoints);
   const moved = save.refused || draft.structure > save.version;
@@ -135,7 +135,7 @@ async function reload() {
   if (moved) editor.keyboard.commit(); // the typed text belongs to a cell of the old draft
   predictions.commit();
   if (save.unsaved || draft.version < save.version) return;
-  if (moved) editor.history.clear(); // its steps refer to places by number
+  if (moved) editor.history.clear(); // its steps refer to positions by number
   editor.setDocument(draft);
   changed([{ op: "draft" }], false);
   save.caughtUp(draft.version);
@@ -164,7 +164,7 @@ function drawResults() {
 
 const modelKeys = choiceKeys(root.dataset.user, root.dataset.suite);
 
-/* Select the model this person used last in this suite, else in any suite. */
+/* Select the model this user chose last in this suite, else in any suite. */
 function recallModel(choice) {
   try {
     const known = new Set([...choice.options].map((option) => option.value));

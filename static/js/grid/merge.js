@@ -45,12 +45,12 @@ function whereOf(conflict) {
   return `Item ${conflict.item}, ${conflict.condition}, ${conflict.name ?? `region ${conflict.region}`}`;
 }
 
-/* Show the dialog. `me`: name of this person; choose(list of {conflict, mine}) is called once, with all choices. */
+/* Show the dialog. `me`: name of this user; choose(list of {conflict, mine}) is called once, with all choices. */
 export function openMerge(dialog, doc, conflicts, me, choose) {
   const body = dialog.querySelector("[data-merge-body]");
   const both = conflicts.filter((conflict) => conflict.what !== "edit" && theirsOf(doc, conflict) !== undefined);
   const lost = conflicts.filter((conflict) => !both.includes(conflict));
-  const who =
+  const by =
     [
       ...new Set(
         conflicts.map((conflict) => (conflict.by === me ? "you, in another tab," : conflict.by)).filter(Boolean),
@@ -99,11 +99,11 @@ export function openMerge(dialog, doc, conflicts, me, choose) {
   };
   const parts = [
     h("p", {
-      text: `While you were editing, ${who} changed this suite, too. Theirs is in the draft now; yours is kept here.`,
+      text: `While you were editing, ${by} changed this suite, too. Theirs is in the draft now; yours is kept here.`,
     }),
   ];
   if (rows.length) {
-    const head = ["Where", "Before", who.startsWith("you,") ? "In the other tab" : `Theirs (${who})`, "Yours"].map(
+    const head = ["Where", "Before", by.startsWith("you,") ? "In the other tab" : `Theirs (${by})`, "Yours"].map(
       (text) => h("th", { scope: "col", text }),
     );
     parts.push(
@@ -143,7 +143,7 @@ function lostPart(lost) {
   return [
     h("h3", { text: "No longer possible" }),
     h("ul", { class: "bullets" }, ...lost.map((one) => h("li", { text: lostText(one) }))),
-    h("label", { class: "form-label", for: "merge-lost", text: "Kept for copying" }),
+    h("label", { class: "form-label", for: "merge-lost", text: "Your edits, to copy" }),
     h("textarea", { id: "merge-lost", class: "form-control", readOnly: true, spellcheck: false, value: text }),
   ];
 }

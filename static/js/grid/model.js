@@ -47,7 +47,7 @@ export class GridDocument {
     this.factors = copyFactors(factors);
     this.texts = new Map();
     this.hidden = new Set(); // texts of the rows hidden by the filter
-    this.shown = null; // places of the other rows
+    this.shown = null; // positions of the other rows
     this.addRows(rows);
   }
 
@@ -168,7 +168,7 @@ const checkRegion = (doc, region) =>
   need(Number.isInteger(region) && region >= 1 && region <= doc.regions.length, `There is no region ${region}.`);
 const checkItem = (doc, item) => need(doc.items.includes(item), `There is no item ${item}.`);
 const checkNumber = (number) =>
-  need(Number.isInteger(number) && number >= 0 && number <= 999_999_999, "An item number is a whole number.");
+  need(Number.isInteger(number) && number >= 0 && number <= 999_999_999, "An item number must be a whole number.");
 const checkCondition = (doc, name) => need(doc.conditions.includes(name), `There is no condition “${name}”.`);
 
 function checkNewCondition(doc, name) {
@@ -186,7 +186,7 @@ function eachRow(doc, change) {
   for (const rows of doc.texts.values()) for (const [condition, row] of rows) change(row, condition);
 }
 
-/* Each op checks its arguments, changes the document and returns its inverse. `to` and `at` are places after the change. */
+/* Each op checks its arguments, changes the document and returns its inverse. `to` and `at` are positions after the change. */
 const OPS = {
   set_cells(doc, { cells }) {
     for (const [item, condition, region] of cells) {
@@ -274,7 +274,7 @@ const OPS = {
 
   delete_condition(doc, { name }) {
     checkCondition(doc, name);
-    need(doc.conditions.length > 1, "A suite keeps at least one condition.");
+    need(doc.conditions.length > 1, "A suite needs at least one condition.");
     const at = doc.conditions.indexOf(name);
     const rows = {};
     for (const item of doc.items) {
@@ -330,7 +330,7 @@ const OPS = {
 
   delete_region(doc, { region }) {
     checkRegion(doc, region);
-    need(doc.regions.length > 1, "A suite keeps at least one region.");
+    need(doc.regions.length > 1, "A suite needs at least one region.");
     const texts = [];
     for (const item of doc.items) {
       for (const condition of doc.conditions) {

@@ -105,7 +105,7 @@ function table(doc, series) {
   return h(
     "details",
     { class: "plot-table" },
-    h("summary", { class: "note", text: "The figures" }),
+    h("summary", { class: "note", text: "Values as a table" }),
     h("div", { class: "table-box" }, h("table", { class: "data" }, h("thead", {}, head), h("tbody", {}, ...rows))),
   );
 }

@@ -312,10 +312,10 @@ export function chanceText(chance) {
   const text = `${(100 * value).toFixed(1).replace(/\.0$/, "")}%`;
   const error = chance?.standard_error;
   const scale = Number.isFinite(chance?.assumed_bits)
-    ? `, assuming surprisals of ${chance.assumed_bits} bits on average`
+    ? `, assuming a mean surprisal of ${chance.assumed_bits} bits`
     : "";
   const regions = Number.isFinite(chance?.assumed_regions)
-    ? `, a sentence being the sum of ${chance.assumed_regions} regions`
+    ? `, with ${chance.assumed_regions} regions per sentence`
     : "";
   return chance?.exact === false
     ? `${text} (simulated${Number.isFinite(error) ? `, ± ${(100 * error).toFixed(2)}` : ""}${scale}${regions})`

@@ -26,7 +26,7 @@ export class Preview {
     this.results = new Map(); // item -> [{code, margin, close}]
     this.failures = new Map(); // item -> condition -> why there are no bits
     this.words = new Map(); // item -> condition -> {known, unknown}, lists of words
-    this.dirty = new Set(); // changed by the person; scored first
+    this.dirty = new Set(); // changed by the user; scored first
     this.stale = new Set(); // all other unscored items
     this.controller = null;
     this.touched = 0;

@@ -1,8 +1,8 @@
 /* Queue of edits to be saved. One PATCH at a time; failed ones are repeated with the same ids.
 
    Edits are compare-and-set: they are applied if items, conditions and regions are still those of `version`, and a cell is
-   written if it still has the text that the person saw. The rest becomes conflicts, which keep the typed text, and the draft
-   is loaded again. */
+   written if it still has the text that the user saw. All other edits become conflicts, which keep the typed text, and the
+   draft is loaded again. */
 
 import { call } from "./api.js";
 import { scoringOf } from "./model.js";
@@ -49,7 +49,7 @@ export function conflictsOf({ conflicts = [] }, edits) {
   });
 }
 
-/* Keep the later of two conflicts over one place. */
+/* Keep the later of two conflicts about the same cell or field. */
 export function together(conflicts) {
   const byPlace = new Map();
   for (const conflict of conflicts) {
@@ -81,7 +81,7 @@ export class SaveQueue {
     this.onDiverged = onDiverged;
     this.pending = [];
     this.flying = [];
-    this.behind = false; // the server has other edits, or rejected ours
+    this.behind = false; // the server has edits of others, or rejected ours
     this.refused = false;
     this.conflicts = [];
     this.fails = 0;
@@ -201,7 +201,7 @@ export class SaveQueue {
     else this.flush();
   }
 
-  /* Retry when the network is back or the person requests it. */
+  /* Retry when the network is back or the user requests it. */
   retry() {
     this.fails = 0;
     if (this.state === "offline" || this.state === "refused") this.state = "saving";

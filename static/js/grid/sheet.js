@@ -1,5 +1,5 @@
-/* Paste a sheet with headings. The server parses it (suites/pasting.py) and lists open questions. Items, conditions and regions are
-   matched by name or added; others stay. */
+/* Paste a sheet with headings. The server parses it (suites/answer_forms.py) and lists open questions. Items,
+   conditions and regions are matched by name or added; existing ones are kept. */
 
 import { post } from "./api.js";
 import { withNames } from "./commands.js";
@@ -26,8 +26,8 @@ export function hasHeadings(doc, { rows, width }, text) {
 const isBlank = (doc) =>
   doc.items.every((item) => doc.conditions.every((name) => doc.contents(item, name).every((text) => text === "")));
 
-/* Ask the server and, while questions are open, the person. take(sheet) is called with the parsed sheet; plain() pastes the cells
-   unchanged. */
+/* Let the server parse the sheet, and ask the user its open questions. take(sheet) is called with the parsed sheet;
+   plain() pastes the cells unchanged. */
 export async function readSheet({ url, dialog }, doc, { rows, width }, text, { take, plain }) {
   const form = new FormData();
   form.set(

@@ -1,4 +1,4 @@
-/* Unsaved edits in localStorage, per suite, person and tab. A tab refreshes a timestamp; edits of a tab that stopped doing so are
+/* Unsaved edits in localStorage, per suite, user and tab. A tab refreshes a timestamp; edits of a tab that stopped doing so are
    taken over by the next tab that opens the suite. */
 
 const LIVES = 15_000;
@@ -11,7 +11,7 @@ const keysOf = (storage, starts) =>
     starts.some((start) => key.startsWith(start)),
   );
 
-/* Slugs of suites with unsaved edits of this person. */
+/* Slugs of suites with unsaved edits of this user. */
 export function unsavedSuites(user, storage = window.localStorage) {
   const slugs = new Set();
   try {
@@ -25,7 +25,7 @@ export function unsavedSuites(user, storage = window.localStorage) {
   return [...slugs];
 }
 
-/* Delete this person's data from this browser and stop other tabs from storing more. */
+/* Delete this user's data from this browser and stop other tabs from storing more. */
 export function forgetPerson(user, storage = window.localStorage) {
   try {
     const keys = keysOf(storage, [`${PREFIX}:${user}:`, `${CHOICE}:${user}:`]);
@@ -37,7 +37,7 @@ export function forgetPerson(user, storage = window.localStorage) {
   }
 }
 
-/* Storage keys of the model this person used last: in this suite, in any suite. */
+/* Storage keys of the model this user chose last: in this suite, in any suite. */
 export const choiceKeys = (user, suite) => [`${CHOICE}:${user}:${suite}`, `${CHOICE}:${user}`];
 
 export class LocalStore {
@@ -100,7 +100,7 @@ export class LocalStore {
     this.taken = [];
   }
 
-  /* Another tab signed this person out. */
+  /* This user signed out in another tab. */
   hear({ key, newValue }) {
     if (key === SIGNED_OUT && newValue === this.user) this.close();
   }

@@ -55,7 +55,7 @@ function shapeOf(rows) {
   return { ragged: new Set(widths).size > 1, width: Math.max(0, ...widths) };
 }
 
-/* The first table in a piece of HTML, or null. A merged cell keeps its text in its first place. */
+/* The first table in a piece of HTML, or null. A merged cell keeps its text in its first cell. */
 export function parseHtml(html) {
   if (!/<table/i.test(html)) return null;
   const table = new DOMParser().parseFromString(html, "text/html").querySelector("table");
@@ -90,7 +90,7 @@ function cellText(cell) {
   return cell.textContent.trim() === "" ? "" : tidy(cell.textContent);
 }
 
-/* Most rows of a suite; a selected column of a spreadsheet may have more. */
+/* Maximum number of rows of a suite; a selected column of a spreadsheet may have more. */
 export const MOST_ROWS = 20_000;
 
 export function readClipboard(data) {

@@ -10,7 +10,7 @@ const NARROWEST = 4.5;
 const WIDEST = 22;
 const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
 
-/* Sides of a cell that are sides of the selected rectangle, which has one outline. */
+/* Sides of a cell on the outline of the selected rectangle. */
 function edgesOf({ top, right, bottom, left }, r, c, rightToLeft) {
   const [first, last] = rightToLeft ? ["right", "left"] : ["left", "right"];
   return [r === top && "top", c === right && last, r === bottom && "bottom", c === left && first]

@@ -156,7 +156,7 @@ def _check_text(log: Path) -> None:
     assert (found.lines, found.recut) == (len(logged), 0)
     if "hasuser" not in log.name:
         assert found.of == found.lines
-    with pytest.raises(LogError, match="this is not the text of the corpus"):
+    with pytest.raises(LogError, match="the logged text does not match the corpus"):
         others.match(lambda: lines(ROOT / "corpora/train.txt", "text"), lambda at: logged[at][1], log.name)
 
 

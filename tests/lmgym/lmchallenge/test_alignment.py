@@ -72,7 +72,7 @@ def test_lines_may_be_left_out_where_there_are_words(game: str, targets: bool) -
         assert (found.lines, found.first, found.last) == (3, 1, 5)
         assert "3 of 5 lines, in the order of the corpus" in found.words
     else:
-        with pytest.raises(LogError, match="line 2: this is not the text of the corpus"):
+        with pytest.raises(LogError, match="line 2: the logged text does not match the corpus"):
             match(rows, CATS)
 
 

@@ -64,10 +64,10 @@ def test_factors_that_cannot_be_are_refused_in_words(lines, says):
 @pytest.mark.parametrize(
     ("factors", "says"),
     [
-        ({}, "Factors are a list"),
-        ([1], "A factor is written {name, levels, conditions}"),
+        ({}, "Factors must be a list"),
+        ([1], "A factor must have the form {name, levels, conditions}"),
         ([{"name": "f", "levels": "ab"}], "The levels of “f” must be a list"),
-        ([{"name": "f", "levels": ["a", "b"], "conditions": []}], "Conditions are written"),
+        ([{"name": "f", "levels": ["a", "b"], "conditions": []}], "Conditions must have the form"),
         ([{"name": "f", "levels": ["a", "b"], "conditions": {"match": "c"}}], "“f” has no level “c”"),
         ([{"name": "f", "levels": ["a", "b"], "conditions": {"gone": "a"}}], "There is no condition “gone”"),
         (

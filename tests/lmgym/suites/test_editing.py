@@ -157,7 +157,7 @@ def test_predictions_keep_what_the_page_does_not_know():
         ({}, "unknown op"),
         ({"op": "drop_table"}, "unknown op"),
         ({"op": "set_cells", "cells": "x"}, "must be a list"),
-        ({"op": "set_cells", "cells": [[1, "match", 2]]}, "a cell is written"),
+        ({"op": "set_cells", "cells": [[1, "match", 2]]}, "a cell must have the form"),
         ({"op": "set_cells", "cells": [[1, "match", 9, "", "x"]]}, "no region 9"),
         ({"op": "set_cells", "cells": [[1, "nope", 1, "", "x"]]}, "no condition"),
         ({"op": "set_cells", "cells": [[99, "match", 1, "", "x"]]}, "no item 99"),

@@ -139,7 +139,7 @@ def test_a_bad_row_is_refused_with_its_line(rows, where, message):
         ("item_number,condition_name,region_number,region_name\n1,a,1,Start\n", "lacks the column content"),
         ("item_number,condition_name,content\n1,a,x\n", "lacks the column region_number"),
         ("number,sentence\n1,x\n", "lacks a column for item or condition; it has “number”, “sentence”"),
-        ("item,condition\n1,a\n", "the header names no regions"),
+        ("item,condition\n1,a\n", "the header has no region columns"),
         (f"item,condition,{'x' * 300}\n1,a,b\n", "the region name has 300 characters"),
         ("item,condition" + ",x" * 300 + "\n" + "1,a" + ",x" * 300, "has 300 regions; at most 200"),
     ],
