@@ -241,9 +241,9 @@ def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
     form = ScheduleForm(request.GET, user=request.user, servers=())
     form.is_valid()  # the other fields may be empty
     problem = " ".join(map(str, form.errors.get("iterations", ())))
-    found = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
-    least = min_iterations(sum(limit.cases for limit in found)) if found else None
-    context = {"suite": suite, "limits": found, "least": least, "problem": problem}
+    limits = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
+    least = min_iterations(sum(limit.cases for limit in limits)) if limits else None
+    context = {"suite": suite, "limits": limits, "least": least, "problem": problem}
     return render(request, "agents/_limits.html", context)
 
 

@@ -156,13 +156,13 @@ class Source:
 
     def skip(self, at: int) -> int:
         """Skip whitespace, line breaks and comments."""
-        found = SKIP.match(self.text, at)
-        return found.end() if found else at
+        match = SKIP.match(self.text, at)
+        return match.end() if match else at
 
     def skip_blank(self, at: int) -> int:
         """Skip whitespace within the line."""
-        found = BLANK.match(self.text, at)
-        return found.end() if found else at
+        match = BLANK.match(self.text, at)
+        return match.end() if match else at
 
     def shown(self, at: int) -> str:
         """Describe the character at an offset, for a message."""
@@ -239,8 +239,8 @@ class Source:
         """Return the offset after the unquoted text that begins at `at`, or `at` if there is none."""
         number = NUMBER.match(self.text, at)  # first, so that the + of 1e+3 is part of the number
         here = number.end() if number else at
-        found = UNQUOTED.match(self.text, here)
-        return found.end() if found else here
+        match = UNQUOTED.match(self.text, here)
+        return match.end() if match else here
 
     def atom(self, raw: str, at: int) -> Atom:
         """Return the value of isolated unquoted text."""
