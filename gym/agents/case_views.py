@@ -60,8 +60,8 @@ def _case(suite: AgentSuite, pk: int) -> AgentCase:
 
 @require_safe
 def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Context: suite, case, read (TestCase or None), problems, history [(CaseRun, Evidence)], figure (or None), flaky,
-    may_edit, run_form (or None)."""
+    """Show a case. Context: suite, case, read (TestCase or None), problems, history [(CaseRun, Evidence)], figure
+    (or None), flaky, may_edit, run_form (or None)."""
     suite = visible_suite(request, slug)
     case = _case(suite, pk)
     read, problems = selectors.look(case, request.user)
@@ -107,7 +107,7 @@ def case_edit(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def _edit(request: SignedInRequest, suite: AgentSuite, case: AgentCase) -> HttpResponse:
-    """Context: suite, case, new (bool), form, problems, read."""
+    """Edit the case as text. Context: suite, case, new (bool), form, problems, read."""
     new = case.pk is None
     text = request.POST.get("text", case.text).replace("\r\n", "\n")
     read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)

@@ -86,8 +86,8 @@ def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, at_k (AtK), regression (Regression or
-    None), may_steer, others (runs to compare with), more_others."""
+    """Show a run. Context: run, job, state, behind, rows (CaseRow), totals, tokens, at_k (AtK), regression (Regression
+    or None), may_steer, others (runs to compare with), more_others."""
     run = visible_run(request, key)
     regression = Regression.from_dict(run.regression) if run.regression else None
     others, more_others = selectors.first_runs(_others(request, run))

@@ -123,7 +123,7 @@ class PresentedQuestion:
 
     @property
     def starts_open(self) -> bool:
-        """Return True if there are only a few pairs and not all scores are perfect."""
+        """True if there are only a few pairs and not all scores are perfect."""
         return len(self.pairs) < 9 and any(presented.pair.score != 1 for presented in self.pairs)
 
     @property

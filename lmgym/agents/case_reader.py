@@ -63,7 +63,7 @@ def near(name: str, known: Iterable[str]) -> str:
     """Return a hint with the known name most similar to `name`; if none is similar, with all known names."""
     words = list(known)
     close = nearest_name(name.lower(), words)
-    return f"Did you mean {close}?" if close else f"Known are {', '.join(words)}."
+    return f"Did you mean {close}?" if close else f"Expected one of {', '.join(words)}."
 
 
 def _short(text: str) -> str:

@@ -189,7 +189,7 @@ class Compared(Generic[R, C]):
         return cases
 
     def by_check(self) -> list[tuple[CheckRow, list[CheckRow | None]]]:
-        """Each check with its first row and its row in each pair, largest differences first."""
+        """Return each check with its first row and its row in each pair, largest differences first."""
         by_facts = [{row.facts: row for row in pair.checks} for pair in self.pairs]
         checks = dict.fromkeys(facts for rows in by_facts for facts in rows)
         in_pairs = [[rows.get(facts) for rows in by_facts] for facts in checks]
@@ -197,12 +197,12 @@ class Compared(Generic[R, C]):
         return sorted(lines, key=lambda line: -max(_size(row) for row in line[1] if row))
 
     def cases_table(self) -> tuple[list[str], list[Row]]:
-        """Header and rows, with one row per case and pair."""
+        """Return header and rows, with one row per case and pair."""
         rows = [(row.facts, row.comparison) for pair in self.pairs for row in pair.cases]
         return table((ComparedCase, RateComparison), rows)
 
     def checks_table(self) -> tuple[list[str], list[Row]]:
-        """Header and rows, with one row per check and pair."""
+        """Return header and rows, with one row per check and pair."""
         rows = [(row.facts, row.comparison) for pair in self.pairs for row in pair.checks]
         return table((ComparedCheck, RateComparison), rows)
 

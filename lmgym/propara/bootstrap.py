@@ -83,7 +83,7 @@ class SystemComparison:
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """`rows` as JSON objects."""
+        """Return `rows` as JSON objects."""
         return [record(*row) for row in self.rows]
 
 

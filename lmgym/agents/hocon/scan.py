@@ -216,7 +216,7 @@ class Source:
         if sign in ESCAPES and sign:
             return ESCAPES[sign], at + 2
         if sign != "u":
-            hint = r"Known are \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits."
+            hint = r"Use one of \" \\ \/ \b \f \n \r \t, or \u with four hexadecimal digits."
             raise self.error("syntax", f"Unknown escape \\{sign}.", at, hint)
         code = self._hex(at)
         if 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", at + 6):
