@@ -69,14 +69,14 @@ def check_agent(context: JobContext) -> None:
     try:
         transport = transport_for(server)
         clean = redactor(transport.secrets)
-        found = context.run_cancellable(partial(read_server, transport, clean))
+        fields = context.run_cancellable(partial(read_server, transport, clean))
         status, reason = RegisteredModel.Status.READY, ""
     except (TransportError, SecretError) as error:
-        found, status, reason = {}, RegisteredModel.Status.BROKEN, clean(str(error))
+        fields, status, reason = {}, RegisteredModel.Status.BROKEN, clean(str(error))
         context.log(reason)
     now = timezone.now()
     with context.finish():
-        AgentServer.objects.filter(pk=server.pk).update(checked_at=now, **found)
+        AgentServer.objects.filter(pk=server.pk).update(checked_at=now, **fields)
         RegisteredModel.objects.filter(pk=server.model_id).update(
             status=status, status_reason=reason, checked_at=now
         )

@@ -60,8 +60,8 @@ def _case(suite: AgentSuite, pk: int) -> AgentCase:
 
 @require_safe
 def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Context: suite, case, read (TestCase or None), problems, history [(CaseRun, Evidence)], figure (or None), flaky,
-    may_edit, run_form (or None)."""
+    """Show a case. Context: suite, case, read (TestCase or None), problems, history [(CaseRun, Evidence)], figure
+    (or None), flaky, may_edit, run_form (or None)."""
     suite = visible_suite(request, slug)
     case = _case(suite, pk)
     read, problems = selectors.look(case, request.user)
@@ -107,7 +107,7 @@ def case_edit(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def _edit(request: SignedInRequest, suite: AgentSuite, case: AgentCase) -> HttpResponse:
-    """Context: suite, case, new (bool), form, problems, read."""
+    """Edit the case as text. Context: suite, case, new (bool), form, problems, read."""
     new = case.pk is None
     text = request.POST.get("text", case.text).replace("\r\n", "\n")
     read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
@@ -200,17 +200,17 @@ def _fields(
     return render(request, "agents/case_form.html", context, status=400 if refusals else 200)
 
 
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+def _same(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
 def _look_at_fields(
     request: HttpRequest, suite: AgentSuite, text: str, wrong: list[str]
 ) -> tuple[TestCase | None, list[Problem]]:
     """Check the text built from the fields. Line numbers are removed, because users of the form do not see the text."""
-    read, found = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    read, findings = selectors.look(AgentCase(suite=suite, text=text), request.user)
     problems = [Problem("error", "field", "", 0, 0, message) for message in wrong]
-    return (None if wrong else read), problems + [replace(one, line=0, column=0) for one in found]
+    return (None if wrong else read), problems + [replace(finding, line=0, column=0) for finding in findings]
 
 
 def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> list[str]:
@@ -221,7 +221,7 @@ def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> l
             services.save_case(form.save(commit=False), actor=request.user)
     except ValidationError as error:
         add_errors(form, error)
-    return [str(message) for found in form.errors.values() for message in found]
+    return [str(message) for errors in form.errors.values() for message in errors]
 
 
 def _with_rows(

@@ -39,23 +39,23 @@ MAX_SERIES = 8
 def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:
     """Draw all runs of a case, oldest first, with the required rate; None if there are no runs. Rescored runs are
     excluded."""
-    made = [(row, found) for row, found in reversed(history) if row.run.rescored_from_id is None]
+    made = [(row, evidence) for row, evidence in reversed(history) if row.run.rescored_from_id is None]
     if not made:
         return None
-    runs = [(row, found, when) for (row, found), when in zip(made, _times(made), strict=True)]
+    runs = [(row, evidence, when) for (row, evidence), when in zip(made, _times(made), strict=True)]
     servers = list(dict.fromkeys(row.run.server.model.label for row, _, _ in runs))
     series = servers if len(servers) <= MAX_SERIES else ()
     marks = [
         RowMark(
             when if series else f"{when} · {row.run.server.model.label}",
-            found.rate,
-            found.low,
-            found.high,
-            found.required,
+            evidence.rate,
+            evidence.low,
+            evidence.high,
+            evidence.required,
             servers.index(row.run.server.model.label),
-            f"iterations {found.count}" + (", stopped early" if found.early_stop else ""),
+            f"iterations {evidence.count}" + (", stopped early" if evidence.early_stop else ""),
         )
-        for row, found, when in runs
+        for row, evidence, when in runs
     ]
     title = f"{case.name} over time"
     draw = partial(
@@ -68,13 +68,13 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
     )
     rows = [
         CaseTrendRow(
-            **_columns_of(row.run, found),
-            required_rate=found.required,
+            **_columns_of(row.run, evidence),
+            required_rate=evidence.required,
             outcome=row.outcome,
             text_as_now=row.text == case.text,
-            early_stop=found.early_stop,
+            early_stop=evidence.early_stop,
         )
-        for row, found, _ in runs
+        for row, evidence, _ in runs
     ]
     query = {"suite": case.suite.slug, "case": str(case.pk)}
     return Figure(
@@ -97,14 +97,14 @@ def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
     return numbered([f"{time:%Y-%m-%d %H:%M:%S}" for time in times])
 
 
-def _columns_of(run: AgentRun, found: Evidence) -> dict[str, Any]:
+def _columns_of(run: AgentRun, evidence: Evidence) -> dict[str, Any]:
     """Return values for the fields of TrendRow."""
     return {
         "run": run.key,
         "created": run.created.isoformat(),
         "server": run.server.model.label,
         "version": run.server_version,
-        **{name: getattr(found, name) for name in ("passed", "n", "errors", "rate", "low", "high")},
+        **{name: getattr(evidence, name) for name in ("passed", "n", "errors", "rate", "low", "high")},
     }
 
 
@@ -158,12 +158,12 @@ def _suite_figure(suite: AgentSuite, runs: Sequence[tuple[AgentRun, Evidence]], 
     title = f"{suite.title}: iterations passed, run by run"
     series: dict[str, list[Point]] = {}
     rows = []
-    for number, (run, found) in enumerate(runs, 1):
-        label = f"run {number}, {run.created:%Y-%m-%d %H:%M}: {found.count}"
-        low, high = (0.0, 1.0) if found.low is None or found.high is None else (found.low, found.high)
-        point = Point(number, found.rate or 0.0, label, low, high)
+    for number, (run, pooled) in enumerate(runs, 1):
+        label = f"run {number}, {run.created:%Y-%m-%d %H:%M}: {pooled.count}"
+        low, high = (0.0, 1.0) if pooled.low is None or pooled.high is None else (pooled.low, pooled.high)
+        point = Point(number, pooled.rate or 0.0, label, low, high)
         series.setdefault(run.server.model.label, []).append(point)
-        rows.append(values(SuiteTrendRow(**_columns_of(run, found), run_number=number)))
+        rows.append(values(SuiteTrendRow(**_columns_of(run, pooled), run_number=number)))
 
     def draw(*, standalone: bool, narrow: bool = False) -> Markup:
         return xy_chart(

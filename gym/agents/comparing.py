@@ -65,20 +65,20 @@ def _answers_of(run: AgentRun) -> int:
 
 def _iterations(run: AgentRun) -> dict[str, dict[int, bool]]:
     """Return by case, for each iteration with a verdict, whether it passed."""
-    found: dict[str, dict[int, bool]] = {}
+    passed: dict[str, dict[int, bool]] = {}
     made = CaseIteration.objects.filter(case_run__run=run, outcome__in=VERDICTS)
     for name, number, outcome in made.values_list("case_run__name", "number", "outcome"):
-        found.setdefault(name, {})[number] = outcome == "pass"
-    return found
+        passed.setdefault(name, {})[number] = outcome == "pass"
+    return passed
 
 
 def _verdicts_of(run: AgentRun) -> dict[run_comparison.CheckKey, dict[int, bool]]:
     """Return by check, for each iteration, whether it passed. Transcripts are not loaded."""
-    found: dict[run_comparison.CheckKey, dict[int, bool]] = {}
+    passed: dict[run_comparison.CheckKey, dict[int, bool]] = {}
     made = CaseIteration.objects.filter(case_run__run=run)
     for case, number, checks in made.values_list("case_run__name", "number", "data__checks").iterator():
         for check in checks or ():
             if check["outcome"] in VERDICTS:
                 places = (check["connection"], check["interaction"], check["where"], check["element"])
-                found.setdefault(check_key(case, *places), {})[number] = check["outcome"] == "pass"
-    return found
+                passed.setdefault(check_key(case, *places), {})[number] = check["outcome"] == "pass"
+    return passed

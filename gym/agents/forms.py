@@ -42,9 +42,9 @@ def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
     return secrets
 
 
-def changed_secrets(stored: dict[str, str], given: dict[str, str]) -> dict[str, str | None]:
+def changed_secrets(stored: dict[str, str], submitted: dict[str, str]) -> dict[str, str | None]:
     """Return changes for `sealed`, in which stored names missing from the form are deleted."""
-    return {**{name: None for name in stored if name not in given}, **given}
+    return {**{name: None for name in stored if name not in submitted}, **submitted}
 
 
 class SecretLines(forms.CharField):
@@ -248,7 +248,7 @@ class AgentPicker(forms.ChoiceField):
         """Set the choices. `kept`: the earlier choice, offered even if no server lists it now."""
         where: dict[str, list[str]] = {}
         for server in servers:
-            for name in dict.fromkeys(str(one["agent_name"]) for one in server.agents):
+            for name in dict.fromkeys(str(agent["agent_name"]) for agent in server.agents):
                 where.setdefault(name, []).append(server.model.name)
         old = [] if not kept or kept in where else [(kept, f"{kept} (no longer listed)")]
         listed = [(name, f"{name} · {listing_of(where[name])}") for name in sorted(where)]

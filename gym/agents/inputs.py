@@ -35,8 +35,8 @@ def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
     for path, upload in uploads:
         data = read_upload(upload, MAX_TOTAL)
         is_archive = path.lower().endswith(".zip")
-        found = read_archive(data) if is_archive else {name_of(path): text_of(data, path)}
-        if twice := sorted(set(cases) & set(found)):
+        new = read_archive(data) if is_archive else {name_of(path): text_of(data, path)}
+        if twice := sorted(set(cases) & set(new)):
             raise ArchiveError(f"Several files have the case name {twice[0]!r}.")
-        cases |= found
+        cases |= new
     return cases

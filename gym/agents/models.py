@@ -202,7 +202,7 @@ class AgentSchedule(models.Model):
 
     @property
     def is_paused(self) -> bool:
-        """Return True if other users changed cases that would run with secrets, which the owner must first review."""
+        """True if other users changed cases that would run with secrets, which the owner must first review."""
         judge = getattr(self.suite.judge, "agent_server", None)
         return bool(self.unseen) and bool(
             self.suite.variables or self.server.secrets or (judge is not None and judge.secrets)
@@ -328,7 +328,7 @@ class CaseRun(models.Model):
 
     @property
     def early_stop(self) -> bool:
-        """Return True if iterations stop once the ratio is decided. A single iteration cannot stop early."""
+        """True if iterations stop once the ratio is decided. A single iteration cannot stop early."""
         return self.planned > 1 and (self.run.early_stop or bool(self.unsatisfiable))
 
     @property
@@ -338,13 +338,13 @@ class CaseRun(models.Model):
 
     @property
     def is_unchecked(self) -> bool:
-        """Return True if the case has checks but none was made, e.g. because a test is misspelt. See
+        """True if the case has checks but none was made, e.g. because a test is misspelt. See
         CaseResult.unchecked."""
         return self.outcome == "skipped" and self.passed > 0 and not self.checks_made
 
     @property
     def is_mixed(self) -> bool:
-        """Return True if some iterations passed and others did not."""
+        """True if some iterations passed and others did not."""
         return 0 < self.passed < self.n
 
     def results(self) -> list[IterationResult]:

@@ -57,7 +57,7 @@ class Totals:
 
 def totals_of(run: AgentRun) -> Totals:
     rows = [row for row in run.case_runs.all() if row.outcome]
-    passed, counted = (sum(row.outcome in found for row in rows) for found in (("pass",), VERDICTS))
+    passed, counted = (sum(row.outcome in outcomes for row in rows) for outcomes in (("pass",), VERDICTS))
     cases = evidence(passed, counted, 1.0, errors=len(rows) - counted)
     early_stop = any(row.early_stop for row in rows)
     passes, made = sum(row.passed for row in rows), sum(row.n for row in rows)
@@ -151,7 +151,7 @@ def case_context(
         other: the case in another run, with transcripts to show side by side.
         naming: a model's naming of the failures.
     """
-    found = evidence_of(case_run)
+    evidence = evidence_of(case_run)
     sums = overall(case_run)
     ended = case_run.iterations.order_by("number").only("case_run", "number", "outcome")
     paginator = Paginator(ended, ITERATIONS_PER_PAGE)
@@ -168,8 +168,8 @@ def case_context(
     return {
         "run": case_run.run,
         "case_run": case_run,
-        "evidence": found,
-        "at_k": at_k_of_case(found),
+        "evidence": evidence,
+        "at_k": at_k_of_case(evidence),
         "checks": sums.checks,
         "assessment": _assessment(case_run, sums.assessor, _modes_of(case_run), naming),
         "contradictions": sums.contradictions,
@@ -187,9 +187,9 @@ def case_context(
     }
 
 
-def at_k_of_case(found: Evidence) -> list[AtK]:
+def at_k_of_case(evidence: Evidence) -> list[AtK]:
     """Return pass@k and pass^k of a case; empty if it stops early."""
-    return [] if found.early_stop else at_k([(found.passed, found.n)])
+    return [] if evidence.early_stop else at_k([(evidence.passed, evidence.n)])
 
 
 def _side_by_side(case_run: CaseRun, chosen: set[int], first: CaseIteration) -> list[CaseIteration]:
@@ -211,12 +211,12 @@ def _of_two_runs(
     ours, theirs = distinct_names([case_run.run, other.run])
     rows = other.iterations.filter(number__in=[column.number for column in columns])
     others = {row.number: IterationResult.from_dict(row.data) for row in rows}
-    found = []
+    pairs = []
     for column in columns:
-        found.append((ours, column))
+        pairs.append((ours, column))
         if column.number in others:
-            found.append((theirs, others[column.number]))
-    return found
+            pairs.append((theirs, others[column.number]))
+    return pairs
 
 
 def _turn_rows(columns: list[tuple[str, IterationResult]]) -> list[TurnRow]:

@@ -58,22 +58,22 @@ def runs(request: HttpRequest) -> HttpResponse:
 
     Context: page, suite, server, compared (or None).
     """
-    found = selectors.runs_visible_to(request.user)
+    queryset = selectors.runs_visible_to(request.user)
     suite, server, compared = None, None, None
     if slug := request.GET.get("suite", ""):
         suite = get_object_or_404(selectors.visible_to(request.user), slug=slug.replace("\0", ""))
-        found = found.filter(suite=suite)
+        queryset = queryset.filter(suite=suite)
     if slug := request.GET.get("server", ""):
         server = get_object_or_404(
             selectors.servers_visible_to(request.user), model__slug=slug.replace("\0", "")
         )
-        found = found.filter(server=server)
+        queryset = queryset.filter(server=server)
     if key := request.GET.get("first") or request.GET.get("a", ""):
         compared = visible_run(request, key.replace("\0", ""))
-        found = _others(request, compared)
+        queryset = _others(request, compared)
         suite = compared.suite
-    page = Paginator(found.order_by("-created", "-pk"), PER_PAGE).get_page(request.GET.get("page"))
-    page.object_list = selectors.with_sums(found.filter(pk__in=[run.pk for run in page]))
+    page = Paginator(queryset.order_by("-created", "-pk"), PER_PAGE).get_page(request.GET.get("page"))
+    page.object_list = selectors.with_sums(queryset.filter(pk__in=[run.pk for run in page]))
     context = {"page": page, "suite": suite, "server": server, "compared": compared}
     return render(request, "agents/runs.html", context)
 
@@ -86,8 +86,8 @@ def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, job, state, behind, rows (CaseRow), totals, tokens, at_k (AtK), regression (Regression or
-    None), may_steer, others (runs to compare with), more_others."""
+    """Show a run. Context: run, job, state, behind, rows (CaseRow), totals, tokens, at_k (AtK), regression (Regression
+    or None), may_steer, others (runs to compare with), more_others."""
     run = visible_run(request, key)
     regression = Regression.from_dict(run.regression) if run.regression else None
     others, more_others = selectors.first_runs(_others(request, run))
@@ -180,20 +180,20 @@ def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     columns (iterations shown), numbers (their numbers), elsewhere (numbers shown that are on other pages), other (the
     case in the other run shown, or None), turns (TurnRow), tokens, latency, waited, several_connections.
     """
-    found = visible_case_run(request, key, pk)
+    row = visible_case_run(request, key, pk)
     other = None
     if chosen := request.GET.get("beside", ""):
         rows = CaseRun.objects.filter(run__in=selectors.runs_visible_to(request.user))
         number = int(chosen) if chosen.isdecimal() and len(chosen) < 10 else 0
         other = get_object_or_404(rows.select_related("run__suite", "run__server__model"), pk=number)
     naming = _naming_of(
-        found
+        row
     )  # read before the failures, so that a page showing the naming as done also shows its names
     context = presenters.case_context(
-        found, request.GET.getlist("i"), request.GET.get("page", ""), other, naming=naming
+        row, request.GET.getlist("i"), request.GET.get("page", ""), other, naming=naming
     )
     n_named = sum(can_be_named(sample) for mode in context["assessment"].modes for sample in mode.samples)
-    may_name = n_named and permissions.can_edit(request.user, found.run.suite)
+    may_name = n_named and permissions.can_edit(request.user, row.run.suite)
     context |= {"n_named": n_named, "namer_form": NamerForm(user=request.user) if may_name else None}
     return render(request, "agents/case_run.html", context)
 
@@ -201,16 +201,16 @@ def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 @require_safe
 def case_run_download(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Download a case's transcripts, with the case's text in this run."""
-    found = visible_case_run(request, key, pk)
-    data = {"run": key, "name": found.name, "text": found.text, **found.result().as_dict()}
-    return json_download(f"transcripts-{found.pk}.json", data)
+    row = visible_case_run(request, key, pk)
+    data = {"run": key, "name": row.name, "text": row.text, **row.result().as_dict()}
+    return json_download(f"transcripts-{row.pk}.json", data)
 
 
 def _ticked(request: HttpRequest) -> HttpResponse:
     """Redirect to the comparison of ticked runs of a suite, earliest first."""
     keys = [key.replace("\0", "") for key in request.GET.getlist("run")[:PER_PAGE]]
-    found = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
-    ticked = list(found.order_by("created", "pk"))
+    finished = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
+    ticked = list(finished.order_by("created", "pk"))
     if not 2 <= len(ticked) <= MOST_COMPARED or len({run.suite_id for run in ticked}) > 1:
         return _choose_others(request)
     return redirect(f"{reverse('agent-compare')}?{_query_of(ticked)}")
@@ -237,16 +237,16 @@ def compare(request: HttpRequest) -> HttpResponse:
     if not 2 <= len(_keys(request)) <= MOST_COMPARED:
         return _choose_others(request)
     by_check = request.GET.get("by") == "check"
-    found = _compared_runs(request, by_check=by_check)
+    comparison = _compared_runs(request, by_check=by_check)
     context = {
-        "found": found,
-        "suite": found.first.suite,
-        "suites": list(dict.fromkeys(run.suite for run in found.runs)),
-        "sides": list(zip(found.names, found.runs, strict=True)),
-        "query": _query_of(found.runs),
+        "found": comparison,
+        "suite": comparison.first.suite,
+        "suites": list(dict.fromkeys(run.suite for run in comparison.runs)),
+        "sides": list(zip(comparison.names, comparison.runs, strict=True)),
+        "query": _query_of(comparison.runs),
         "by_check": by_check,
-        "checks": found.by_check(),
-        "cases": found.by_case(),
+        "checks": comparison.by_check(),
+        "cases": comparison.by_case(),
     }
     return render(request, "agents/compare.html", context)
 
@@ -257,9 +257,9 @@ def compare_download(request: HttpRequest, form: str) -> HttpResponse:
     if form not in ("cases.csv", "checks.csv"):
         raise Http404("There is no such download.")
     by_check = form == "checks.csv"
-    found = _compared_runs(request, by_check=by_check)
-    table = found.checks_table() if by_check else found.cases_table()
-    return csv_download(f"{found.first.suite.slug}-compared-{form}", *table)
+    comparison = _compared_runs(request, by_check=by_check)
+    table = comparison.checks_table() if by_check else comparison.cases_table()
+    return csv_download(f"{comparison.first.suite.slug}-compared-{form}", *table)
 
 
 def _compared_runs(request: HttpRequest, *, by_check: bool) -> ComparedRuns:
@@ -290,45 +290,45 @@ def _naming_of(case_run: CaseRun) -> Naming | None:
 @require_safe
 def failures_download(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     """Download a case's failure modes as text in neuro-san's layout or as JSON."""
-    found = visible_case_run(request, key, pk)
-    assessment = presenters.assessment_of(found)
+    row = visible_case_run(request, key, pk)
+    assessment = presenters.assessment_of(row)
     if form == "text":
-        return download(assessor.text_report(assessment), f"failures-{found.pk}.txt", "text/plain")
+        return download(assessor.text_report(assessment), f"failures-{row.pk}.txt", "text/plain")
     if form == "json":
-        return json_download(f"failures-{found.pk}.json", assessment.as_dict())
+        return json_download(f"failures-{row.pk}.json", assessment.as_dict())
     raise Http404
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def naming(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Show the progress of naming, polled by htmx (GET), or queue it (POST). Context: run, case_run, naming."""
-    found = visible_case_run(request, key, pk)
+    row = visible_case_run(request, key, pk)
     if request.method == "POST":
-        return _name(request, found)  # type: ignore[arg-type]  # login_required redirects visitors
-    current = _naming_of(found)
-    context = {"run": found.run, "case_run": found, "naming": current}
+        return _name(request, row)  # type: ignore[arg-type]  # login_required redirects visitors
+    current = _naming_of(row)
+    context = {"run": row.run, "case_run": row, "naming": current}
     final = current is None or current.state in FINAL_STATES
     return polled(request, "agents/_naming.html", context, final=final)
 
 
 @login_required
-def _name(request: SignedInRequest, found: CaseRun) -> HttpResponse:
+def _name(request: SignedInRequest, row: CaseRun) -> HttpResponse:
     form = NamerForm(request.POST, user=request.user)
     if not form.is_valid():
         show_form_errors(request, form)
     else:
         data = form.cleaned_data
         try:
-            services.queue_naming(found, data["server"], data["agent"], actor=request.user)
+            services.queue_naming(row, data["server"], data["agent"], actor=request.user)
         except (ValidationError, TooManyJobs) as error:
             show_error(request, error)
-    return redirect(f"{found.get_absolute_url()}#why")
+    return redirect(f"{row.get_absolute_url()}#why")
 
 
 @login_required
 @require_POST
 def forget(request: SignedInRequest, key: str, pk: int) -> HttpResponse:
     """Discard a model's choices and group the failures by text again."""
-    found = visible_case_run(request, key, pk)
-    services.forget_naming(found, actor=request.user)
-    return redirect(f"{found.get_absolute_url()}#why")
+    row = visible_case_run(request, key, pk)
+    services.forget_naming(row, actor=request.user)
+    return redirect(f"{row.get_absolute_url()}#why")

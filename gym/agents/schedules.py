@@ -50,10 +50,10 @@ Every = AgentSchedule.Every
 
 def visible_to(user: AnyUser, suite: AgentSuite) -> QuerySet[AgentSchedule]:
     """Return all schedules of a suite for users who may edit the suite, or else only their own schedules."""
-    found = suite.schedules.select_related("server__model", "owner", "suite__judge__agent_server")
+    schedules = suite.schedules.select_related("server__model", "owner", "suite__judge__agent_server")
     if permissions.can_edit(user, suite):
-        return found
-    return found.filter(owner=user) if user.is_authenticated else found.none()
+        return schedules
+    return schedules.filter(owner=user) if user.is_authenticated else schedules.none()
 
 
 def add_schedule(
@@ -215,11 +215,13 @@ def compare_ended() -> int:
 def _compare(run: AgentRun) -> bool:
     schedule = run.schedule
     assert schedule is not None
-    found = regression_of(run)
-    text = _news(run, found)
+    regression = regression_of(run)
+    text = _news(run, regression)
     with transaction.atomic():
         schedule.owner.hold()
-        if not AgentRun.objects.filter(pk=run.pk, regression__isnull=True).update(regression=found.as_dict()):
+        if not AgentRun.objects.filter(pk=run.pk, regression__isnull=True).update(
+            regression=regression.as_dict()
+        ):
             return False
         if text:
             about = f"agent-schedule-{schedule.pk}"
@@ -251,15 +253,19 @@ def _ended_without_verdict(row: CaseRun) -> bool:
     return not row.n and row.outcome in ("error", "skipped")
 
 
-def _news(run: AgentRun, found: Regression) -> str:
+def _news(run: AgentRun, regression: Regression) -> str:
     where = f"{run.suite} on {run.server}"
     if not run.case_runs.filter(n__gt=0).exists():
         return (
             f"{where}: the scheduled run has no verdict because the server or the judge could not be reached."
         )
-    before, now = found.rates
-    overall = f"the pass rate fell significantly, from {before} to {now} ({found.evidence})."
-    news = [overall if found.is_significant else "", found.regressed_sentence, found.lost_sentence]
+    before, now = regression.rates
+    overall = f"the pass rate fell significantly, from {before} to {now} ({regression.evidence})."
+    news = [
+        overall if regression.is_significant else "",
+        regression.regressed_sentence,
+        regression.lost_sentence,
+    ]
     return f"{where}: {' '.join(filter(None, news))}" if any(news) else ""
 
 

@@ -247,12 +247,12 @@ def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
     if newest is None:
         return []
     turns = [turn for turn in IterationResult.from_dict(newest.data).turns if not turn.connection]
-    found: list[list[tuple[str, str]]] = [
+    by_turn: list[list[tuple[str, str]]] = [
         [] for _ in range(1 + max((turn.interaction for turn in turns), default=-1))
     ]
     for turn in turns:
-        found[turn.interaction] = places(turn.structure, turn.sly_data)
-    return found
+        by_turn[turn.interaction] = places(turn.structure, turn.sly_data)
+    return by_turn
 
 
 def look(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]]:
@@ -263,11 +263,11 @@ def look(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]
 
 def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:
     """Return the finished runs of a case, newest first, with distinct labels of their servers."""
-    found = list(
+    case_runs = list(
         case.case_runs.filter(run__in=runs_visible_to(user))
         .exclude(outcome="")
         .select_related("run__server__model", "run__suite", "run__owner")
         .order_by("-run__created")[:50]
     )
-    disambiguate(row.run.server.model for row in found)
-    return found
+    disambiguate(row.run.server.model for row in case_runs)
+    return case_runs

@@ -34,8 +34,8 @@ def _editable(request: HttpRequest, slug: str) -> AgentServer:
 
 @require_safe
 def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: server, model, graphs [(agent, Tree)], runs, more_runs, may_edit (may check again), may_see_people,
-    may_manage (may also see the address and the names of secrets)."""
+    """Show a server. Context: server, model, graphs [(agent, Tree)], runs, more_runs, may_edit (may check again),
+    may_see_people, may_manage (may also see the address and the names of secrets)."""
     server = _visible(request, slug)
     runs, more_runs = selectors.first_runs(selectors.runs_visible_to(request.user).filter(server=server))
     context = {
@@ -60,7 +60,7 @@ def server_status(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def server_new(request: SignedInRequest) -> HttpResponse:
-    """Context: form."""
+    """Register a server. Context: form."""
     form = ServerForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -76,7 +76,7 @@ def server_new(request: SignedInRequest) -> HttpResponse:
 
 @login_required
 def server_edit(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: form, server."""
+    """Change the connection to a server. Context: form, server."""
     server = _visible(request, slug)
     if not model_permissions.can_manage(request.user, server.model):
         raise PermissionDenied("only the owner can change the address of a server")

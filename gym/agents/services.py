@@ -240,9 +240,9 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
                 f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer cases at once."
             )
             raise ValidationError(message)
-        case, found = look(AgentCase(suite=suite, text=text), actor)
+        case, findings = look(AgentCase(suite=suite, text=text), actor)
         if case is None:
-            problems += [f"{name}: {problem}" for problem in errors_in(found)]
+            problems += [f"{name}: {problem}" for problem in errors_in(findings)]
         else:
             agents[name] = case.agent
     existing = {case.name: case for case in suite.cases.all()}

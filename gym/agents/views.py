@@ -55,7 +55,7 @@ def show_form_errors(request: HttpRequest, form: Any) -> None:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Context: suites, runnable (keys of suites that this user may run), servers."""
+    """List suites and servers. Context: suites, runnable (keys of suites that this user may run), servers."""
     user = request.user
     suites = selectors.listed(user)
     runnable = [
@@ -71,8 +71,9 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def suite_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, runs, more_runs,
-    trend (Figure or None), may_edit, may_see_people, run_form (or None), schedules, schedule_form (or None)."""
+    """Show a suite. Context: suite, columns (selectors.Column), rows (selectors.Row), by_version, has_versions, runs,
+    more_runs, trend (Figure or None), may_edit, may_see_people, run_form (or None), schedules, schedule_form
+    (or None)."""
     suites = selectors.with_versions(selectors.visible_to(request.user), request.user)
     suite = get_object_or_404(suites, slug=slug)
     by_version = request.GET.get("by") == "version"
@@ -116,7 +117,7 @@ def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 
 def _suite_form(request: SignedInRequest, suite: AgentSuite) -> HttpResponse:
-    """Context: suite (None for a new suite), form, may_manage."""
+    """Create or edit a suite. Context: suite (None for a new suite), form, may_manage."""
     form = SuiteForm(request.POST or None, instance=suite, user=request.user)
     new = suite.pk is None
     if request.method == "POST" and form.is_valid():
@@ -151,7 +152,7 @@ def suite_delete(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def suite_import(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: suite, form, problems."""
+    """Import cases from files. Context: suite, form, problems."""
     suite = editable_suite(request, slug)
     form = ImportForm(request.POST or None, request.FILES or None)
     problems: list[str] = []
@@ -241,9 +242,9 @@ def schedule_limits(request: HttpRequest, slug: str) -> HttpResponse:
     form = ScheduleForm(request.GET, user=request.user, servers=())
     form.is_valid()  # the other fields may be empty
     problem = " ".join(map(str, form.errors.get("iterations", ())))
-    found = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
-    least = min_iterations(sum(limit.cases for limit in found)) if found else None
-    context = {"suite": suite, "limits": found, "least": least, "problem": problem}
+    limits = [] if problem else schedules.limits_of(suite, form.cleaned_data.get("iterations"))
+    least = min_iterations(sum(limit.cases for limit in limits)) if limits else None
+    context = {"suite": suite, "limits": limits, "least": least, "problem": problem}
     return render(request, "agents/_limits.html", context)
 
 

@@ -107,7 +107,7 @@ def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
     neighbours (in the order of the comparison)."""
     submissions = comparable_or_404(request)
     version = submissions[0].version
-    reports = [process_of(one, process_id) for one in submissions]
+    reports = [process_of(submission, process_id) for submission in submissions]
     names = presenters.distinct_names(submissions)
     listed = presenters.greatest_difference_first(submissions)
     grids = [report.prediction_grid for report in reports]
@@ -127,12 +127,12 @@ def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
         "columns": [
             (
                 name,
-                one,
-                next(row for row in one.report["processes"] if row["process_id"] == process_id),
+                submission,
+                next(row for row in submission.report["processes"] if row["process_id"] == process_id),
                 presenters.questions(report),
                 mistakes(report.answer_grid, report.prediction_grid),
             )
-            for name, one, report in zip(names, submissions, reports, strict=True)
+            for name, submission, report in zip(names, submissions, reports, strict=True)
         ],
     }
     return render(request, "propara/compare_process.html", context)

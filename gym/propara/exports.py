@@ -56,7 +56,7 @@ def diagnostics(submission: Submission, report: Report) -> str:
     """Return the reference's diagnostics, with the name of the upload and the slug of the answer set as file names."""
     assert report.averages is not None
     parts = [reference.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")]
-    parts += [reference.process_diagnostics(one) for one in report.processes]
+    parts += [reference.process_diagnostics(process) for process in report.processes]
     return "".join([*parts, reference.overall_diagnostics(report.averages)])
 
 
@@ -76,7 +76,7 @@ def full_report(submission: Submission) -> dict[str, Any]:
         "evaluator": submission.evaluator,
         "scored_at": submission.scored_at.isoformat() if submission.scored_at else None,
         "history": submission.history,
-        "samples": [{k: v for k, v in one.items() if k != "text"} for one in submission.samples],
+        "samples": [{k: v for k, v in sample.items() if k != "text"} for sample in submission.samples],
         "samples_summary": samples_summary(submission),
         "report": submission.report,
     }
@@ -106,6 +106,6 @@ def samples_summary(submission: Submission) -> dict[str, Any] | None:
     """Return mean and standard deviation over samples, and the rate of unusable answers; None for other files."""
     if submission.kind != "answers":
         return None
-    n_failures = sum(len(one["failures"]) for one in submission.samples)
-    scores = [one["f1"] for one in submission.samples]
+    n_failures = sum(len(sample["failures"]) for sample in submission.samples)
+    scores = [sample["f1"] for sample in submission.samples]
     return uploads.samples_summary(scores, n_failures, submission.version.n_processes)

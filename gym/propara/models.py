@@ -170,7 +170,7 @@ class Submission(models.Model):
 
     @property
     def is_checked(self) -> bool:
-        """Return True if the submission is scored, but visible only to its owner and not on the leaderboard."""
+        """True if the submission is scored, but visible only to its owner and not on the leaderboard."""
         return self.state == self.State.CHECKED
 
     @property
@@ -179,7 +179,7 @@ class Submission(models.Model):
 
     @property
     def is_repaired(self) -> bool:
-        """Return True if the scores are those of a repaired file, which the reference would have rejected."""
+        """True if the scores are those of a repaired file, which the reference would have rejected."""
         return bool(self.repairs)
 
     @property

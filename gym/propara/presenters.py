@@ -123,8 +123,8 @@ class PresentedQuestion:
 
     @property
     def starts_open(self) -> bool:
-        """Return True if there are only a few pairs and not all scores are perfect."""
-        return len(self.pairs) < 9 and any(one.pair.score != 1 for one in self.pairs)
+        """True if there are only a few pairs and not all scores are perfect."""
+        return len(self.pairs) < 9 and any(presented.pair.score != 1 for presented in self.pairs)
 
     @property
     def missed(self) -> list[str]:
@@ -142,18 +142,19 @@ def questions(process: ProcessReport) -> list[PresentedQuestion]:
 def _question(name: str, process: ProcessReport) -> PresentedQuestion:
     answers, predictions = process.matches(name)
     pairs = [
-        PresentedPair(item_text(one.answer), item_text(one.prediction), one) for one in process.pairs(name)
+        PresentedPair(item_text(pair.answer), item_text(pair.prediction), pair)
+        for pair in process.pairs(name)
     ]
-    close = sorted((one for one in pairs if one.pair.parts), key=lambda one: -(one.pair.score or 0))
-    in_other_steps = [one for one in pairs if not one.pair.parts]
+    close = sorted((pair for pair in pairs if pair.pair.parts), key=lambda pair: -(pair.pair.score or 0))
+    in_other_steps = [pair for pair in pairs if not pair.pair.parts]
     scores = process.scores[name] if process.scores else None
     return PresentedQuestion(
         name,
         scores.precision if scores else None,
         scores.recall if scores else None,
         (process.corrected[name].precision, process.corrected[name].recall),
-        [_item(one) for one in answers],
-        [_item(one) for one in predictions],
+        [_item(match) for match in answers],
+        [_item(match) for match in predictions],
         close[:MAX_PAIRS],
         in_other_steps[:MAX_PAIRS],
         max(0, len(close) - MAX_PAIRS) + max(0, len(in_other_steps) - MAX_PAIRS),
@@ -283,7 +284,7 @@ class Compared:
 
     def processes_table(self) -> tuple[list[str], list[Row]]:
         header = ["process_id", "first_sentence"]
-        header += [f"{what} {name}" for what in ("f1", "corrected_f1") for name in self.names]
+        header += [f"{column} {name}" for column in ("f1", "corrected_f1") for name in self.names]
         header += [f"difference {name}" for name in self.names[1:]]
         rows: list[Row] = [
             (row["process_id"], row["first_sentence"], *row["f1"], *row["corrected_f1"], *row["differences"])
@@ -301,13 +302,13 @@ def compare_submissions(
     names = distinct_names(systems)
     ids = [row["process_id"] for row in first.report["processes"]]
     pairs = compare_matrices(ids, names, *map(_matrix, systems))
-    by_id = [{row["process_id"]: row for row in one.report["processes"]} for one in systems]
+    by_id = [{row["process_id"]: row for row in submission.report["processes"]} for submission in systems]
     rows = [
         {
             "process_id": pid,
             "first_sentence": (sentences or {}).get(pid, ""),
-            "f1": [one[pid]["f1"] for one in by_id],
-            "corrected_f1": [one[pid]["corrected_f1"] for one in by_id],
+            "f1": [scores[pid]["f1"] for scores in by_id],
+            "corrected_f1": [scores[pid]["corrected_f1"] for scores in by_id],
             "differences": _differences(by_id, pid),
         }
         for pid in greatest_difference_first(systems)
@@ -317,12 +318,12 @@ def compare_submissions(
 
 def greatest_difference_first(systems: Sequence[Submission]) -> list[int]:
     """Return the ids of processes sorted by greatest absolute difference in F1 from the first system."""
-    by_id = [{row["process_id"]: row for row in one.report["processes"]} for one in systems]
+    by_id = [{row["process_id"]: row for row in submission.report["processes"]} for submission in systems]
     return sorted(by_id[0], key=lambda pid: (-max(map(abs, _differences(by_id, pid))), pid))
 
 
 def _differences(by_id: Sequence[Mapping[int, Any]], pid: int) -> list[float]:
-    first, *others = (one[pid]["f1"] for one in by_id)
+    first, *others = (scores[pid]["f1"] for scores in by_id)
     return [other - first for other in others]
 
 

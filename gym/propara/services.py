@@ -242,8 +242,8 @@ def _new_submission(
             file=data,
             file_sha256=sha256_of(data),
             kind=upload.kind,
-            repairs=[one._asdict() for one in upload.repairs],
-            samples=[{"text": one.text, "failures": list(one.failures)} for one in upload.samples],
+            repairs=[item._asdict() for item in upload.repairs],
+            samples=[{"text": item.text, "failures": list(item.failures)} for item in upload.samples],
         )
         describe(submission, about)
         yield submission
@@ -341,9 +341,9 @@ def describe(submission: Submission, about: About) -> None:
     submission.clean_fields(exclude=["file", "samples", "repairs", "report", "history", "state"])
 
 
-def _require(allowed: bool, what: str = "change these reference answers") -> None:
+def _require(allowed: bool, action: str = "change these reference answers") -> None:
     if not allowed:
-        raise PermissionDenied(f"you may not {what}")
+        raise PermissionDenied(f"you may not {action}")
 
 
 def sha256_of(data: bytes) -> str:
@@ -382,11 +382,11 @@ def note_incompatible(submission: Submission, version: AnswerSetVersion, reason:
 
 
 def _on_other_versions_only(version: AnswerSetVersion) -> QuerySet[Submission]:
-    there = Submission.objects.filter(version=version)
+    on_version = Submission.objects.filter(version=version)
     rows = Submission.objects.filter(version__answer_set=version.answer_set_id, rescored_from=None)
     rows = rows.filter(state__in=[Submission.State.SCORED, Submission.State.UNSCORABLE])
-    same_file = there.filter(owner=OuterRef("owner"), file_sha256=OuterRef("file_sha256"))
-    rows = rows.exclude(version=version).exclude(Exists(there.filter(rescored_from=OuterRef("pk"))))
+    same_file = on_version.filter(owner=OuterRef("owner"), file_sha256=OuterRef("file_sha256"))
+    rows = rows.exclude(version=version).exclude(Exists(on_version.filter(rescored_from=OuterRef("pk"))))
     return rows.exclude(Exists(same_file)).select_related("owner", "version__answer_set")
 
 
@@ -411,9 +411,9 @@ def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor
         owner=submission.owner,
         rescored_from=root,
         kind=upload.kind,
-        repairs=[one._asdict() for one in upload.repairs],
+        repairs=[item._asdict() for item in upload.repairs],
         agreed_at=submission.agreed_at if upload.repairs else None,
-        samples=[{"text": one.text, "failures": list(one.failures)} for one in upload.samples],
+        samples=[{"text": item.text, "failures": list(item.failures)} for item in upload.samples],
         **{name: getattr(submission, name) for name in _SAME_FILE},
     )
     quota = (
@@ -483,7 +483,7 @@ def known_published_left(version: AnswerSetVersion) -> list[Published]:
     if not is_official_test(version):
         return []
     present = set(version.published.filter(citation=TABLE).values_list("system", flat=True))
-    return [one for one in PUBLISHED if one.system not in present]
+    return [published for published in PUBLISHED if published.system not in present]
 
 
 def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
@@ -493,8 +493,8 @@ def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
         raise ValidationError("These results are for the official test split of 54 processes.")
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
         rows = [
-            PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **one._asdict())
-            for one in known_published_left(version)
+            PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **published._asdict())
+            for published in known_published_left(version)
         ]
         PublishedResult.objects.bulk_create(rows)
     return len(rows)

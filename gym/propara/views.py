@@ -372,7 +372,10 @@ def problems_of(error: ProParaError) -> list[dict[str, Any]]:
     """Return problems for includes/problems.html: message, hint, where."""
     if not error.problems:
         return [{"message": str(error), "hint": "", "where": ""}]
-    return [{"message": one.message, "hint": one.hint, "where": one.place} for one in error.problems]
+    return [
+        {"message": problem.message, "hint": problem.hint, "where": problem.place}
+        for problem in error.problems
+    ]
 
 
 def grouped_problems(error: ProParaError) -> list[dict[str, Any]]:
@@ -380,8 +383,8 @@ def grouped_problems(error: ProParaError) -> list[dict[str, Any]]:
     if not error.problems:
         return problems_of(error)
     return [
-        {"message": one.message, "hint": one.hint, "where": one.place}
-        for one in problem_groups(error.problems)
+        {"message": group.message, "hint": group.hint, "where": group.place}
+        for group in problem_groups(error.problems)
     ]
 
 

@@ -63,7 +63,7 @@ def near(name: str, known: Iterable[str]) -> str:
     """Return a hint with the known name most similar to `name`; if none is similar, with all known names."""
     words = list(known)
     close = nearest_name(name.lower(), words)
-    return f"Did you mean {close}?" if close else f"Known are {', '.join(words)}."
+    return f"Did you mean {close}?" if close else f"Expected one of {', '.join(words)}."
 
 
 def _short(text: str) -> str:
@@ -198,8 +198,8 @@ def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
     """Read timeout_in_seconds, a number. HOCON durations are accepted with a warning."""
     if value is None:
         return None
-    if isinstance(value, str) and (found := DURATION.fullmatch(value.strip())) and found[2] in SECONDS:
-        number = float(found[1]) * SECONDS[found[2]]
+    if isinstance(value, str) and (match := DURATION.fullmatch(value.strip())) and match[2] in SECONDS:
+        number = float(match[1]) * SECONDS[match[2]]
         notes.warn("duration", path, "neuro-san cannot read a time with a unit.", f"Write {number:g}.")
     elif isinstance(value, bool) or not isinstance(value, int | float):
         notes.error("type", path, f"Expected a number of seconds, not {kind(value)}.")
@@ -329,7 +329,7 @@ def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
         hint = f"Name a test, such as {part} {{ keywords: … }}."
         notes.warn("bare-part", path, f"{kind(value).capitalize()} without a test checks nothing.", hint)
         return [_skipped(notes, path[:-1], part, (), "", "no test is named")]
-    found: list[Check] = []
+    checks: list[Check] = []
     waiting: list[tuple[dict[str, Any], tuple[str, ...]]] = [(value, ())]
     while waiting:
         group, keys = waiting.pop(0)
@@ -337,7 +337,7 @@ def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
             here = (*path, *keys)
             notes.warn("empty", here, "An empty object checks nothing.")
             line, _ = notes.document.place(here)
-            found.append(Check(part, keys, "", skipped="an empty object checks nothing", line=line))
+            checks.append(Check(part, keys, "", skipped="an empty object checks nothing", line=line))
         for name, expected in group.items():
             here = (*path, *keys, name)
             if isinstance(expected, dict) and name.lower() not in SCHEMAS:
@@ -348,10 +348,10 @@ def _walk(value: Any, part: str, path: KeyPath, notes: Notes) -> list[Check]:
                 waiting.append((expected, (*keys, name)))
             elif expected is None:
                 notes.warn("null", here, "null checks nothing.")
-                found.append(_skipped(notes, here[:-1], part, keys, name, "null checks nothing"))
+                checks.append(_skipped(notes, here[:-1], part, keys, name, "null checks nothing"))
             else:
-                found += _checks(name, expected, part, keys, here, notes)
-    return found
+                checks += _checks(name, expected, part, keys, here, notes)
+    return checks
 
 
 def _checks(
@@ -369,13 +369,13 @@ def _checks(
         expected, several = [expected], False
     else:
         several = True
-    found = []
+    checks = []
     for number, element in enumerate(expected):
         here = (*path, number) if several else path
         _remark_on_expectation(test, element, part, keys, here, notes)
         place, _ = notes.document.place(here)
-        found.append(Check(part, keys, test, element, number if several else None, line=place))
-    return found
+        checks.append(Check(part, keys, test, element, number if several else None, line=place))
+    return checks
 
 
 def _skipped(notes: Notes, path: KeyPath, part: str, keys: tuple[str, ...], test: str, why: str) -> Check:

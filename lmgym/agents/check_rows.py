@@ -136,16 +136,16 @@ def _put(made: dict[str, Any], keys: tuple[str, ...], value: Any, problems: list
     made[keys[-1]] = value
 
 
-def _merged(one: dict[str, Any], other: Mapping[str, Any], problems: list[str], place: str) -> dict[str, Any]:
-    for key, value in other.items():
-        here = one.get(key)
+def _merged(made: dict[str, Any], rest: Mapping[str, Any], problems: list[str], place: str) -> dict[str, Any]:
+    for key, value in rest.items():
+        here = made.get(key)
         if isinstance(here, dict) and isinstance(value, dict):
             _merged(here, value, problems, place)
-        elif key in one:
+        elif key in made:
             problems.append(f"{place}: {key} is both among the checks and in “Other expectations”.")
         else:
-            one[key] = value
-    return one
+            made[key] = value
+    return made
 
 
 # --- paths and values as text ---
@@ -160,15 +160,15 @@ def read_place(text: str) -> tuple[str, ...]:
     keys: list[str] = []
     at = 0
     while at < len(text):
-        found = STEP.match(text, at)
-        if found is None:
+        match = STEP.match(text, at)
+        if match is None:
             return ()
         try:
-            keys.append(found[2] if found[1] is None else json.loads(f'"{found[1]}"'))
+            keys.append(match[2] if match[1] is None else json.loads(f'"{match[1]}"'))
         except ValueError:
             return ()
-        at = found.end()
-        if found[3] == "." and at == len(text):
+        at = match.end()
+        if match[3] == "." and at == len(text):
             return ()
     return tuple(keys)
 

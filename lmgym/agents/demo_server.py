@@ -93,11 +93,11 @@ def echo(request: Request) -> Reply:
 
 
 def math_guy(request: Request) -> Reply:
-    found = re.search("|".join([*OPERATORS, *VERBS]), request.text, re.IGNORECASE)
+    match = re.search("|".join([*OPERATORS, *VERBS]), request.text, re.IGNORECASE)
     operands = [request.sly_data.get(name) for name in ("x", "y")]
-    if found is None or not all(isinstance(value, int | float) for value in operands):
+    if match is None or not all(isinstance(value, int | float) for value in operands):
         return Reply("I need an operator, and the numbers x and y in the private data.")
-    name = VERBS.get(found[0].lower(), found[0].lower())
+    name = VERBS.get(match[0].lower(), match[0].lower())
     if name == "over" and not operands[1]:
         return Reply("Division by zero has no result.")
     equals = float(OPERATORS[name](float(operands[0] or 0), float(operands[1] or 0)))
@@ -277,12 +277,12 @@ class DemoServer:
         path, method = environ.get("PATH_INFO", "/"), environ.get("REQUEST_METHOD", "GET")
         if method == "POST" and path.startswith("/api/v1/") and path.endswith("/streaming_chat"):
             return self._chat(path.removeprefix("/api/v1/").removesuffix("/streaming_chat"), environ, start)
-        found = self.get(path) if method == "GET" else None
-        if found is None:
+        body = self.get(path) if method == "GET" else None
+        if body is None:
             start("404 Not Found", [("Content-Type", "application/json"), ("Content-Length", "0")])
             return []
         start("200 OK", [("Content-Type", "application/json")])
-        return [json.dumps(found).encode()]
+        return [json.dumps(body).encode()]
 
     def _chat(self, name: str, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         length = int(environ.get("CONTENT_LENGTH") or 0)
@@ -329,10 +329,10 @@ class DemoTransport:
             yield json.dumps(line).encode() + b"\n"
 
     def get(self, path: str, deadline: Deadline) -> Any:
-        found = self.server.get(path)
-        if found is None:
+        body = self.server.get(path)
+        if body is None:
             raise TransportError("status", "The server has no such path (404).")
-        return found
+        return body
 
 
 # --- minimum duration of a test case ---
@@ -345,10 +345,10 @@ def least_seconds(case: TestCase, options: Options) -> float:
     if options.early_stop:
         needed = case.ratio.required(options.reading)
         iterations = max(1, min(needed, iterations - needed + 1))
-    one = _conversation(case, options) * len(case.connections)
+    per_iteration = _conversation(case, options) * len(case.connections)
     if case.timeout is not None:
-        one = min(one, case.timeout)
-    total = one * math.ceil(iterations / max(1, options.parallel))
+        per_iteration = min(per_iteration, case.timeout)
+    total = per_iteration * math.ceil(iterations / max(1, options.parallel))
     if case.timeout is not None and options.reading == "document":
         total = min(total, case.timeout)
     return total

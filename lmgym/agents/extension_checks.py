@@ -67,10 +67,10 @@ def search(pattern: str, value: Any) -> Result:
     if not isinstance(value, str):
         return "error", "A regular expression can only be applied to text."
     try:
-        found = _found(pattern, value)
+        matches = _found(pattern, value)
     except _TooMuch as error:
         return "error", str(error)
-    return ("pass" if found else "fail"), ""
+    return ("pass" if matches else "fail"), ""
 
 
 def _found(pattern: str, text: str) -> bool:
@@ -109,11 +109,11 @@ def schema_problem(schema: Any) -> str:
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            yield one
-        if isinstance(one, dict | list):
-            waiting += one.values() if isinstance(one, dict) else one
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+        if isinstance(node, dict | list):
+            waiting += node.values() if isinstance(node, dict) else node
 
 
 def _part_problem(part: dict[str, Any]) -> str:
@@ -144,22 +144,28 @@ def fits(schema: dict[str, Any], value: Any, *, is_text: bool) -> Result:
     except ValueError as error:  # raised by STRICT for NaN and infinities
         why = f"The text of the answer is not JSON: {error}."
     try:
-        found = _json_within(value)
+        candidates = _json_within(value)
     except _TooMuch as error:
         return ("error", str(error)) if schema.get(WITHIN_TEXT) else ("fail", why)
     if not schema.get(WITHIN_TEXT):
-        hint = f" It contains JSON: set {WITHIN_TEXT}: true in the schema to search for it." if found else ""
+        hint = (
+            f" It contains JSON: set {WITHIN_TEXT}: true in the schema to search for it."
+            if candidates
+            else ""
+        )
         return "fail", why + hint
-    return _any_fits(schema, found)
+    return _any_fits(schema, candidates)
 
 
-def _any_fits(schema: dict[str, Any], found: list[Any]) -> Result:
+def _any_fits(schema: dict[str, Any], candidates: list[Any]) -> Result:
     """Pass if any value fits; otherwise return the reason for the longest value."""
-    if not found:
+    if not candidates:
         return "fail", "The text of the answer contains no JSON object or list."
     steps = _Steps()
-    results = [_fits(schema, value, steps) for value in sorted(found, key=lambda one: -len(json.dumps(one)))]
-    return next((one for one in results if one[0] == "pass"), results[0])
+    results = [
+        _fits(schema, value, steps) for value in sorted(candidates, key=lambda item: -len(json.dumps(item)))
+    ]
+    return next((item for item in results if item[0] == "pass"), results[0])
 
 
 def _json_within(text: str) -> list[Any]:
@@ -170,11 +176,11 @@ def _json_within(text: str) -> list[Any]:
     if len(text) > MAX_VALUE:
         raise _TooMuch(f"The text has more than {MAX_VALUE:,} characters.")
     fenced = (FENCE_LANGUAGE.sub("", part) for part in text.split("```")[1::2])
-    found = [value for part in fenced if isinstance(value := _json_or_none(part), dict | list)]
-    if found:
-        return found[:MAX_FOUND]
+    values = [value for part in fenced if isinstance(value := _json_or_none(part), dict | list)]
+    if values:
+        return values[:MAX_FOUND]
     at = tries = 0
-    while len(found) < MAX_FOUND and (bracket := BRACKET.search(text, at)):
+    while len(values) < MAX_FOUND and (bracket := BRACKET.search(text, at)):
         try:
             value, at = STRICT.raw_decode(text, bracket.start())
         except (ValueError, RecursionError):
@@ -184,8 +190,8 @@ def _json_within(text: str) -> list[Any]:
                     f"No JSON was found after {MAX_TRIES} brackets, so the search was stopped."
                 ) from None
         else:
-            found.append(value)
-    return found
+            values.append(value)
+    return values
 
 
 FENCE_LANGUAGE = re.compile(r"\A[ \t]*[\w+-]*[ \t]*\r?\n")
@@ -249,17 +255,17 @@ def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
 
 def _unique(validator: Any, required: bool, value: Any, schema: Any) -> Iterator[ValidationError]:
     """Check `uniqueItems` in linear time; 1 and 1.0 are the same number."""
-    if required and isinstance(value, list) and len({_canonical(one) for one in value}) < len(value):
+    if required and isinstance(value, list) and len({_canonical(item) for item in value}) < len(value):
         yield ValidationError(f"{value!r} has non-unique elements")
 
 
 def _canonical(value: Any) -> str:
-    def plain(one: Any) -> Any:
-        if isinstance(one, dict):
-            return {key: plain(below) for key, below in one.items()}
-        if isinstance(one, list):
-            return [plain(below) for below in one]
-        return int(one) if isinstance(one, float) and one.is_integer() else one
+    def plain(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {key: plain(below) for key, below in node.items()}
+        if isinstance(node, list):
+            return [plain(below) for below in node]
+        return int(node) if isinstance(node, float) and node.is_integer() else node
 
     return json.dumps(plain(value), sort_keys=True)
 

@@ -59,7 +59,7 @@ def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
         value = UNKEPT.sub("\ufffd", value)
         if pattern is None:
             return value
-        value = pattern.sub(lambda found: HIDDEN + marks[found[0]], unmarked(value))
+        value = pattern.sub(lambda match: HIDDEN + marks[match[0]], unmarked(value))
         return _without_beginnings(value, words)
 
     def clean(value: Any) -> Any:
@@ -124,7 +124,7 @@ def named_only(sly_data: Any, case: TestCase) -> Any:
         return None
     named = [turn.sly_data for turn in case.interactions if turn.sly_data]
     return {
-        key: value if any(key in one and one[key] == value for one in named) else HIDDEN
+        key: value if any(key in data and data[key] == value for data in named) else HIDDEN
         for key, value in sly_data.items()
     }
 

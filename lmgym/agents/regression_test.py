@@ -85,7 +85,7 @@ class Regression:
 
     @property
     def is_significant(self) -> bool:
-        """Return True if the pass rate over all cases fell significantly."""
+        """True if the pass rate over all cases fell significantly."""
         return self.p is not None and self.p < ALPHA
 
     @property

@@ -38,7 +38,7 @@ class CheckResult:
 
     @property
     def was_made(self) -> bool:
-        """Return True if a comparison was made; False without an answer or without a judge."""
+        """True if a comparison was made; False without an answer or without a judge."""
         return self.outcome in ("pass", "fail") or bool(self.comparison)
 
 

@@ -189,7 +189,7 @@ class Compared(Generic[R, C]):
         return cases
 
     def by_check(self) -> list[tuple[CheckRow, list[CheckRow | None]]]:
-        """Each check with its first row and its row in each pair, largest differences first."""
+        """Return each check with its first row and its row in each pair, largest differences first."""
         by_facts = [{row.facts: row for row in pair.checks} for pair in self.pairs]
         checks = dict.fromkeys(facts for rows in by_facts for facts in rows)
         in_pairs = [[rows.get(facts) for rows in by_facts] for facts in checks]
@@ -197,12 +197,12 @@ class Compared(Generic[R, C]):
         return sorted(lines, key=lambda line: -max(_size(row) for row in line[1] if row))
 
     def cases_table(self) -> tuple[list[str], list[Row]]:
-        """Header and rows, with one row per case and pair."""
+        """Return header and rows, with one row per case and pair."""
         rows = [(row.facts, row.comparison) for pair in self.pairs for row in pair.cases]
         return table((ComparedCase, RateComparison), rows)
 
     def checks_table(self) -> tuple[list[str], list[Row]]:
-        """Header and rows, with one row per check and pair."""
+        """Return header and rows, with one row per check and pair."""
         rows = [(row.facts, row.comparison) for pair in self.pairs for row in pair.checks]
         return table((ComparedCheck, RateComparison), rows)
 
@@ -354,31 +354,36 @@ def _case_row(
     second: RunOutcomes[R, C],
     pairs: Mapping[str, list[tuple[bool, bool]]] | None,
 ) -> CaseRow[C]:
-    one: Any = first.cases.get(name)
-    two: Any = second.cases.get(name)
+    first_case: Any = first.cases.get(name)
+    second_case: Any = second.cases.get(name)
     facts = ComparedCase(
         name,
-        one is not None and two is not None and one.text == two.text,
-        None if one is None else one.outcome,
-        None if two is None else two.outcome,
+        first_case is not None and second_case is not None and first_case.text == second_case.text,
+        None if first_case is None else first_case.outcome,
+        None if second_case is None else second_case.outcome,
     )
-    if one is None or two is None:
-        return CaseRow(facts, one, two, _one_sided(first.name, one, second.name, two))
-    early_stop = one.early_stop or two.early_stop
+    if first_case is None or second_case is None:
+        return CaseRow(
+            facts, first_case, second_case, _one_sided(first.name, first_case, second.name, second_case)
+        )
+    early_stop = first_case.early_stop or second_case.early_stop
     if pairs is not None:
-        names, errors = (first.name, second.name), (one.errors, two.errors)
+        names, errors = (first.name, second.name), (first_case.errors, second_case.errors)
         comparison = compare_pairs(names, pairs.get(name, []), errors=errors, early_stop=early_stop)
     else:
         sides = (
-            Side(run.name, case.passed, case.n, case.errors) for run, case in ((first, one), (second, two))
+            Side(run.name, case.passed, case.n, case.errors)
+            for run, case in ((first, first_case), (second, second_case))
         )
         comparison = compare_rates(*sides, early_stop=early_stop)
-    return CaseRow(facts, one, two, comparison)
+    return CaseRow(facts, first_case, second_case, comparison)
 
 
-def _one_sided(first: str, one: Any, second: str, two: Any) -> RateComparison:
+def _one_sided(first: str, first_case: Any, second: str, second_case: Any) -> RateComparison:
     """Return the row of a case that is in only one of the runs."""
-    counts = [None if case is None else (case.passed, case.n, case.errors) for case in (one, two)]
+    counts = [
+        None if case is None else (case.passed, case.n, case.errors) for case in (first_case, second_case)
+    ]
     (passed, n, errors), (passes, m, failures) = (count or (None, None, None) for count in counts)
     return RateComparison(
         first, second, "rate", None, passed / n if n else None, passes / m if m else None, None, None, None,
@@ -407,13 +412,14 @@ def _by_check(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> list[Check
     early_stop = first.early_stop or second.early_stop
     rows = []
     for key in sorted(first.verdicts.keys() & second.verdicts.keys()):
-        one, two = first.verdicts[key], second.verdicts[key]
+        before, after = first.verdicts[key], second.verdicts[key]
         if paired:
-            pairs = [(one[number], two[number]) for number in sorted(one.keys() & two.keys())]
+            pairs = [(before[number], after[number]) for number in sorted(before.keys() & after.keys())]
             comparison = compare_pairs((first.name, second.name), pairs, early_stop=early_stop)
         else:
             sides = (
-                Side(run.name, sum(made.values()), len(made)) for run, made in ((first, one), (second, two))
+                Side(run.name, sum(made.values()), len(made))
+                for run, made in ((first, before), (second, after))
             )
             comparison = compare_rates(*sides, early_stop=early_stop)
         case, connection, interaction, where, element = key

@@ -83,7 +83,7 @@ class SystemComparison:
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """`rows` as JSON objects."""
+        """Return `rows` as JSON objects."""
         return [record(*row) for row in self.rows]
 
 
@@ -149,11 +149,11 @@ def compare_matrices(
     """Compare systems from their arrays (see `matrix`). See `compare`."""
     first, *others = zip(names, matrices, strict=True)
     comparisons = [_compared(ids, first, other, resamples, seed) for other in others]
-    overall = corrected([one.overall for one in comparisons])
-    questions = iter(corrected([row for one in comparisons for row in one.questions.values()]))
+    overall = corrected([comparison.overall for comparison in comparisons])
+    questions = iter(corrected([row for comparison in comparisons for row in comparison.questions.values()]))
     return tuple(
-        replace(one, overall=row, questions={name: next(questions) for name in QUESTIONS})
-        for one, row in zip(comparisons, overall, strict=True)
+        replace(comparison, overall=row, questions={name: next(questions) for name in QUESTIONS})
+        for comparison, row in zip(comparisons, overall, strict=True)
     )
 
 
@@ -163,7 +163,7 @@ def _compared(
     values = first[1], second[1]
     averages = _resampled(np.hstack(values), resamples, np.random.default_rng(seed))
     before, after = averages[:, :8], averages[:, 8:]
-    scores = [_averages(one) for one in values]
+    scores = [_averages(matrix) for matrix in values]
     each = _overall(values[1])[2] - _overall(values[0])[2]
 
     def row(f1: tuple[float, float], resampled: Floats, **counts: int) -> Comparison:

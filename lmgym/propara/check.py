@@ -189,7 +189,7 @@ def check(answers: Grids | None, predictions: str, file: str = "predictions") ->
     if answers is not None:
         mismatches = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]
         problems += mismatches if len(mismatches) <= MAX_PROBLEMS else [*mismatches[:-1], too_many(file)]
-    return sorted(problems, key=lambda one: (one.line == 0, one.line, one.column))
+    return sorted(problems, key=lambda problem: (problem.line == 0, problem.line, problem.column))
 
 
 def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Problem]:

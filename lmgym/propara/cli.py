@@ -39,7 +39,7 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
     evaluate = commands.add_parser(
         "evaluate", help="score predictions", description="Evaluator for ProPara Leaderboard"
     )
-    for name, what, text in (
+    for name, dest, text in (
         ("predictions", "predictions_file", "Path to file with predictions"),
         ("answers", "answers_file", "Path to file with answers"),
         ("output", "output_file", "Output results to this file."),
@@ -47,7 +47,7 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
         ("sentences", "sentences_file", "Path to file with sentences."),
     ):
         required = name in ("predictions", "answers")
-        evaluate.add_argument(f"--{name}", f"-{name[0]}", dest=what, required=required, help=text)
+        evaluate.add_argument(f"--{name}", f"-{name[0]}", dest=dest, required=required, help=text)
     evaluate.add_argument(
         "--format", choices=["text", "json"], default="text", help="json: the whole report; default: text"
     )

@@ -127,7 +127,7 @@ def check(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     if options.format == "json":
         data = {
             "kind": upload.kind,
-            "repairs": [one._asdict() for one in upload.repairs],
+            "repairs": [repair._asdict() for repair in upload.repairs],
             "report": report.as_dict(),
         }
         _write_json(data, out)
@@ -153,24 +153,24 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     if options.format == "json":
         processes = [
             {"process_id": pid, "second": path, "difference": value}
-            for path, one in zip(options.second, comparisons, strict=True)
-            for pid, value in one.differences.items()
+            for path, comparison in zip(options.second, comparisons, strict=True)
+            for pid, value in comparison.differences.items()
         ]
-        rows = [row for one in comparisons for row in one.records()]
+        rows = [row for comparison in comparisons for row in comparison.records()]
         _write_json({"first": options.first, "comparisons": rows, "processes": processes}, out)
         return 0
     for path, report in zip(paths, reports, strict=True):
         print(f"{_summary(report)}  {path}", file=out)
-    for path, one in zip(options.second, comparisons, strict=True):
+    for path, comparison in zip(options.second, comparisons, strict=True):
         print(f"\nDifference of F1, {path} − {options.first}:", file=out)
-        for question, row in one.rows:
+        for question, row in comparison.rows:
             print(f"{question.question.capitalize():<12} {_difference(row)}", file=out)
         print(
-            f"Better on {one.overall.only_second}, worse on {one.overall.only_first}, "
-            f"equal on {one.n_equal} of {one.n} processes",
+            f"Better on {comparison.overall.only_second}, worse on {comparison.overall.only_first}, "
+            f"equal on {comparison.n_equal} of {comparison.n} processes",
             file=out,
         )
-        for pid, value in sorted(one.differences.items(), key=lambda item: (-abs(item[1]), item[0])):
+        for pid, value in sorted(comparison.differences.items(), key=lambda item: (-abs(item[1]), item[0])):
             print(f"Process {pid:<8} {value:+.3f}", file=out)
     return 0
 
@@ -212,7 +212,7 @@ def score_answers(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         raise ProParaError(message, [Problem(options.predictions, 0, 0, "kind", message, hint)])
     reports = [_report(answers, sample.text) for sample in upload.samples]
     n_failures = sum(len(sample.failures) for sample in upload.samples)
-    summary = samples_summary([one.f1 for one in reports], n_failures, len(answers.grids))
+    summary = samples_summary([row.f1 for row in reports], n_failures, len(answers.grids))
     if options.format == "json":
         samples = [
             {**report.reference_as_dict(), "failures": list(sample.failures)}
@@ -244,7 +244,9 @@ def _answers(options: argparse.Namespace) -> ReferenceAnswers:
     try:
         return read_answers(*data)
     except ProParaError as error:
-        error.problems = [one._replace(file=paths[one.file] or one.file) for one in error.problems]
+        error.problems = [
+            problem._replace(file=paths[problem.file] or problem.file) for problem in error.problems
+        ]
         raise
 
 
@@ -261,9 +263,9 @@ def _repaired(path: str, answers: ReferenceAnswers, err: TextIO) -> ParsedUpload
 
 def _write_repairs(path: str, upload: ParsedUpload, out: TextIO) -> None:
     """Print one line per kind of repair, with count and line numbers."""
-    for one in repair_groups(upload.repairs):
-        times = f"{one.n:,} × " if one.n > 1 else ""
-        print(f"Repaired: {one._replace(file=path, message=times + one.message)}", file=out)
+    for group in repair_groups(upload.repairs):
+        times = f"{group.n:,} × " if group.n > 1 else ""
+        print(f"Repaired: {group._replace(file=path, message=times + group.message)}", file=out)
 
 
 def _report(answers: ReferenceAnswers, text: str) -> Report:

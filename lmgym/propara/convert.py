@@ -274,7 +274,7 @@ def prompt_pack(answers: Grids, sentences: Sentences) -> list[dict[str, Any]]:
 
 def prompt_lines(answers: Grids, sentences: Sentences) -> str:
     """Write the prompt pack as JSON Lines."""
-    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in prompt_pack(answers, sentences))
+    return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in prompt_pack(answers, sentences))
 
 
 def read_response(text: str, grid: Grid) -> str:
@@ -294,7 +294,7 @@ def read_response(text: str, grid: Grid) -> str:
     from jsonschema import Draft202012Validator
 
     errors = sorted(
-        Draft202012Validator(schema(grid)).iter_errors(data), key=lambda one: list(map(str, one.path))
+        Draft202012Validator(schema(grid)).iter_errors(data), key=lambda item: list(map(str, item.path))
     )
     if errors:
         raise ProParaError(_schema_error(errors[0], grid))

@@ -45,7 +45,9 @@ class Corrected:
             "precision": self.precision,
             "recall": self.recall,
             "f1": self.f1,
-            "questions": {name: {**one._asdict(), "f1": one.f1} for name, one in self.questions.items()},
+            "questions": {
+                name: {**score._asdict(), "f1": score.f1} for name, score in self.questions.items()
+            },
         }
 
 
@@ -59,14 +61,14 @@ def corrected(processes: Sequence[Scores]) -> Corrected:
     n = len(processes)
     questions = {
         name: QuestionScore(
-            fsum(one[name].precision for one in processes) / n,
-            fsum(one[name].recall for one in processes) / n,
+            fsum(scores[name].precision for scores in processes) / n,
+            fsum(scores[name].recall for scores in processes) / n,
         )
         for name in QUESTIONS
     }
     return Corrected(
-        fsum(one.precision for one in questions.values()) / len(QUESTIONS),
-        fsum(one.recall for one in questions.values()) / len(QUESTIONS),
+        fsum(scores.precision for scores in questions.values()) / len(QUESTIONS),
+        fsum(scores.recall for scores in questions.values()) / len(QUESTIONS),
         questions,
     )
 

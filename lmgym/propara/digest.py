@@ -34,7 +34,7 @@ def digest(report: Report, resamples: int = RESAMPLES) -> dict[str, Any]:
         "warnings": [warning.as_dict() for warning in _kept(warnings)],
         "warning_counts": dict(Counter(warning.code for warning in warnings)),
         "mistake_counts": dict(mistake_counts),
-        "confusion": confusion((one.answer_grid, one.prediction_grid) for one in report.processes),
+        "confusion": confusion((item.answer_grid, item.prediction_grid) for item in report.processes),
         "processes": processes,
     }
 

@@ -74,15 +74,15 @@ def abbreviated(values: Sequence[Any]) -> str:
 def problem_groups(problems: Iterable[Problem]) -> list[Group]:
     """Group problems by kind, in order of first occurrence."""
     groups: dict[tuple[Any, ...], list[Problem]] = {}
-    for one in problems:
-        kind = () if one.code in _GROUPED_CODES else (one.message, one.hint)
-        groups.setdefault((one.file, one.code, one.column, kind), []).append(one)
+    for problem in problems:
+        kind = () if problem.code in _GROUPED_CODES else (problem.message, problem.hint)
+        groups.setdefault((problem.file, problem.code, problem.column, kind), []).append(problem)
     return [_of_problems(rows) for rows in groups.values()]
 
 
 def reason(error: ProParaError) -> str:
     """Return why a file cannot be scored in one sentence, about the first kind of problem."""
-    return next((one.message for one in problem_groups(error.problems)), str(error))
+    return next((group.message for group in problem_groups(error.problems)), str(error))
 
 
 def _of_problems(rows: list[Problem]) -> Group:
@@ -101,8 +101,8 @@ def _group_message(rows: list[Problem]) -> str:
     if first.code == "blank-line":
         return f"{n} lines are blank."
     if first.code in _GROUPED_CODES:
-        pattern, what = _GROUPED_CODES[first.code]
-        return f"{n} {what}: {abbreviated([_name_of(row, pattern) for row in rows])}."
+        pattern, message = _GROUPED_CODES[first.code]
+        return f"{n} {message}: {abbreviated([_name_of(row, pattern) for row in rows])}."
     return f"{n} × {first.message}"
 
 
@@ -117,11 +117,11 @@ def _name_of(row: Problem, pattern: re.Pattern[str]) -> str:
 def repair_groups(repairs: Iterable[Any]) -> list[Group]:
     """Group repairs (`repair.Repair` or dictionaries with its fields) by kind, most frequent first."""
     lines_by_kind: dict[tuple[str, int, str], list[int]] = {}
-    for one in repairs:
-        row = one if isinstance(one, dict) else one._asdict()
+    for repair in repairs:
+        row = repair if isinstance(repair, dict) else repair._asdict()
         lines_by_kind.setdefault((row["code"], row["column"], row["message"]), []).append(row["line"])
     groups = [
         Group(message, "", len(lines), tuple(line for line in lines if line), column=column)
         for (_, column, message), lines in lines_by_kind.items()
     ]
-    return sorted(groups, key=lambda one: -one.n)
+    return sorted(groups, key=lambda group: -group.n)

@@ -76,7 +76,9 @@ def mistakes(answer: Grid, prediction: Grid) -> list[Mistake]:
     """List mistakes in order of the answers' participants, then steps."""
     all_mistakes: list[Mistake] = []
     for participant in answer.participants:
-        all_mistakes += sorted(_of_participant(answer, prediction, participant), key=lambda one: one.step)
+        all_mistakes += sorted(
+            _of_participant(answer, prediction, participant), key=lambda mistake: mistake.step
+        )
     return all_mistakes
 
 

@@ -208,9 +208,9 @@ class ProcessReport:
     def as_dict(self) -> dict[str, Any]:
         return {
             "process_id": self.process_id,
-            "scores": {name: one._asdict() for name, one in self.scores.items()} if self.scores else None,
+            "scores": {name: score._asdict() for name, score in self.scores.items()} if self.scores else None,
             "error": {"code": self.error.code, "message": self.error.message} if self.error else None,
-            "corrected": {name: one._asdict() for name, one in self.corrected.items()},
+            "corrected": {name: score._asdict() for name, score in self.corrected.items()},
             "answer": self.answer.as_dict(),
             "prediction": self.prediction.as_dict(),
         }
@@ -222,7 +222,7 @@ class ProcessReport:
             "sentences": list(self.sentences),
             "answer_grid": self.answer_grid.as_dict(),
             "prediction_grid": self.prediction_grid.as_dict(),
-            "mistakes": [one._asdict() for one in mistakes(self.answer_grid, self.prediction_grid)],
+            "mistakes": [mistake._asdict() for mistake in mistakes(self.answer_grid, self.prediction_grid)],
             "questions": {name: self._question(name) for name in QUESTIONS},
         }
 
@@ -230,8 +230,8 @@ class ProcessReport:
         answers, predictions = self.matches(name)
         return {
             "pairs": [pair.as_dict() for pair in self.pairs(name)[:MAX_DETAILED]],
-            "missed": [_plain(one.item) for one in answers if not one.score],
-            "spurious": [_plain(one.item) for one in predictions if not one.score],
+            "missed": [_plain(match.item) for match in answers if not match.score],
+            "spurious": [_plain(match.item) for match in predictions if not match.score],
         }
 
 

@@ -22,7 +22,7 @@ SPLITS = (Split("train", 391, 1_500, 2_639), Split("dev", 43, 175, 290), Split("
 
 def split_of(n_processes: int, n_participants: int, n_steps: int) -> str:
     """Return the name of the official split with this size, or an empty string."""
-    return next((one.name for one in SPLITS if one[1:] == (n_processes, n_participants, n_steps)), "")
+    return next((split.name for split in SPLITS if split[1:] == (n_processes, n_participants, n_steps)), "")
 
 
 class Published(NamedTuple):

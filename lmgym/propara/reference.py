@@ -33,8 +33,10 @@ _PADDING = " " * 26
 def report_text(averages: Averages, n_predictions: int, n_answers: int) -> str:
     lines = [_DOUBLE, "Question     Avg. Precision  Avg. Recall  Avg. F1", _SINGLE]
     for name in QUESTIONS:
-        one = averages.questions[name]
-        lines.append(f"{name.capitalize():<22}{one.precision:4.3f}        {one.recall:4.3f}    {one.f1:4.3f}")
+        scores = averages.questions[name]
+        lines.append(
+            f"{name.capitalize():<22}{scores.precision:4.3f}        {scores.recall:4.3f}    {scores.f1:4.3f}"
+        )
     lines += [
         _SINGLE,
         f"Overall Precision {averages.precision:4.3f}{_PADDING}",
@@ -64,7 +66,7 @@ def process_diagnostics(process: ProcessReport) -> str:
         "answer_summary": process.answer.as_dict(),
         "score": {
             "process_id": process.process_id,
-            **{name: one._asdict() for name, one in process.scores.items()},
+            **{name: question_score._asdict() for name, question_score in process.scores.items()},
         },
     }
     if process.sentences:

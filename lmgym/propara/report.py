@@ -71,11 +71,11 @@ class Report:
 
     @property
     def errors(self) -> dict[int, ProcessFailure]:
-        return {one.process_id: one.error for one in self.processes if one.error}
+        return {process.process_id: process.error for process in self.processes if process.error}
 
     @cached_property
     def corrected(self) -> Corrected:
-        return corrected([one.corrected for one in self.processes])
+        return corrected([process.corrected for process in self.processes])
 
     @cached_property
     def warnings(self) -> list[SubmissionWarning]:
@@ -90,7 +90,9 @@ class Report:
             "recall": self.recall,
             "f1": self.f1,
             "rounded": self.averages.rounded() if self.averages else None,
-            "questions": {name: {**one._asdict(), "f1": one.f1} for name, one in self.questions.items()},
+            "questions": {
+                name: {**score._asdict(), "f1": score.f1} for name, score in self.questions.items()
+            },
         }
 
     def errors_as_dicts(self) -> list[dict[str, Any]]:
@@ -108,7 +110,7 @@ class Report:
             "errors": self.errors_as_dicts(),
             "corrected": self.corrected.as_dict(),
             "warnings": [warning.as_dict() for warning in self.warnings],
-            "processes": [one.as_dict() for one in self.processes],
+            "processes": [process.as_dict() for process in self.processes],
         }
 
 
@@ -159,7 +161,7 @@ def evaluate(
 
 def _averages(processes: Sequence[ProcessReport]) -> Averages | None:
     """Return the averages; None if a process has no score."""
-    scores = [one.scores for one in processes if one.scores]
+    scores = [process.scores for process in processes if process.scores]
     return averages_of(scores) if len(scores) == len(processes) else None
 
 

@@ -49,10 +49,10 @@ def conversion_score(answer: Conversion, prediction: Conversion) -> float:
 def move_score(answer: Move, prediction: Move) -> float:
     if answer.step != prediction.step:
         return 0.0
-    who = participant_overlap(answer.participants, prediction.participants)
+    participants = participant_overlap(answer.participants, prediction.participants)
     before = location_overlap(answer.before, prediction.before)
     after = location_overlap(answer.after, prediction.after)
-    return (who + before + after) / 3
+    return (participants + before + after) / 3
 
 
 PAIR_SCORES: dict[str, PairScore] = {
@@ -65,16 +65,16 @@ PAIR_SCORES: dict[str, PairScore] = {
 
 def order_decides(answer: Conversion, prediction: Conversion) -> bool:
     """Return True if two conversions do not match only because names or places are in a different order."""
-    for one, other, overlap in (
+    for expected, predicted, overlap in (
         (answer.destroyed, prediction.destroyed, participant_overlap),
         (answer.created, prediction.created, participant_overlap),
         (answer.location, prediction.location, location_overlap),
     ):
-        if one == other or len(one) != len(other) or " AND " not in one:
+        if expected == predicted or len(expected) != len(predicted) or " AND " not in expected:
             continue
-        if sorted(one.split(" AND ")) == sorted(other.split(" AND ")):
+        if sorted(expected.split(" AND ")) == sorted(predicted.split(" AND ")):
             try:
-                if overlap(one, other) != 1.0:
+                if overlap(expected, predicted) != 1.0:
                     return True
             except ProcessFailure:
                 return True
@@ -155,11 +155,11 @@ class Averages:
 
     @property
     def precision(self) -> float:
-        return _mean_of_four([one.precision for one in self.questions.values()])
+        return _mean_of_four([question.precision for question in self.questions.values()])
 
     @property
     def recall(self) -> float:
-        return _mean_of_four([one.recall for one in self.questions.values()])
+        return _mean_of_four([question.recall for question in self.questions.values()])
 
     @property
     def f1(self) -> float:

@@ -148,9 +148,9 @@ def _score_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
     yield from _order_warnings(process)
     for question in QUESTIONS:
         scores = _pair_scores(process, question)
-        if any(one > 1 for row in scores for one in row):
+        if any(value > 1 for row in scores for value in row):
             yield SubmissionWarning("pair-above-one", f"A pair of {question} scores above 1.", pid)
-        if any(one < 0 for row in scores for one in row):
+        if any(value < 0 for row in scores for value in row):
             yield SubmissionWarning("pair-below-zero", f"A pair of {question} scores below 0.", pid)
         is_equal_count = len(scores) == len(process.prediction.items(question))
         if scores and process.scores and is_equal_count:

@@ -139,7 +139,7 @@ def _actions(
         read_grids(repaired.text, file)
     except ProParaError as error:
         raise refused(file, "unreadable", str(error)) from error
-    repairs = tuple(one._replace(line=_at(lines, one.line)) for one in repaired.repairs)
+    repairs = tuple(row._replace(line=_at(lines, row.line)) for row in repaired.repairs)
     return ParsedUpload(kind, (Sample(repaired.text),), (*changed, *repairs))
 
 
@@ -152,8 +152,10 @@ def _located(problems: list[Problem], lines: Lines, file: str) -> ProParaError:
     file.
     """
     moved = [
-        one._replace(line=lines.get(one.line, 0), column=one.column if lines.get(one.line) else 0)
-        for one in problems
+        problem._replace(
+            line=lines.get(problem.line, 0), column=problem.column if lines.get(problem.line) else 0
+        )
+        for problem in problems
     ]
     return ProParaError(f"{file} has {count(len(moved), 'problem')}.", moved)
 
@@ -172,7 +174,7 @@ def _is_accepted(text: str, grids: Grids, file: str) -> bool:
 
 def _kept_lines(repairs: tuple[Repair, ...], n: int) -> Lines:
     """Map line numbers of repaired text to line numbers of the uploaded file."""
-    dropped = {one.line for one in repairs if one.code in ("blank-line", "header")}
+    dropped = {repair.line for repair in repairs if repair.code in ("blank-line", "header")}
     kept = (line for line in range(1, n + len(dropped) + 1) if line not in dropped)
     return dict(enumerate(kept, 1))
 
@@ -331,7 +333,8 @@ def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> di
             response = item[key] if key else item
             samples = response if isinstance(response, list) else [response]
             returned.setdefault(pid, []).extend(
-                one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in samples
+                sample if isinstance(sample, str) else json.dumps(sample, ensure_ascii=False)
+                for sample in samples
             )
     if problems:
         raise ProParaError(f"{file} has {count(len(problems), 'problem')}.", problems)

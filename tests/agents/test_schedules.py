@@ -222,7 +222,7 @@ def test_a_fall_beyond_chance_is_told_once_with_the_numbers(people, suite, serve
     assert (notice.user, notice.address) == (people.alice, bad.get_absolute_url())
     assert (
         "the pass rate fell significantly, from 1.00 to 0.25 "
-        "(one-sided exact p < 0.001, 2 cases of the same text)"
+        "(one-sided exact p < 0.001, 2 cases with unchanged text)"
     ) in notice.text
     bad.refresh_from_db()
     assert bad.regression["p"] < ALPHA

@@ -1,4 +1,4 @@
-"""Servers that wrapped a causal model, and judges that were models, no longer work. Their rows and runs stay readable."""
+"""Disable servers that wrapped a causal model and judges that were models. Their rows and runs stay readable."""
 
 from django.db import migrations, models
 

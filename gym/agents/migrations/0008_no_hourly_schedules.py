@@ -1,4 +1,4 @@
-"""Hourly schedules become nightly ones."""
+"""Convert hourly schedules to nightly schedules."""
 
 from django.db import migrations, models
 

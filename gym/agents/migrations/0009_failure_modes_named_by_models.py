@@ -1,4 +1,4 @@
-"""Names given by people become the names of the modes; merged modes are separate again."""
+"""Keep names entered by users as names of modes, and separate merged modes."""
 
 from django.db import migrations
 from django.db.models import F

@@ -1,4 +1,4 @@
-"""Columns take the names that results have everywhere: n, planned, unsatisfiable, regression."""
+"""Rename columns to the names used everywhere for results: n, planned, unsatisfiable, regression."""
 
 from django.db import migrations, models
 

@@ -2,8 +2,8 @@ from django.db import migrations
 
 
 def keep_results(apps, schema_editor):
-    """Keep scored results of models of the site as ordinary submissions, private to their owners: without the link to
-    the model, its visibility no longer limits who sees them. Unfinished ones have no file to keep."""
+    """Keep scored results of the site's models as ordinary submissions, private to their owners, because the model's
+    visibility no longer restricts them. Unfinished results have no file to keep."""
     Submission = apps.get_model("propara", "Submission")
     Job = apps.get_model("jobs", "Job")
     Submission.objects.filter(state="generating").delete()

@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 def rename(apps, schema_editor):
-    """Spell stored reports as `lmgym.propara.digest` does: limits as low and high, n, process_id, n_warnings."""
+    """Rename keys of stored reports as in `lmgym.propara.digest`: low and high for limits, n, process_id, n_warnings."""
     Submission = apps.get_model("propara", "Submission")
     for pk in list(Submission.objects.exclude(report={}).values_list("pk", flat=True)):
         row = Submission.objects.only("report").get(pk=pk)

@@ -105,12 +105,12 @@ class Parser:
     # --- objects ---
 
     def _object(self, prefix: tuple[str | int, ...]) -> Object:
-        found = Object(self.at)
+        node = Object(self.at)
         self._deeper()
         self.at += 1
-        self._fields(found, prefix, closing="}")
+        self._fields(node, prefix, closing="}")
         self.depth -= 1
-        return found
+        return node
 
     def _fields(self, into: Object, prefix: tuple[str | int, ...], closing: str) -> None:
         opened = into.at
@@ -214,7 +214,7 @@ class Parser:
     # --- arrays ---
 
     def _array(self, prefix: tuple[str | int, ...]) -> Array:
-        found = Array(self.at)
+        node = Array(self.at)
         self._deeper()
         self.at += 1
         while True:
@@ -222,12 +222,12 @@ class Parser:
             if self._peek() == "]":
                 self.at += 1
                 self.depth -= 1
-                return found
+                return node
             if self.at >= len(self.text):
-                raise self.source.error("syntax", "This [ is not closed.", found.at)
-            path = (*prefix, len(found.items))
+                raise self.source.error("syntax", "This [ is not closed.", node.at)
+            path = (*prefix, len(node.items))
             self.places[path] = self.at
-            found.items.append(self._value(path))
+            node.items.append(self._value(path))
             self._separator("]")
 
     # --- values ---
@@ -260,17 +260,17 @@ class Parser:
         return Concat(start, pieces, ["", *blanks[1:]])
 
     def _remark(self, path: tuple[str | int, ...], pieces: list[Node], blanks: list[str]) -> None:
-        found = []
+        remark_pieces = []
         for gap, piece in zip(["", *blanks[1:]], pieces, strict=True):
             match piece:
                 case Scalar():
-                    found.append(Piece(gap, piece.raw, self.text[piece.at] != '"'))
+                    remark_pieces.append(Piece(gap, piece.raw, self.text[piece.at] != '"'))
                 case Substitution():
                     name = f"${{{'?' * piece.optional}{'.'.join(piece.path)}}}"
-                    found.append(Piece(gap, name, False, True))
+                    remark_pieces.append(Piece(gap, name, False, True))
                 case _:
                     return
-        if (remark := of_pieces(found)) is not None:
+        if (remark := of_pieces(remark_pieces)) is not None:
             code, message, hint = remark
             self.remarks.append(Remark(code, path, *self.source.place(pieces[0].at), message, hint))
 
@@ -307,9 +307,9 @@ class Parser:
         if self._peek() != "}":
             raise self._error(f"Expected }} to close this ${{, not {self._shown()}.")
         self.at += 1
-        found = Substitution(path, optional, start)
-        self.substitutions.append(found)
-        return found
+        node = Substitution(path, optional, start)
+        self.substitutions.append(node)
+        return node
 
     # --- helpers ---
 

@@ -39,15 +39,15 @@ class Found:
 NOTHING = Found(MISSING, 0)
 
 
-def _plain(found: Found) -> str:
+def _plain(result: Found) -> str:
     """Format a value as part of a longer text."""
-    if found.raw is not None:
-        return found.raw
-    if found.value is None:
+    if result.raw is not None:
+        return result.raw
+    if result.value is None:
         return "null"
-    if isinstance(found.value, bool):
-        return "true" if found.value else "false"
-    return str(found.value)
+    if isinstance(result.value, bool):
+        return "true" if result.value else "false"
+    return str(result.value)
 
 
 class Resolver:
@@ -78,28 +78,28 @@ class Resolver:
         if self.steps > MAX_STEPS:
             raise self._error("limit", "Substitutions and values are nested too deeply here.", node)
         self.under_way[mark] = named(node.path) if isinstance(node, Substitution) else ""
-        found = self._resolve(node)
+        result = self._resolve(node)
         del self.under_way[mark]
         self.steps -= 1
-        if found.weight > self.max_weight or self.work > 4 * self.max_weight:
+        if result.weight > self.max_weight or self.work > 4 * self.max_weight:
             raise self._error("limit", "The document expands to too large a value.", node)
-        if found.height > self.max_depth:
+        if result.height > self.max_depth:
             raise self._error("limit", f"Nested more than {self.max_depth} levels deep.", node)
-        self.known[mark] = found
-        return found
+        self.known[mark] = result
+        return result
 
     def _resolve(self, node: Array | Object | Substitution | Concat | Chain) -> Found:
         match node:
             case Array():
-                items = [found for item in node.items if (found := self.resolve(item)).value is not MISSING]
-                return self._collected([found.value for found in items], items)
+                items = [result for item in node.items if (result := self.resolve(item)).value is not MISSING]
+                return self._collected([result.value for result in items], items)
             case Object():
                 fields = {
-                    key: found
+                    key: result
                     for key, below in node.fields.items()
-                    if (found := self.resolve(below)).value is not MISSING
+                    if (result := self.resolve(below)).value is not MISSING
                 }
-                return self._collected({key: found.value for key, found in fields.items()}, fields.values())
+                return self._collected({key: result.value for key, result in fields.items()}, fields.values())
             case Substitution():
                 return self._substitution(node)
             case Concat():
@@ -117,14 +117,14 @@ class Resolver:
     # --- substitutions ---
 
     def _substitution(self, node: Substitution) -> Found:
-        found = NOTHING
+        result = NOTHING
         if node.looks_back:
             if node.before is not None:
-                found = self.resolve(node.before)
+                result = self.resolve(node.before)
         else:
-            found = self._lookup(self.root, node.path)
-        if found.value is not MISSING:
-            return found
+            result = self._lookup(self.root, node.path)
+        if result.value is not MISSING:
+            return result
         name = ".".join(node.path)
         if name in self.variables:
             self.used.add(name)
@@ -162,56 +162,56 @@ class Resolver:
         return field if isinstance(field, Scalar | Array) else None
 
     @staticmethod
-    def _within(found: Found, path: Path) -> Found:
-        value = found.value
+    def _within(parent: Found, path: Path) -> Found:
+        value = parent.value
         for part in path:
             if not isinstance(value, dict) or part not in value:
                 return NOTHING
             value = value[part]
-        return Found(value, found.weight, found.height)
+        return Found(value, parent.weight, parent.height)
 
     # --- concatenation ---
 
     def _concat(self, node: Concat) -> Found:
         parts = [self.resolve(piece) for piece in node.pieces]
-        present = [found for found in parts if found.value is not MISSING]
+        present = [part for part in parts if part.value is not MISSING]
         if not present:
             return NOTHING
         if len(present) == 1 and not isinstance(present[0].value, str):
             return present[0]
-        if all(isinstance(found.value, list) for found in present):
-            self.work += sum(len(found.value) for found in present)
+        if all(isinstance(part.value, list) for part in present):
+            self.work += sum(len(part.value) for part in present)
             return Found(
-                [item for found in present for item in found.value],
-                sum(found.weight for found in present),
-                max(found.height for found in present),
+                [item for part in present for item in part.value],
+                sum(part.weight for part in present),
+                max(part.height for part in present),
             )
-        if all(isinstance(found.value, dict) for found in present):
+        if all(isinstance(part.value, dict) for part in present):
             merged = present[0]
-            for found in present[1:]:
-                merged = self._merged(merged, found)
+            for part in present[1:]:
+                merged = self._merged(merged, part)
             return merged
-        if any(isinstance(found.value, dict | list) for found in present):
+        if any(isinstance(part.value, dict | list) for part in present):
             message = "Text, lists and objects cannot be concatenated with each other."
             raise self._error("mixed", message, node, "Check for a missing comma or line break.")
-        length = sum(len(_plain(found)) for found in present) + sum(map(len, node.blanks))
+        length = sum(len(_plain(part)) for part in present) + sum(map(len, node.blanks))
         self.work += length // BLOCK
         if length > MAX_TEXT:
             raise self._error("limit", "The document expands to too large a value.", node)
         text = "".join(
-            gap + ("" if found.value is MISSING else _plain(found))
-            for gap, found in zip(node.blanks, parts, strict=True)
+            gap + ("" if part.value is MISSING else _plain(part))
+            for gap, part in zip(node.blanks, parts, strict=True)
         )
         return Found(text, 1 + len(text) // BLOCK, 0, text)
 
     def _chain(self, node: Chain) -> Found:
         result = NOTHING
         for value in node.values:
-            found = self.resolve(value)
-            if found.value is MISSING:
+            current = self.resolve(value)
+            if current.value is MISSING:
                 continue
-            both = isinstance(result.value, dict) and isinstance(found.value, dict)
-            result = self._merged(result, found) if both else found
+            both = isinstance(result.value, dict) and isinstance(current.value, dict)
+            result = self._merged(result, current) if both else current
         return result
 
     def _merged(self, first: Found, second: Found, depth: int = 0) -> Found:

@@ -156,13 +156,13 @@ class Source:
 
     def skip(self, at: int) -> int:
         """Skip whitespace, line breaks and comments."""
-        found = SKIP.match(self.text, at)
-        return found.end() if found else at
+        match = SKIP.match(self.text, at)
+        return match.end() if match else at
 
     def skip_blank(self, at: int) -> int:
         """Skip whitespace within the line."""
-        found = BLANK.match(self.text, at)
-        return found.end() if found else at
+        match = BLANK.match(self.text, at)
+        return match.end() if match else at
 
     def shown(self, at: int) -> str:
         """Describe the character at an offset, for a message."""
@@ -216,7 +216,7 @@ class Source:
         if sign in ESCAPES and sign:
             return ESCAPES[sign], at + 2
         if sign != "u":
-            hint = r"Known are \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits."
+            hint = r"Use one of \" \\ \/ \b \f \n \r \t, or \u with four hexadecimal digits."
             raise self.error("syntax", f"Unknown escape \\{sign}.", at, hint)
         code = self._hex(at)
         if 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", at + 6):
@@ -239,8 +239,8 @@ class Source:
         """Return the offset after the unquoted text that begins at `at`, or `at` if there is none."""
         number = NUMBER.match(self.text, at)  # first, so that the + of 1e+3 is part of the number
         here = number.end() if number else at
-        found = UNQUOTED.match(self.text, here)
-        return found.end() if found else here
+        match = UNQUOTED.match(self.text, here)
+        return match.end() if match else here
 
     def atom(self, raw: str, at: int) -> Atom:
         """Return the value of isolated unquoted text."""

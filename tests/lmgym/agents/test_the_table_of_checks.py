@@ -222,7 +222,7 @@ def test_parts_are_tested_in_their_order_breadth_first():
 
 SILENT = [
     ("text: {keyword: x}", "unknown-test", "Did you mean keywords?"),
-    ("foo: {value: 1}", "unknown-part", "Known are text, structure, sly_data."),
+    ("foo: {value: 1}", "unknown-part", "Expected one of text, structure, sly_data."),
     ("text: Stones", "bare-part", "Name a test"),
     ("text: null", "null", ""),
     ("text: {keywords: null}", "null", ""),
