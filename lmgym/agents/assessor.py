@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import dataclass, field
 from typing import Any
 
+from lmgym.agents.check_rows import LABELS
 from lmgym.agents.checks import VERDICTS, shorten
 from lmgym.agents.failures import Contradiction, Contradictions
 from lmgym.agents.llm_judge import Asked, mark_for
@@ -368,12 +369,6 @@ MAX_NAME = 200
 MAX_SAMPLE = 8_000
 MAX_KNOWN = 50
 """Maximum number of known reasons offered to the model."""
-RELATIONS = {
-    "value": "is exactly",
-    "keywords": "contains",
-    "less": "is less than",
-    "greater": "is greater than",
-}
 
 Known = MutableMapping[str, dict[str, str]]
 """Group of failures (`group_id`) -> {id of a mode: its name}."""
@@ -446,7 +441,9 @@ def chooser(ask: Asked) -> Chooser:
 def criterion_of(sample: Sample) -> str:
     """Describe the check's expectation in words."""
     test = sample.test.removeprefix("not_")
-    return str(sample.expected) if test == "gist" else f"The text {RELATIONS[test]}: {sample.expected}"
+    expected = sample.expected
+    words = expected if isinstance(expected, str) else json.dumps(expected, ensure_ascii=False)
+    return words if test == "gist" else f"The text {LABELS[test]}: {words}"
 
 
 def choice_prompt(sample: Sample, names: Iterable[str]) -> str:

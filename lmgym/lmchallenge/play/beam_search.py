@@ -372,4 +372,4 @@ def _projected(runner: ModelRunner, states: torch.Tensor, times: list[int]) -> t
 
 
 def _full(runner: ModelRunner) -> PlayerError:
-    return PlayerError(f"Memory on {runner.device} ran out on a single text.")
+    return PlayerError(f"A single text does not fit into the memory of {runner.device}.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from lmgym.agents.assessor import (
     assess,
     can_be_named,
@@ -170,6 +172,22 @@ def test_a_model_chooses_among_the_modes_there_are_or_names_a_new_one():
     assert "(none yet)" in asks.prompts[0]
     assert "The text contains: noon" in asks.prompts[0]
     assert "1. It names a Greek letter." in asks.prompts[1]
+
+
+@pytest.mark.parametrize(
+    ("check", "criterion"),
+    [
+        ('regex: ["no+n"]', "The text matches the regex: no+n"),
+        ("json_schema: [{type: object}]", 'The text fits the JSON Schema: {"type": "object"}'),
+    ],
+)
+def test_the_prompt_states_the_criterion_of_every_check(check, criterion):
+    result = run(
+        "agent: a, interactions: [{text: q, response: {text: {CHECK}}}]".replace("CHECK", check), says("7")
+    )
+    asks = Asks("NEW: It is a number.")
+    named(result, asks)
+    assert f"Criterion:\n{criterion}\n" in asks.prompts[0]
 
 
 def test_equal_answers_are_asked_about_once():

@@ -211,7 +211,7 @@ def test_a_context_that_memory_runs_out_on_ends_the_game_with_the_reason(toy, mo
     with toy.held() as (runner, _):
         monkeypatch.setattr(runner, "body", full)
     for given in (None, CANDIDATES[:2]):
-        with pytest.raises(PlayerError, match=r"Memory on cpu ran out"):
+        with pytest.raises(PlayerError, match=r"does not fit into the memory of cpu"):
             CausalPlayer(toy).predict([Request("ab ", given)])
 
 
@@ -241,7 +241,7 @@ def test_values_that_memory_does_not_hold_at_once_are_read_in_smaller_blocks() -
     for most in (1, 2):
         for number, row in found(most).items():
             torch.testing.assert_close(row, whole[number], atol=1e-5, rtol=0)
-    with pytest.raises(PlayerError, match=r"Memory on cpu ran out on a single text"):
+    with pytest.raises(PlayerError, match=r"A single text does not fit into the memory of cpu"):
         found(0)
 
 

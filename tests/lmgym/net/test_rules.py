@@ -221,5 +221,5 @@ def test_of_a_listed_name_everything_is_said():
     ["", "10.0.0.1/8", "10.0.0", "300.1.1.1", "host:0", "host:70000", "ftp://host", "a b", "[host]", "a/b"],
 )
 def test_a_wrong_entry_is_named(entry):
-    with pytest.raises(ValueError, match=r"allow|port"):
+    with pytest.raises(ValueError, match=r"valid (rule|host name|port)"):
         parse_rule(entry)

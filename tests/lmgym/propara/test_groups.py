@@ -20,7 +20,7 @@ def test_lines_with_too_few_columns_are_one_problem_with_their_lines():
     text = LIGHT + "7\t1\tgas\tNONE\n" * 289
     [said] = groups_of(text)
     assert said.startswith(
-        "p.tsv, lines 9, 10, 11, 12, 13 and 284 more, column 4: 289 lines have 4 columns, not 6. Six:"
+        "p.tsv, lines 9, 10, 11, 12, 13 and 284 more, column 4: 289 lines have 4 columns, not 6. Write six columns:"
     )
 
 

@@ -157,7 +157,7 @@ def test_weights_in_the_cache_that_are_not_those_of_their_name_are_refused(
     shutil.copy(other_weights(folder), (snapshot / "model.safetensors").resolve())
     with pytest.raises(BackendError, match="differs from the file on the Hub") as caught:
         load_cached(snapshot, monkeypatch)
-    assert caught.value.message.startswith("model.safetensors in the cache")
+    assert caught.value.message.startswith("model.safetensors in the Hub's cache")
     assert "Delete models--org--name" in caught.value.hint
 
 

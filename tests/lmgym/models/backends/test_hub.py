@@ -71,7 +71,7 @@ def test_names_that_are_no_revisions(fake: FakeHub, revision: str) -> None:
         ({"model.safetensors": 5}, "no config.json"),
         ({"config.json": 5, "pytorch_model.bin": 5}, "no safetensors weights"),
         ({"config.json": 5, "sub/model.safetensors": 5}, "no safetensors weights"),
-        ({"config.json": 5, "model.safetensors": 41 * 10**9}, r"takes 41\.0 GB"),
+        ({"config.json": 5, "model.safetensors": 41 * 10**9}, r"has 41\.0 GB"),
         ({}, "no config.json"),
         ({"m-Q4.gguf": 5}, r"only as GGUF \(m-Q4\.gguf\)"),
         ({"config.json": 5, "m-Q4.gguf": 5}, "only as GGUF"),

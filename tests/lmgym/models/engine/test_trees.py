@@ -341,7 +341,7 @@ def test_failures_behind_a_stem_count_the_whole_text() -> None:
             found.logits = torch.where(torch.arange(input_ids.shape[1])[:, None] < 4, found.logits, math.nan)
             return found
 
-    for one, said in ((Full(), "alone (6 tokens)"), (Odd(), "for token 6 is not")):
+    for one, said in ((Full(), "text (6 tokens)"), (Odd(), "for token 6 is not")):
         (found,) = compute(ModelRunner(one, CPU), [[3]], budget=9, stems=[[1, 2, 3, 4, 5]], stem_of=[0])
         assert isinstance(found, ScoringFailure)
         assert said in found.reason
