@@ -118,7 +118,7 @@ def test_among_three_only_those_with_the_same_bits_have_margins(client, world, p
 def test_outcomes_alone_are_said_to_be_that(client, world):
     SuiteRun.objects.filter(pk=world["second"].pk).update(source="uploaded", policy={})
     page = text_of(get(client, "model=first&model=second&suite=s"))
-    assert "Kind of score: surprisal (First); outcomes alone (Second)" in page
+    assert "Kind of score: surprisal (First); outcomes only (Second)" in page
     assert "Start token" not in page
 
 

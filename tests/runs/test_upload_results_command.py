@@ -154,7 +154,7 @@ def test_a_unit_that_the_file_does_not_state_is_an_option(people, tmp_path):
     make_revision(people.alice)
     file = tmp_path / "regions.csv"
     file.write_bytes((GOLDEN / "regions.csv").read_bytes().replace(b"surprisal_bits", b"nll"))
-    with pytest.raises(CommandError, match=r"nothing states the unit of “nll”.*--unit"):
+    with pytest.raises(CommandError, match=r"the file does not state the unit of “nll”.*--unit"):
         run(file)
     file.write_bytes(file.read_bytes().replace(b".25", b"98.25"))
     assert "warning: the mean is" in run(file, "--unit", "bits")

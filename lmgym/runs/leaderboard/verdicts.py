@@ -13,14 +13,14 @@ from lmgym.runs.rules import RULE_COUNTS, RuleCounts
 Place: TypeAlias = tuple[int, int]
 """(revision, model)"""
 Values: TypeAlias = tuple[object, ...]
-"""Of a run: RULE_COUNTS, key, n_words, n_unknown_words, …"""
+"""Values of a run: RULE_COUNTS, key, n_words, n_unknown_words, …"""
 _KEY = len(RULE_COUNTS)
 
 
 def verdicts_of(
     shown: Mapping[Place, Values], counting: Mapping[Place, Values], family: Sequence[int] | None
 ) -> dict[Place, Verdict]:
-    """Verdict of each shown run.
+    """Return the verdict of each shown run.
 
     Args:
         counting: the runs that count without filters, i.e. the members of the families.
@@ -44,16 +44,16 @@ def _corrected(
     counting: Mapping[Place, Values],
     family: Sequence[int],
 ) -> dict[Place, Tails | None]:
-    found: dict[Place, Tails | None] = {}
+    corrected: dict[Place, Tails | None] = {}
     same = {place for place, values in shown.items() if counting[place][_KEY] == values[_KEY]}
     for model in {model for _, model in shown}:
         places = [(revision, model) for revision in family if (revision, model) in counting]
         tails = [exact[place] if place in same else _tails(counting[place]) for place in places]
-        for k, (place, own) in enumerate(zip(places, holm_tails(tails), strict=True)):
+        for k, (place, tail) in enumerate(zip(places, holm_tails(tails), strict=True)):
             if place in same:
-                found[place] = own
+                corrected[place] = tail
             elif (
                 place in shown
-            ):  # a filter may show another run than the one that counts; it takes that one's place
-                found[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
-    return found
+            ):  # a filter may show a run other than the one that counts, which it then replaces
+                corrected[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
+    return corrected
