@@ -69,8 +69,8 @@ Token = Sequence[Any]
 
 @dataclass(frozen=True)
 class Spelling:
-    """How finely a tokenizer splits words: `n_words` distinct words in `n_pieces` tokens with `n_letters` letters;
-    `n_short` of the words have pieces of one or two letters only.
+    """Counts of how finely a tokenizer splits words: `n_words` distinct words in `n_pieces` tokens with `n_letters`
+    letters; `n_short` of the words have pieces of one or two letters only.
 
     Excludes words that every tokenizer splits: with capitals (names, acronyms, sentence-initial words), digits or
     apostrophes, and in scripts without spaces, where a run of letters is many words. All counts are 0 for character

@@ -26,8 +26,8 @@ MASKED_WORDS = (
 
 @dataclass(frozen=True)
 class ScoredAs:
-    """How a run was scored. `policy` has the keys of `ScoringPolicy`; uploads have only the keys stated in their files.
-    A run without surprisals has outcomes only.
+    """Scoring settings of a run. `policy` has the keys of `ScoringPolicy`; uploads have only the keys stated in their
+    files. A run without surprisals has outcomes only.
     """
 
     score_kind: str

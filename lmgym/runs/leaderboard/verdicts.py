@@ -24,7 +24,7 @@ def verdicts_of(
 
     Args:
         counting: the runs that count without filters, i.e. the members of the families.
-        family: revisions tested together; None = each run by itself.
+        family: revisions tested together; None = each run separately.
     """
     exact = {place: _tails(values) for place, values in shown.items()}
     holm = {} if family is None else _corrected(shown, exact, counting, family)
@@ -52,8 +52,6 @@ def _corrected(
         for k, (place, tail) in enumerate(zip(places, holm_tails(tails), strict=True)):
             if place in same:
                 corrected[place] = tail
-            elif (
-                place in shown
-            ):  # a filter may show a run other than the one that counts, which it then replaces
+            elif place in shown:  # a filter shows another run, which replaces the one that counts
                 corrected[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
     return corrected
