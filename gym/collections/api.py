@@ -42,7 +42,7 @@ def _refused(error: Refused) -> ApiProblem:
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
     owner = serializers.CharField(source="owner.username")
-    n_suites = serializers.IntegerField(help_text="includes suites that you may not see")
+    n_suites = serializers.IntegerField(help_text="number of suites, including those that you may not see")
 
     class Meta:
         model = Collection
@@ -59,7 +59,7 @@ class CollectionEntrySerializer(serializers.ModelSerializer[SuiteRevision]):
     owner = serializers.CharField(source="suite.owner.username")
     revision = serializers.IntegerField(source="number")
     same_name = serializers.SerializerMethodField(
-        help_text="other suites listed for you with the same name in their files"
+        help_text="other suites listed for you whose files have the same name"
     )
 
     class Meta:
@@ -72,7 +72,7 @@ class CollectionEntrySerializer(serializers.ModelSerializer[SuiteRevision]):
 
 
 class CollectionDetailSerializer(CollectionSerializer):
-    suites = serializers.SerializerMethodField(help_text="in the collection's order")
+    suites = serializers.SerializerMethodField(help_text="in the order of the collection")
 
     class Meta(CollectionSerializer.Meta):
         fields = [*CollectionSerializer.Meta.fields, "suites"]
@@ -89,7 +89,7 @@ class CollectionDetailSerializer(CollectionSerializer):
 class CollectionEntryBody(Body):
     suite = serializers.SlugField(max_length=80)
     revision = serializers.IntegerField(
-        required=False, min_value=1, max_value=MAX_REVISION, help_text="default: the newest frozen one"
+        required=False, min_value=1, max_value=MAX_REVISION, help_text="default: the newest frozen revision"
     )
 
 
@@ -101,7 +101,7 @@ class CollectionCard(Body):
         child=CollectionEntryBody(),
         max_length=services.MAX_ENTRIES,
         required=False,
-        help_text="the whole list; suites that it does not name are removed, except those that you may not see",
+        help_text="the complete list; suites missing from it are removed, except those that you may not see",
     )
 
 
@@ -111,7 +111,9 @@ class NewCollection(CollectionCard):
 
 
 class MissingBody(Body):
-    collection = serializers.SlugField(max_length=80, required=False, help_text="only its suites")
+    collection = serializers.SlugField(
+        max_length=80, required=False, help_text="only suites of this collection"
+    )
     suites = serializers.ListField(
         child=serializers.SlugField(max_length=80), max_length=MAX_NAMES, required=False
     )
@@ -122,9 +124,11 @@ class MissingBody(Body):
 
 class MissingSerializer(serializers.Serializer[Any]):
     runs = serializers.SerializerMethodField(help_text="ids of the queued runs")
-    waiting = serializers.IntegerField(help_text="already queued or running")
-    left = serializers.IntegerField(help_text="send the request again when these are done")
-    stopped = serializers.CharField(allow_blank=True, help_text="why some could not be queued")
+    waiting = serializers.IntegerField(help_text="runs already queued or running")
+    left = serializers.IntegerField(
+        help_text="missing runs not queued yet; repeat the request when the queued ones are done"
+    )
+    stopped = serializers.CharField(allow_blank=True, help_text="reason why some could not be queued")
 
     def get_runs(self, queued: Queued) -> list[str]:
         return [run.key for run in queued.runs]
@@ -155,7 +159,7 @@ def rows_of(request: Request) -> QuerySet[Collection]:
 
 
 class CollectionView(ObjectView[Collection]):
-    denied_message = "published collections never change; others belong to their owner"
+    denied_message = "you may not change this collection, or it is published and cannot be changed"
 
     def visible_rows(self, address: str) -> QuerySet[Collection]:
         return rows_of(self.request).filter(slug=address)
@@ -193,13 +197,13 @@ class CollectionList(CollectionView, ListView):
 
     @operation("List collections", response=CollectionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Published collections and those you work on."""
+        """Lists published collections and those you work on."""
         return self.page(rows_of(request).order_by("title"))
 
     @operation("Create a collection", body=NewCollection, response=CollectionDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Visible only to its owner, collaborators and staff until it is published. Its suites are frozen revisions
-        that you may see."""
+        """The collection is visible only to its owner, collaborators and staff until it is published. Its suites are
+        frozen revisions that you may see."""
         body = self.body()
         made = services.create_collection(
             actor=request.user,
@@ -215,7 +219,8 @@ class CollectionList(CollectionView, ListView):
 class CollectionDetail(CollectionView):
     @operation("Read a collection", response=CollectionDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Its texts and the suites in it that you may see. For its leaderboard use `leaderboard/?collection=`."""
+        """Returns its texts and those of its suites that you may see. For its leaderboard, use
+        `leaderboard/?collection=`."""
         return self.read()
 
     @operation("Change a collection", body=CollectionCard, response=CollectionDetailSerializer)
@@ -234,7 +239,7 @@ class CollectionDetail(CollectionView):
 
     @operation("Delete a collection", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """Does not touch its suites. A published collection cannot be deleted."""
+        """Its suites are kept. A published collection cannot be deleted."""
         return self.remove(services.delete_collection)
 
 
@@ -246,7 +251,7 @@ class CollectionEntries(CollectionView):
         status=201,
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Appends a revision. One that the collection already has keeps its place."""
+        """Appends a revision. A revision that is already in the collection keeps its position."""
         collection = self.get_for_change()
         revision = revision_of(request, self.body(), "$.suite")
         services.add_revision(collection, revision, actor=request.user)
@@ -256,7 +261,7 @@ class CollectionEntries(CollectionView):
 class CollectionEntry(CollectionView):
     @operation("Remove a revision from a collection", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, suite: str, number: int) -> Response:
-        """Does not touch the suite."""
+        """The suite is kept."""
         collection = self.get_for_change()
         revisions = SuiteRevision.objects.filter(collection_entries__collection=collection)
         revision = get_or_404(revisions, suite__slug=suite, number=number)
@@ -305,9 +310,9 @@ class CollectionFile(CollectionView):
         job = zip_.job
         if job is None or not job.is_active:
             raise ApiProblem(422, job.error if job and job.error else "The job was cancelled.", "not-made")
-        found = {"state": job.state, "done": job.done, "total": job.total, "unit": job.unit}
+        progress = {"state": job.state, "done": job.done, "total": job.total, "unit": job.unit}
         headers = {"Location": request.build_absolute_uri(), "Retry-After": str(RETRY_SECONDS)}
-        return Response(found, status=202, headers=headers)
+        return Response(progress, status=202, headers=headers)
 
 
 class RunMissing(ApiView):

@@ -7,7 +7,7 @@ class CollectionsConfig(AppConfig):
 
     def ready(self) -> None:
         from gym.collections import (  # noqa: F401
-            deletion_guard,  # listens for runs and suites about to be deleted
-            quotas,  # registers what collections count as
-            zips,  # registers the handler of its jobs
+            deletion_guard,  # protects runs and suites about to be deleted
+            quotas,  # registers the quota of collections
+            zips,  # registers a job handler
         )

@@ -32,7 +32,7 @@ def bundle(
 
     Args:
         facts: first entries of the manifest.
-        runs: each gets its own tables, streamed.
+        runs: each has its own tables, which are streamed.
         boards: one leaderboard per scoring rule.
         on_progress: called before each table with the number of runs written.
 
@@ -80,7 +80,7 @@ _TABLES = {
 
 
 def _readme(facts: dict[str, Any], revisions: Sequence[SuiteRevision], boards: Sequence[Board]) -> str:
-    """Table of contents of the zip as text."""
+    """Write the table of contents of the zip as text."""
     tables = [f"  runs/*-{name}.csv  {_TABLES[name]}" for name in FRAMES]
     suites = [f"  {row.suite.slug} r{row.number}  {row.suite.title}" for row in revisions]
     lines = [

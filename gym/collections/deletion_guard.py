@@ -17,12 +17,12 @@ from suites.models import Suite
 from suites.signals import InUse, address_leaving
 
 NAMED = 3
-"""Most collections named in an error."""
+"""Maximum number of collections named in an error."""
 
 
 def collections_showing(runs: QuerySet[SuiteRun]) -> QuerySet[Collection]:
-    """Published collections whose public leaderboard shows one of these runs, i.e. the newest of a public model on a
-    revision."""
+    """Return published collections whose public leaderboard shows one of these runs, i.e. the newest run of a public
+    model on a revision."""
     shown = newest_done(public(runs))
     published = Collection.objects.filter(published_at__isnull=False)
     return published.filter(entries__revision__in=shown.values("revision")).distinct().order_by("title")
@@ -50,7 +50,7 @@ def _keep_public(suite: Suite, **kwargs: Any) -> None:
 
 
 def published_with(suite: Suite) -> QuerySet[Collection]:
-    """Published collections with a revision of this suite."""
+    """Return published collections that contain a revision of this suite."""
     published = Collection.objects.filter(published_at__isnull=False)
     return published.filter(entries__revision__suite=suite).distinct().order_by("title")
 

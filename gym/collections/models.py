@@ -63,8 +63,8 @@ class CollectionEntry(models.Model):
 
 
 class CollectionZip(HasJob, models.Model):
-    """A zip of a collection, created by a job, with what its reader may see; without a reader, what everybody may
-    see."""
+    """A zip of a collection, created by a job, with the contents that its reader may see; without a reader, the public
+    contents."""
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="zips")
     reader = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Picker for the revisions of a collection: those chosen, in order, and a search for others."""
+"""Picker for the revisions of a collection: the chosen ones in order, and a search for others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from suites.models import SuiteRevision
 from suites.selectors import listed_for, tags_of
 
 SHOWN = 100
-"""Most search results shown."""
+"""Maximum number of search results shown."""
 WORDS_IN = ("suite__title", "suite__slug", "suite__author", "suite__description", "suite__tags__name")
 
 
@@ -42,8 +42,8 @@ class Picker:
 
 
 def read_picker(user: AnyUser, data: QueryDict | None, before: Sequence[SuiteRevision]) -> Picker:
-    """Read the picker from form data: `revision` (keys of ticked ones), `place-KEY`, `q`, `tag`, `older`, and
-    `step=all` to choose all matches. Without data: the revisions chosen `before`."""
+    """Read the picker from form data: `revision` (keys of ticked revisions), `place-KEY`, `q`, `tag`, `older`, and
+    `step=all` to choose all matches. Without data, the chosen revisions are those in `before`."""
     chosen, n_missing = (list(before), 0) if data is None else _ticked(user, data)
     data = data or QueryDict()
     q, tag = (data.get(name, "").replace("\0", "")[:MOST_CHARACTERS] for name in ("q", "tag"))
@@ -66,7 +66,7 @@ def read_picker(user: AnyUser, data: QueryDict | None, before: Sequence[SuiteRev
 
 
 def _ticked(user: AnyUser, data: QueryDict) -> tuple[list[SuiteRevision], int]:
-    """Ticked revisions in order, and the number of unavailable ones."""
+    """Return the ticked revisions in order, and the number of unavailable ones."""
     keys = [key for key in data.getlist("revision")[: 2 * MAX_ENTRIES] if key.isascii() and key.isdecimal()]
     keys = list(dict.fromkeys(key for key in keys if len(key) < 16))
     rows = {str(row.pk): row for row in _with_tags(listed_frozen(user)).filter(pk__in=keys)}
@@ -78,8 +78,8 @@ def _ticked(user: AnyUser, data: QueryDict) -> tuple[list[SuiteRevision], int]:
 
 
 def _place(text: str, now: int) -> float:
-    """Sort key for moving an entry from `now` to the place typed: before the entry there if it moves up, after it if
-    down."""
+    """Return the sort key that moves an entry from position `now` to the typed position: before the entry there if it
+    moves up, after it if it moves down."""
     if not (text.isascii() and text.isdecimal() and len(text) < 9):
         return math.inf
     place = int(text)

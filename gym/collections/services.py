@@ -1,8 +1,7 @@
 """Use cases and reads of collections.
 
 An unpublished collection is visible to its owner, collaborators and staff. Publishing requires that all its suites are
-public, and
-cannot be undone: list and address then never change.
+public and cannot be undone: the list and the address then never change.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ TAKEN = frozenset({"new"})
 
 
 def visible_collections(user: AnyUser) -> QuerySet[Collection]:
-    """Published collections, and those the user owns or works on; all for staff."""
+    """Return published collections and those the user owns or works on; all for staff."""
     collections = Collection.objects.select_related("owner")
     if user.is_authenticated and user.is_staff:
         return collections
@@ -43,7 +42,7 @@ def visible_collections(user: AnyUser) -> QuerySet[Collection]:
 
 
 def revisions_of(collection: Collection, user: AnyUser) -> list[SuiteRevision]:
-    """Revisions of the collection whose suites are listed for this user, in order, with suite and tags. Other people's
+    """Return the revisions whose suites are listed for this user, in order, with suite and tags. Other people's
     unlisted suites are left out, so that their addresses do not leak."""
     rows = listed_revisions(collection, user).select_related("suite__owner")
     return list(rows.prefetch_related("suite__tags"))
@@ -55,19 +54,19 @@ def listed_revisions(collection: Collection, user: AnyUser) -> QuerySet[SuiteRev
 
 
 def hidden_revisions(collection: Collection, user: AnyUser) -> dict[int, SuiteRevision]:
-    """Position -> revision of the entries that `revisions_of` leaves out for this user."""
+    """Map position to revision for the entries that `revisions_of` leaves out for this user."""
     entries = collection.entries.select_related("revision__suite").order_by("position")
     listed = {row.pk for row in revisions_of(collection, user)}
     return {k: row.revision for k, row in enumerate(entries) if row.revision_id not in listed}
 
 
 def can_change(user: AnyUser, collection: Collection) -> bool:
-    """Owner, staff and editing collaborators, until it is published."""
+    """Return whether the user may edit it: owner, staff and editing collaborators, until it is published."""
     return not collection.is_published and may_edit(user, collection)
 
 
 def can_manage(user: AnyUser, collection: Collection) -> bool:
-    """Publish and delete: owner and staff, until it is published."""
+    """Return whether the user may publish and delete it: owner and staff, until it is published."""
     return not collection.is_published and owns(user, collection)
 
 
@@ -80,7 +79,7 @@ def create_collection(
     reference: str,
     revisions: Sequence[SuiteRevision],
 ) -> Collection:
-    """A draft of a collection. Raises OverQuota."""
+    """Create an unpublished collection. Raises OverQuota."""
     _require_usable(revisions, actor)
     collection = Collection(slug=slug, title=title, description=description, reference=reference, owner=actor)
     if slug in TAKEN:
@@ -102,7 +101,7 @@ def change_collection(
     revisions: Sequence[SuiteRevision] | None,
 ) -> None:
     """Change a collection. `revisions`: the complete new list, in order; None keeps the list. Entries that the actor
-    cannot see keep their places."""
+    cannot see keep their positions."""
     _require_change(collection, actor)
     _require_usable(revisions or [], actor)
     with COLLECTIONS.growing(collection.owner, actor=actor):
@@ -117,7 +116,7 @@ def change_collection(
 
 
 def add_revision(collection: Collection, revision: SuiteRevision, *, actor: User) -> CollectionEntry:
-    """Append a revision; one that is already in the list keeps its place."""
+    """Append a revision; a revision that is already in the list keeps its position."""
     _require_change(collection, actor)
     _require_usable([revision], actor)
     with COLLECTIONS.growing(collection.owner, actor=actor):
@@ -140,7 +139,7 @@ def remove_revision(collection: Collection, revision: SuiteRevision, *, actor: U
 
 
 def frozen_revision(user: AnyUser, slug: str, number: int | None = None) -> SuiteRevision | None:
-    """A frozen revision of a suite listed for this user; by default the newest."""
+    """Return a frozen revision of a suite listed for this user; by default the newest."""
     rows = listed_frozen(user).filter(suite__slug=slug)
     if number is not None:
         rows = rows.filter(number=number)
@@ -154,19 +153,19 @@ def why_not_found(user: AnyUser, slug: str, number: int | None) -> str:
         return f"{described(known)} has no frozen revision r{number}."
     others = _by_name(user, [slug]).get(slug, [])
     if others:
-        return f"No suite has the short name “{slug}”. By that name in the file: {_some(others)}."
+        return f"No suite has the short name “{slug}”. Suites with that name in their files: {_some(others)}."
     if listed_for(user).filter(slug=slug).exists():
         return f"“{slug}” has no frozen revision. Freeze its draft first."
     return f"No suite in your lists has the short name “{slug}”."
 
 
 def same_name(user: AnyUser, revisions: Sequence[SuiteRevision]) -> dict[int, list[SuiteRevision]]:
-    """Revision id -> newest frozen revisions of other listed suites with the same name in their files."""
+    """Map each revision id to the newest frozen revisions of other listed suites whose files have the same name."""
     by_name = _by_name(user, [row.name for row in revisions])
-    found = {
+    others_by_pk = {
         row.pk: [o for o in by_name.get(row.name, []) if o.suite_id != row.suite_id] for row in revisions
     }
-    return {pk: others for pk, others in found.items() if others}
+    return {pk: others for pk, others in others_by_pk.items() if others}
 
 
 def described(revision: SuiteRevision) -> str:
@@ -176,7 +175,7 @@ def described(revision: SuiteRevision) -> str:
 
 
 NAMED = 5
-"""Most suites named in a message."""
+"""Maximum number of suites named in a message."""
 
 
 def _some(revisions: Sequence[SuiteRevision]) -> str:
@@ -185,7 +184,7 @@ def _some(revisions: Sequence[SuiteRevision]) -> str:
 
 
 def _by_name(user: AnyUser, names: Sequence[str]) -> dict[str, list[SuiteRevision]]:
-    """Name in the file -> newest frozen revision of each listed suite with that name."""
+    """Map each name in a file to the newest frozen revisions of the listed suites with that name."""
     newest: dict[tuple[str, int], SuiteRevision] = {}
     for row in listed_frozen(user).filter(name__in=set(names)).order_by("suite_id", "number"):
         newest[row.name, row.suite_id] = row
@@ -196,7 +195,7 @@ def _by_name(user: AnyUser, names: Sequence[str]) -> dict[str, list[SuiteRevisio
 
 
 def listed_frozen(user: AnyUser) -> QuerySet[SuiteRevision]:
-    """Revisions this user can add to a collection, with suite and owner."""
+    """Return the revisions that this user can add to a collection, with suite and owner."""
     rows = revisions_for(user).filter(suite__in=listed_for(user), state=SuiteRevision.State.FROZEN)
     return rows.select_related("suite__owner")
 
@@ -209,7 +208,7 @@ def publish_collection(collection: Collection, *, actor: User) -> None:
         if locked.is_published:
             return
         suites = Suite.objects.filter(revisions__collection_entries__collection=locked)
-        list(suites.order_by("pk").select_for_update())  # so that none is hidden meanwhile
+        list(suites.order_by("pk").select_for_update())  # so that none is made private in the meantime
         rows = [entry.revision for entry in locked.entries.select_related("revision__suite__owner")]
         if not rows:
             raise ValidationError("An empty collection cannot be published.")
@@ -220,7 +219,8 @@ def publish_collection(collection: Collection, *, actor: User) -> None:
 
 
 def _require_public(suites: Sequence[Suite], actor: User) -> None:
-    """Raise ValidationError unless all are public. Names the suites that the actor may know, and counts the others."""
+    """Raise ValidationError unless all suites are public. The message names the suites that the actor may know of, and
+    counts the others."""
     hidden = {suite.pk for suite in suites if suite.visibility != Visibility.PUBLIC}
     if not hidden:
         return
@@ -243,7 +243,7 @@ def delete_collection(collection: Collection, *, actor: User) -> None:
 
 
 def digest(revisions: Sequence[SuiteRevision]) -> str:
-    """sha256 over one line per revision: slug, number, hash."""
+    """Return the sha256 over one line per revision: slug, number, hash."""
     lines = (f"{row.suite.slug} r{row.number} {row.sha256}\n" for row in revisions)
     return sha256("".join(lines).encode()).hexdigest()
 
@@ -257,7 +257,7 @@ def _fill(collection: Collection, revisions: Sequence[SuiteRevision]) -> None:
 def _with_hidden(
     collection: Collection, revisions: Sequence[SuiteRevision], actor: User
 ) -> list[SuiteRevision]:
-    """These revisions plus the hidden ones at their old positions, or at the end of a shorter list."""
+    """Return these revisions plus the hidden ones at their old positions, or at the end if the list is shorter."""
     hidden = hidden_revisions(collection, actor)
     kept = {row.pk for row in hidden.values()}
     merged = [row for row in revisions if row.pk not in kept]
@@ -271,7 +271,7 @@ def _with_hidden(
 
 
 def _locked(collection: Collection) -> Collection:
-    """Lock and re-read the collection. Raises PermissionDenied if it was published meanwhile."""
+    """Lock and re-read the collection. Raises PermissionDenied if it was published in the meantime."""
     locked = Collection.objects.select_for_update().get(pk=collection.pk)
     if locked.is_published:
         raise PermissionDenied("a published collection cannot be changed")
@@ -280,7 +280,7 @@ def _locked(collection: Collection) -> Collection:
 
 def _require_change(collection: Collection, actor: User) -> None:
     if not can_change(actor, collection):
-        raise PermissionDenied("a published collection cannot be changed; others only by their owner")
+        raise PermissionDenied("you may not change this collection, or it is published and cannot be changed")
 
 
 def require_manage(collection: Collection, actor: User) -> None:

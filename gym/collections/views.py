@@ -36,7 +36,7 @@ from suites.models import SuiteRevision
 SHAREABLE = Shareable("collection", "collection-list", "Collections", services.visible_collections)
 
 MOST_NAMED = 10
-"""Most added suites named in a message."""
+"""Maximum number of added suites named in a message."""
 
 
 @require_safe
@@ -48,7 +48,7 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """A collection with its leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that this
+    """Show a collection with its leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that this
     user cannot see), may_change, may_manage, may_see_people, citation, and board_context."""
     collection = _visible(request, slug)
     revisions = services.revisions_of(collection, request.user)
@@ -82,10 +82,12 @@ def collection_new(request: SignedInRequest) -> HttpResponse:
                 revisions=picker.chosen,
                 **{name: cleaned[name] for name in ("title", "description", "reference")},
             )
-        except ValidationError as error:  # OverQuota is one
+        except ValidationError as error:  # includes OverQuota
             form.add_error(None, error)
         else:
-            messages.success(request, "Collection created. Only you see it until you publish it.")
+            messages.success(
+                request, "Collection created. Only you can see it until you share or publish it."
+            )
             _report_added(request, picker.chosen)
             return redirect(collection)
     context = {"form": form, "picker": picker}
@@ -125,7 +127,7 @@ def _sent(request: HttpRequest) -> QueryDict | None:
 
 
 def _form(request: HttpRequest, **options: Any) -> CollectionForm:
-    """The form, bound when saving; during a search it keeps what was typed."""
+    """Return the form, bound when saving; during a search it keeps the typed values."""
     if request.method == "POST" and "step" not in request.POST:
         return CollectionForm(request.POST, **options)
     written = {name: request.POST[name] for name in CollectionForm.Meta.fields if name in request.POST}
@@ -206,7 +208,7 @@ def address_of(request: HttpRequest, collection: Collection) -> str:
 
 
 def file_of(request: HttpRequest, collection: Collection, form: str, options: Options) -> HttpResponse:
-    """The bib file, or the leaderboard in a format under these options."""
+    """Return the bib file, or the leaderboard in the requested format under these options."""
     slug = collection.slug
     if form == "bib":
         return download(citation_of(request, collection), f"{slug}.bib", "application/x-bibtex")

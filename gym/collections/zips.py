@@ -1,6 +1,6 @@
 """Zips of collections: created by a job on request and kept for a while.
 
-A zip contains what its reader may see; readers who see no more than the public share one. It is created again when
+A zip contains what its reader may see; readers who see no more than the public share one zip. It is created again when
 results, suites or texts change. A zip with anything that the reader may no longer see is never served."""
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from lmgym.runs.rules import RULES
 KIND = "collection_zip"
 KEEP = timedelta(days=7)
 KEEP_FAILED = timedelta(minutes=10)
-"""How long a failure is shown before a new request retries."""
+"""Time for which a failure is shown before a new request retries."""
 NEW_ENOUGH = timedelta(minutes=5)
 """A zip younger than this is served even if there are newer results: runs may finish every second."""
 STILL_READ = timedelta(hours=1)
-"""How long a superseded zip is kept for downloads in progress."""
+"""Time for which a superseded zip is kept for downloads in progress."""
 PIECE = 1024 * 1024
 MEGABYTE = 1_000_000
 BY_SUITE = (
@@ -75,17 +75,17 @@ def contents(collection: Collection, user: AnyUser) -> Contents:
 
 
 def seen(collection: Collection, user: AnyUser) -> tuple[CollectionZip | None, bool]:
-    """The zip to serve to this reader, and True; else the one in progress or the last one, and False."""
-    wanted = contents(collection, user)
-    rows = list(_rows(collection, _reader(collection, user, wanted)))
+    """Return the zip to serve to this reader and True; else the zip in progress, or the last one, and False."""
+    current_contents = contents(collection, user)
+    rows = list(_rows(collection, _reader(collection, user, current_contents)))
     for zip_ in rows:
-        if zip_.is_done and _fits(zip_, wanted):
+        if zip_.is_done and _fits(zip_, current_contents):
             return zip_, True
     return (rows[0] if rows else None), False
 
 
 def current(collection: Collection, user: AnyUser) -> CollectionZip | None:
-    """The finished zip to serve to this reader, or None."""
+    """Return the finished zip to serve to this reader, or None."""
     zip_, is_current = seen(collection, user)
     return zip_ if is_current else None
 
@@ -93,22 +93,22 @@ def current(collection: Collection, user: AnyUser) -> CollectionZip | None:
 def request_zip(
     collection: Collection, address: str, *, actor: AnyUser, again: bool = False
 ) -> CollectionZip:
-    """Return this reader's zip: finished, in progress, or queued now. A failed one is retried after KEEP_FAILED, or
-    right away with `again`. Raises TooMuch and TooManyJobs."""
-    wanted = contents(collection, actor)
-    reader = _reader(collection, actor, wanted)
+    """Return this reader's zip: finished, in progress, or queued now. A failed zip is retried after KEEP_FAILED, or
+    immediately with `again`. Raises TooMuch and TooManyJobs."""
+    current_contents = contents(collection, actor)
+    reader = _reader(collection, actor, current_contents)
     with transaction.atomic():
         Collection.objects.select_for_update().get(pk=collection.pk)
         rows = _rows(collection, reader)
         for zip_ in rows:
-            if zip_.is_done and _fits(zip_, wanted):
+            if zip_.is_done and _fits(zip_, current_contents):
                 return zip_
         last = rows.first()
         if last is not None and last.completed_at is None and last.job is not None:
             failed_now = last.job.state == State.FAILED and timezone.now() - last.created < KEEP_FAILED
             if last.job.is_active or (failed_now and not again):
                 return last
-        require_room(sum(rows_at_least(what, wanted.runs) for what in FRAMES), BY_SUITE)
+        require_room(sum(rows_at_least(what, current_contents.runs) for what in FRAMES), BY_SUITE)
         drop_old()
         rows.exclude(completed_at__gt=timezone.now() - STILL_READ).delete()
         zip_ = CollectionZip.objects.create(collection=collection, reader=reader, address=address)
@@ -118,7 +118,7 @@ def request_zip(
             owner=actor if actor.is_authenticated else None,
             queue=SHORT,
             title=f"Zip of {collection.title}",
-            total=len(wanted.run_ids),
+            total=len(current_contents.run_ids),
         )
         zip_.save(update_fields=["job"])
     return zip_
@@ -155,14 +155,14 @@ def make(context: JobContext) -> None:
     )
     if not visible(user).filter(pk=collection.pk).exists():
         raise PermanentFailure("The collection is no longer public.")
-    wanted = contents(collection, user)
+    current_contents = contents(collection, user)
 
     def on_progress(done: int) -> None:
         context.check()
-        context.progress(done, len(wanted.run_ids), "runs")
+        context.progress(done, len(current_contents.run_ids), "runs")
 
     try:
-        file = _bundle(zip_, user, wanted, on_progress)
+        file = _bundle(zip_, user, current_contents, on_progress)
     except TooMuch as error:
         raise PermanentFailure(f"{error} {error.hint}") from error
     with closing(file):
@@ -184,17 +184,19 @@ def make(context: JobContext) -> None:
             position += 1
     with context.finish():
         CollectionZip.objects.filter(pk=zip_.pk).update(
-            fingerprint=wanted.fingerprint,
-            revisions=wanted.revision_ids,
-            runs=wanted.run_ids,
+            fingerprint=current_contents.fingerprint,
+            revisions=current_contents.revision_ids,
+            runs=current_contents.run_ids,
             size=size,
             completed_at=timezone.now(),
         )
 
 
-def _bundle(zip_: CollectionZip, user: AnyUser, wanted: Contents, on_progress: Any) -> IO[bytes]:
+def _bundle(zip_: CollectionZip, user: AnyUser, current_contents: Contents, on_progress: Any) -> IO[bytes]:
     collection = zip_.collection
-    revisions = [row for row in services.revisions_of(collection, user) if row.pk in wanted.revision_ids]
+    revisions = [
+        row for row in services.revisions_of(collection, user) if row.pk in current_contents.revision_ids
+    ]
     facts = {
         "collection": collection.slug,
         "title": collection.title,
@@ -204,12 +206,15 @@ def _bundle(zip_: CollectionZip, user: AnyUser, wanted: Contents, on_progress: A
         "sha256_of_list": collection.sha256 or services.digest(revisions),
     }
     boards = [leaderboard(user, Options(rule=rule), revisions, collection.slug) for rule in RULES.values()]
-    runs = SuiteRun.objects.filter(pk__in=wanted.run_ids).select_related("revision__suite", "model")
-    return bundle(facts, revisions, _one_by_one(runs, wanted.run_ids), boards, Budget(BY_SUITE), on_progress)
+    runs = SuiteRun.objects.filter(pk__in=current_contents.run_ids).select_related("revision__suite", "model")
+    return bundle(
+        facts, revisions, _one_by_one(runs, current_contents.run_ids), boards, Budget(BY_SUITE), on_progress
+    )
 
 
 def _one_by_one(runs: QuerySet[SuiteRun], ids: list[int]) -> Iterator[SuiteRun]:
-    """Yield runs in order without an open cursor, since progress is written meanwhile. Deleted ones are left out."""
+    """Yield runs in order without an open cursor, since progress is written in the meantime. Deleted runs are left
+    out."""
     rows = runs.defer("region_summary").prefetch_related("scores")
     for pk in ids:
         yield from rows.filter(pk=pk)
@@ -220,18 +225,20 @@ def _rows(collection: Collection, reader: Any) -> QuerySet[CollectionZip]:
     return rows.select_related("job", "collection").order_by("-created", "-pk")
 
 
-def _reader(collection: Collection, user: AnyUser, wanted: Contents) -> User | None:
-    """The reader for whom the zip is created; None if they see no more than the public."""
+def _reader(collection: Collection, user: AnyUser, current_contents: Contents) -> User | None:
+    """Return the reader for whom the zip is created; None if they see no more than the public."""
     if not user.is_authenticated:
         return None
     if not collection.is_published:
         return user
-    return None if contents(collection, AnonymousUser()).fingerprint == wanted.fingerprint else user
+    return None if contents(collection, AnonymousUser()).fingerprint == current_contents.fingerprint else user
 
 
-def _fits(zip_: CollectionZip, wanted: Contents) -> bool:
-    if zip_.fingerprint == wanted.fingerprint:
+def _fits(zip_: CollectionZip, current_contents: Contents) -> bool:
+    if zip_.fingerprint == current_contents.fingerprint:
         return True
     if zip_.completed_at is None or timezone.now() - zip_.completed_at > NEW_ENOUGH:
         return False
-    return set(wanted.revision_ids).issuperset(zip_.revisions) and set(wanted.run_ids).issuperset(zip_.runs)
+    return set(current_contents.revision_ids).issuperset(zip_.revisions) and set(
+        current_contents.run_ids
+    ).issuperset(zip_.runs)

@@ -6,9 +6,9 @@ class RunsConfig(AppConfig):
     label = "runs"
 
     def ready(self) -> None:
-        from gym.runs import quotas  # noqa: F401  registers what runs count as
-        from gym.runs.read import scores  # noqa: F401  listens for runs that are finished
-        from gym.runs.work import (  # noqa: F401  they register their job handlers, and listen
+        from gym.runs import quotas  # noqa: F401  registers the quota of runs
+        from gym.runs.read import scores  # noqa: F401  registers a signal receiver
+        from gym.runs.work import (  # noqa: F401  register job handlers and signal receivers
             actors,
             deleted_runs,
             notices,

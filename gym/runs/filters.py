@@ -18,7 +18,7 @@ STATE = Case(
     default=F("job__state"),
     output_field=CharField(),
 )
-"""SuiteRun.state as a column: done with results; without results and without a job failed."""
+"""SuiteRun.state as a column: done if there are results; failed if there are neither results nor a job."""
 
 
 class RunOrder(django_filters.OrderingFilter):

@@ -24,7 +24,7 @@ from suites.models import Prediction, Sentence, SuiteRevision
 
 
 def new_key() -> str:
-    """Random address of a run: not guessable, because the suite may be unlisted."""
+    """Return a random address for a run that cannot be guessed, because the suite may be unlisted."""
     return secrets.token_hex(10)
 
 
@@ -84,7 +84,7 @@ class SuiteRun(HasJob, models.Model):
         UPLOADED = "uploaded", "uploaded"
 
     class Standing(models.IntegerChoices):
-        """Of several runs of a model on a revision the one with the highest standing counts; see policies.py."""
+        """Among several runs of a model on a revision, the one with the highest standing counts; see policies.py."""
 
         PARTIAL = 0, "lacks predictions"
         OTHER = 1, "another policy"
@@ -149,7 +149,7 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def has_surprisals(self) -> bool:
-        """False for uploaded outcomes, of which only the passing items are known."""
+        """False for uploads that contain only outcomes."""
         return not self.is_uploaded or bool(self.policy)
 
     @property
@@ -169,7 +169,7 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def coverage(self) -> float | None:
-        """Share of its words that the model knows; None if they were not counted."""
+        """Share of the run's words that the model knows; None if they were not counted."""
         return coverage_share(self.n_words, self.n_unknown_words)
 
     @property
@@ -179,11 +179,11 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def spelling(self) -> Spelling:
-        """How finely words were split; all counts are 0 if this was not counted."""
+        """Counts of how finely words were split; all 0 if they were not counted."""
         return Spelling.from_json(self.provenance.get("spelling"))
 
     def tested_predictions(self) -> list[PredictionResult]:
-        """Results with their `verdict`: the predictions of a run are tested together."""
+        """Return the results with their `verdict`; the predictions of a run are tested together."""
         results = list(self.prediction_results.all())
         for result, verdict in zip(results, verdicts(results, coverage=self.coverage), strict=True):
             result.verdict = verdict
@@ -202,8 +202,8 @@ class FormerRunKey(FormerKey):
 
 
 class DeletedRun(models.Model):
-    """What a deleted public run was, shown at its old address; see work/deleted_runs.py. Names no people. Plain text
-    without foreign keys, because it outlives what it names."""
+    """Description of a deleted public run, shown at its old address; see work/deleted_runs.py. It names no people, and
+    uses plain text instead of foreign keys because it outlives the suite and model."""
 
     key = models.SlugField(max_length=24, unique=True)
     suite = models.CharField(max_length=200, help_text="slug")
@@ -222,7 +222,7 @@ class DeletedRun(models.Model):
 
 
 class RunChunk(models.Model):
-    """A set of sentences scored together. Fixed once, so that numbers do not depend on killed workers."""
+    """A set of sentences scored together. Planned only once, so that numbers do not depend on killed workers."""
 
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="chunks")
     number = models.PositiveIntegerField()
@@ -244,7 +244,7 @@ class RunChunk(models.Model):
 
 
 class ScoreCache(models.Model):
-    """Token surprisals of one text under one scorer, kept across runs: after an edit of one cell only one sentence is
+    """Token surprisals of one text under one scorer, kept across runs: after one cell is edited, only its sentence is
     scored."""
 
     scorer = models.CharField(max_length=64, help_text="sha256 of model fingerprint, BOS, EOS, dtype, engine")
@@ -285,7 +285,7 @@ class SentenceScore(models.Model):
         return f"{self.sentence} in run {self.run_id}"
 
     def result(self) -> SentenceResult:
-        """The sentence as a value of the library. Fetch the sentence with it."""
+        """Convert to a value of the library. Fetch `sentence` in the same query."""
         sentence = self.sentence
         stored = {name: getattr(self, name) for name in SENTENCE_COLUMNS}
         return SentenceResult(sentence.position, sentence.item, sentence.condition, **stored)
@@ -325,7 +325,7 @@ class PredictionResult(models.Model):
         return f"{self.prediction}: {self.passed} of {self.n}"
 
     verdict: Verdict
-    """Among the predictions of its run; set by `SuiteRun.tested_predictions`."""
+    """Verdict among the predictions of its run; set by `SuiteRun.tested_predictions`."""
 
     judged = PredictionOutcome.judged
     rate = PredictionOutcome.rate
@@ -340,7 +340,7 @@ class PredictionResult(models.Model):
         return self.prediction.formula
 
     def outcome(self) -> PredictionOutcome:
-        """The result as a value of the library. Fetch the prediction with it."""
+        """Convert to a value of the library. Fetch `prediction` in the same query."""
         stored = {name: getattr(self, name) for name in PREDICTION_COLUMNS}
         return PredictionOutcome(name=self.name, formula=self.formula, **stored)
 

@@ -1,8 +1,8 @@
-"""The default policy of a run, and which of several runs of a model on a revision counts.
+"""Default policies, and the choice of the run that counts among several runs of a model on a revision.
 
-A run with every prediction of the suite goes before one that lacks some, then one under the default policy before
-others, then the newest. The first two criteria are stored as `SuiteRun.standing`; `selectors.newest_done` and the
-leaderboard order by it. For users: docs/results.md, "Which run counts".
+Runs with every prediction of the suite are preferred, then runs under the default policy, then the newest. The first
+two criteria are stored as `SuiteRun.standing`; `selectors.newest_done` and the leaderboard order by it. For users:
+docs/results.md, "Which run counts".
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ from suites.models import SuiteRevision
 
 
 def default_policy(revision: SuiteRevision) -> ScoringPolicy:
-    """Policy of a run without choices: BOS if the model has one, the revision's join and metric."""
+    """Return the policy of a run without explicit settings: BOS if the model has one, the revision's join and
+    metric."""
     return ScoringPolicy(join=revision.join_policy, metric=default_metric(revision.metric))
 
 
 def policy_differences(policy: Mapping[str, Any], revision: SuiteRevision) -> str:
-    """Differences from the default policy: "bos=never, metric=mean". Ignores settings that an upload does not state,
-    and which tokens were computed, since outcomes are the same."""
-    usual = {
+    """Describe differences from the default policy: "bos=never, metric=mean". Ignores settings that an upload does not
+    state, and which tokens were computed, since outcomes are the same."""
+    defaults = {
         **ScoringPolicy().to_dict(),
         "join": revision.join_policy,
         "metric": default_metric(revision.metric),
     }
     return ", ".join(
         f"{name}={_as_text(policy[name])}"
-        for name in usual
-        if name != "tokens" and name in policy and policy[name] != usual[name]
+        for name in defaults
+        if name != "tokens" and name in policy and policy[name] != defaults[name]
     )
 
 
 def policy_standing(run: SuiteRun, *, is_whole: bool) -> SuiteRun.Standing:
-    """`is_whole`: the run has a result for every prediction of its revision."""
+    """Return the run's standing. `is_whole`: the run has a result for every prediction of its revision."""
     if not is_whole:
         return SuiteRun.Standing.PARTIAL
     return (

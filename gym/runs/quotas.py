@@ -1,5 +1,5 @@
-"""Quota of runs per account: their number only. Their bytes are in too many rows to sum up; the daily cap on queued
-sentences limits their growth."""
+"""Quota of runs per account. Only their number counts: their bytes are spread over too many rows to sum up, and the
+daily cap on queued sentences limits their growth."""
 
 from __future__ import annotations
 

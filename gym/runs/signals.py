@@ -6,6 +6,6 @@ results_written = Signal()
 """Sent with `run` inside the transaction that has written a run's results, computed or uploaded."""
 
 runs_deleting = Signal()
-"""Sent with `runs` (a queryset) before they are deleted one by one, with their upload, or by staff. A receiver raises
-suites.signals.InUse for runs it needs. Not sent when an account is deleted, which deletes only what others cannot
-see."""
+"""Sent with `runs` (a queryset) before they are deleted: individually, with their upload, or by staff. A receiver
+raises suites.signals.InUse for runs it needs. Not sent when an account is deleted, which deletes only runs that others
+cannot see."""

@@ -12,21 +12,21 @@ from lmgym.stats import holm_of_known, n_of_interval, tail_above
 Standing: TypeAlias = Literal["above", "at", "below", "tied", "unknown-words", ""]
 
 ALPHA = 0.05
-"""One-sided level at which chance is rejected in either direction. The only threshold of a verdict."""
+"""One-sided significance level for rejecting chance in either direction; the only threshold a verdict uses."""
 
 CHANCE_WORDS: dict[Standing, str] = {
     "above": "above chance",
     "at": "not distinguishable from chance",
     "below": "below chance",
-    "tied": "no difference: ties",
+    "tied": "below chance only because of ties",
     "unknown-words": "not compared with chance: too many unknown words",
 }
 
 CHANCE_TEST = ("p_below", "p_corrected", "p_below_corrected", "against_chance")
-"""Attributes of a `Verdict`; their names in every output, next to `p`."""
+"""Attributes of a `Verdict`, exported under these names next to `p`."""
 
 ALONE = ("p_below", "against_chance")
-"""CHANCE_TEST of a rate that is not one of a family."""
+"""The part of CHANCE_TEST that applies to a rate tested outside a family."""
 
 
 class Rated(Protocol):
@@ -54,8 +54,8 @@ class Rated(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """One-sided p values of a rate against chance, all exact or all corrected. `below_with_ties` is `below` if all
-    ties had passed."""
+    """One-sided p values of a rate against chance, all exact or all corrected. `below_with_ties`: `below` if ties
+    counted as passed."""
 
     above: float
     below: float
@@ -63,16 +63,16 @@ class Tails:
 
 
 def effective_items(score: Rated) -> float:
-    """Effective number of independent outcomes: n items, or more where items with several predictions were judged one
-    by one (`lmgym.stats.effective_n`). Requires a rate."""
+    """Effective number of independent outcomes: n items, or more if items have several predictions that were judged
+    separately (`lmgym.stats.effective_n`)."""
     if score.judged == score.n or score.rate is None or score.low is None or score.high is None:
         return score.n
     return n_of_interval(score.rate, score.low, score.high)
 
 
 def exact_tails(score: Rated) -> Tails | None:
-    """Exact one-sided tests; None without rate or chance level. At or above chance the lower tail (about .5 or more)
-    is reported as 1: it affects neither the verdict nor the corrected p of other rates."""
+    """Run the exact one-sided tests; None without a rate or chance level. At or above chance, the lower tail (about .5
+    or more) is reported as 1, which affects neither the verdict nor the corrected p of other rates."""
     rate, chance, above = score.rate, score.chance, score.p
     if rate is None or chance is None or above is None or score.low is None or score.high is None:
         return None
@@ -90,25 +90,24 @@ def exact_tails(score: Rated) -> Tails | None:
 
 
 def holm_tails(family: Sequence[Tails | None]) -> list[Tails | None]:
-    """Correct each tail over the family by Holm's method. Rates without p do not count."""
+    """Correct each tail over the family by Holm's method. Rates without p are not counted."""
     tails = [
-        holm_of_known([None if one is None else getattr(one, name) for one in family])
+        holm_of_known([None if member is None else getattr(member, name) for member in family])
         for name in Tails.__slots__
     ]
     return [None if p[0] is None else Tails(*p) for p in zip(*tails, strict=True)]
 
 
 def against_chance(tails: Tails | None, *, coverage: float | None = None) -> Standing:
-    """Verdict from p values; "" where nothing is tested.
+    """Return the verdict from p values; "" if nothing was tested.
 
     Args:
         tails: corrected if the rate is one of a family, else exact.
         coverage: share of words the model knows; None = not counted.
 
     Returns:
-        "above", "at" or "below"; "tied": below chance only because ties count as failed; "unknown-words": above
-            chance, but
-        the model knows too few of the words (`coverage.LOW_COVERAGE`) for this to mean anything.
+        "above", "at" or "below"; "tied": below chance only because ties count as failed; "unknown-words": above chance,
+        but the model knows too few of the words (`coverage.LOW_COVERAGE`) for the result to be meaningful.
     """
     if tails is None:
         return ""
@@ -121,8 +120,8 @@ def against_chance(tails: Tails | None, *, coverage: float | None = None) -> Sta
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Tests of a rate against chance and their verdict. `holm`: corrected for the family; None for a single rate,
-    whose exact p then decides."""
+    """Tests of a rate against chance and their verdict. `holm`: p values corrected for the family; None for a single
+    rate, which is judged by its exact p."""
 
     exact: Tails | None = None
     holm: Tails | None = None
@@ -138,8 +137,8 @@ class Verdict:
 
     @property
     def decisive_p(self) -> float | None:
-        """p behind the verdict: of the upper tail; below chance of the lower one; for `tied` with ties as passes. None
-        where nothing is tested because too many words are unknown."""
+        """The p value behind the verdict: the upper tail; if below chance, the lower tail; if `tied`, the lower tail
+        with ties counted as passed. None if nothing was tested because too many words are unknown."""
         return self._deciding(self.holm or self.exact)
 
     @property
@@ -169,11 +168,11 @@ NO_VERDICT = Verdict()
 
 
 def alone(score: Rated, *, coverage: float | None = None) -> Verdict:
-    """Verdict of a single rate."""
+    """Return the verdict of a single rate, uncorrected."""
     return Verdict(exact_tails(score), coverage=coverage)
 
 
 def verdicts(family: Sequence[Rated], *, coverage: float | None = None) -> list[Verdict]:
-    """Verdicts of rates tested together: the predictions of one run."""
-    exact = [exact_tails(one) for one in family]
-    return [Verdict(own, holm, coverage) for own, holm in zip(exact, holm_tails(exact), strict=True)]
+    """Return the verdicts of rates tested together, e.g. the predictions of one run."""
+    exact = [exact_tails(rate) for rate in family]
+    return [Verdict(tails, holm, coverage) for tails, holm in zip(exact, holm_tails(exact), strict=True)]

@@ -1,7 +1,8 @@
 """Plan which sentences are scored together. Pure.
 
 A worker checks for cancellation between chunks; a killed worker loses at most one. Sentences with a common beginning
-share work, so they are sorted, and chunks end where neighbours share least.
+share work, so they are sorted, and chunks end where neighbouring sentences have least in common.
+
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ WORK_PER_CHUNK = 3e11
 FASTER_ON_GPU = 32
 LEAST_TOKENS, MOST_TOKENS = 128, 32_768
 LOOK_BACK = 0.25
-"""A chunk may end early by this share of its budget, to end where neighbours share least."""
+"""Share of its budget by which a chunk may end early, so that it ends where neighbours have least in common."""
 
 
 def chunk_characters(parameters: int | None, device: str = "cpu") -> int:
@@ -27,8 +28,8 @@ def chunk_characters(parameters: int | None, device: str = "cpu") -> int:
 def plan_chunks(texts: Sequence[str], characters: int, sentences: int = 0) -> list[list[int]]:
     """Group the distinct texts into chunks of about `characters`, at most `sentences` each (0 = no limit).
 
-    Texts are in alphabetical order, so that common beginnings are scored together. Deterministic: the same texts
-    give the same chunks and therefore the same numbers. A text longer than the budget has a chunk of its own.
+    Texts are sorted so that common prefixes are scored together. Deterministic: the same texts
+    give the same chunks and therefore the same numbers. A text longer than the budget gets its own chunk.
 
     Returns:
         Positions in `texts`, by chunk.
@@ -54,7 +55,7 @@ def _common(a: str, b: str) -> int:
 
 
 def _stop(start: int, ends: Sequence[int], shared: Sequence[int], characters: int, sentences: int) -> int:
-    """End of the chunk that begins at `start`: at its budget, or a little earlier where the beginning changes."""
+    """Return the end of the chunk that begins at `start`: at its budget, or slightly earlier where less is shared."""
     before = ends[start - 1] if start else 0
     last = start + 1
     most = start + sentences if sentences else len(ends)

@@ -1,6 +1,6 @@
 """Compare two to five runs item by item: several models, or two revisions of a suite.
 
-Pass rates of any two runs are compared; margins only where the bits of both are the same quantity (`run_differences`).
+Pass rates of any two runs are compared; margins only if the bits of both are the same quantity (`run_differences`).
 The site and `lmgym.Result.compare` both use `compare_rates`.
 """
 
@@ -38,15 +38,15 @@ from lmgym.text.columns import described
 
 MAX_SIDES = 5
 FAVOURING = {
-    MCNEMAR.key: "Items that only this one gets right",
-    SIGN.key: "Items of which this one gets the greater share",
+    MCNEMAR.key: "Items that only this run gets right",
+    SIGN.key: "Items on which this run passes the greater share",
 }
-"""Test -> what `only_first` and `only_second` count."""
+"""Meaning of `only_first` and `only_second`, by test."""
 
 
 @dataclass(frozen=True)
 class RateComparison(Comparison):
-    """Pass rates of two runs over the items that both have. The interval is Newcombe's for paired rates."""
+    """Pass rates of two runs over their common items. The interval is Newcombe's for paired rates."""
 
     effect_size_g: float | None = described(
         "Hedges’ g: mean of the items’ differences over their standard deviation", default=None
@@ -60,13 +60,13 @@ def compare_rates(
     per_item: tuple[int, int] = (1, 1),
     in_shares: bool = False,
 ) -> RateComparison:
-    """Compare two pass rates over the same items; p is exact, two-sided and not corrected yet.
+    """Compare two pass rates over the same items; p is exact, two-sided and not yet corrected.
 
     Args:
-        names: of the two sides.
-        shares: float64[n] each, how much of each item passes (0 or 1, or a share of several predictions).
+        names: labels of the two sides.
+        shares: float64[n] each, pass share of each item (0 or 1, or a share of several predictions).
         per_item: outcomes per item on each side.
-        in_shares: items count with shares, so the sign test takes the place of McNemar's.
+        in_shares: items count with shares, so the sign test replaces McNemar's.
     """
     first, second = shares
     rate = paired_rates([first], [second], [per_item])
@@ -99,14 +99,14 @@ class ItemOutcomes(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """How much each item of a run passes under a rule, and by how many bits, over some of its predictions.
+    """Pass share and margin of each item of a run under a rule, over some of its predictions.
 
-    Empty where the run lacks one of these predictions.
+    Empty if the run lacks one of these predictions.
 
     Attributes:
         shares: item -> 0..1.
         margins: item -> bits; None without a value.
-        in_shares: an item has several predictions and counts with the share that passes.
+        in_shares: items have several predictions and count with the share that passes.
         per_item: outcomes per item.
     """
 
@@ -129,7 +129,8 @@ class ItemCounts:
 def item_counts(results: Sequence[ItemOutcomes], rule: Rule, expected: int) -> ItemCounts:
     """Apply the rule to the predictions of a run.
 
-    `expected` is the number of predictions of the suite; a run that lacks one the rule needs counts nothing.
+    `expected`: number of predictions of the suite. The counts are empty if the run lacks a prediction that the rule
+    needs.
     """
     in_shares = rule.key == EACH.key and expected > 1
     rows = counted([row.outcome for row in results], rule, expected)
@@ -161,9 +162,9 @@ class Side:
     """One run of a comparison.
 
     Attributes:
-        made: how its values were made.
+        made: how the run was scored.
         own: counts over all predictions.
-        compared: counts over the predictions that both revisions have; equal to `own` for one revision.
+        compared: counts over the predictions that both revisions have; equal to `own` if there is one revision.
     """
 
     label: str
@@ -192,12 +193,12 @@ class Equivalence:
 
 @dataclass(frozen=True)
 class Pair(Generic[S]):
-    """The second run against the first, over the items both have.
+    """The second run compared with the first, over their common items.
 
     Attributes:
-        counts: of either side; of two revisions over the predictions that both have.
+        counts: item counts of each side; for two revisions, over their common predictions.
         rate: their pass rates.
-        equivalence: None without a bound, and where items count with shares.
+        equivalence: None without a bound or if items count with shares.
     """
 
     first: S
@@ -217,7 +218,7 @@ class Pair(Generic[S]):
 
     @property
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How much of each common item passes on either side: float64[n] each."""
+        """Pass share of each common item on either side: float64[n] each."""
         return _shares(self.counts, self.items)
 
     @property
@@ -228,7 +229,7 @@ class Pair(Generic[S]):
 
     @cached_property
     def margin(self) -> Difference | None:
-        """Difference in bits, from 9,999 resamples; None where the bits of the two are different quantities."""
+        """Difference in bits, from 9,999 resamples; None if the bits of the two runs are different quantities."""
         if not same_bits(self.first.made, self.second.made):
             return None
         return paired_difference(*self._margins)
@@ -266,8 +267,8 @@ def pairs_of(
     Runs that differ in both are not paired. Pairs without a common item are dropped and not counted in the correction.
 
     Args:
-        baseline: a model; the others are paired with it only, on the same revision.
-        bound: 0..1, difference of pass rates to test equivalence within.
+        baseline: a model; if set, the others are paired only with it, on the same revision.
+        bound: 0..1; if set, test whether pass rates differ by less than this.
     """
     models = {side.model for side in sides}
     chosen = [
@@ -320,7 +321,7 @@ def pair(first: S, second: S) -> Pair[S]:
 
 
 def tests_in_words(pairs: Sequence[Pair[S]]) -> str:
-    """Names of the tests behind the p values of a table."""
+    """Name the tests behind the p values of a table."""
     tests = {row.rate.test for row in pairs}
     if len(tests) > 1:
         return f"{MCNEMAR.label} where one prediction is compared, {SIGN.label} where several are"
@@ -330,7 +331,7 @@ def tests_in_words(pairs: Sequence[Pair[S]]) -> str:
 class ItemCell(NamedTuple):
     """One item of one run: outcome codes, share that passes, margin in bits.
 
-    Between two revisions, over the predictions that both have; None without any.
+    For two revisions, over their common predictions; None if there are none.
     """
 
     codes: list[int]
@@ -348,7 +349,7 @@ class ItemRow:
 
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
-    """All items that any side has, in the sides' order."""
+    """Return all items that any side has, in the order of the sides."""
     items_of_sides = [side.compared.shares or side.own.shares for side in sides]
     rows = []
     for item in dict.fromkeys(item for items in items_of_sides for item in items):
@@ -372,12 +373,12 @@ def against_baseline(
     """Compare every model with the baseline on each suite; None unless both have run it.
 
     Args:
-        suites: a side per model, the baseline's first; None: not run.
-        correction: of the p values of all suites and models together.
+        suites: one side per model, the baseline's first; None: not run.
+        correction: applied to the p values of all suites and models together.
     """
     rows = [[_pair_if_both(base, other) for other in others] for base, *others in suites]
-    rates = iter(corrected([one.rate for row in rows for one in row if one], correction))
-    return [[replace(one, rate=next(rates)) if one else None for one in row] for row in rows]
+    rates = iter(corrected([entry.rate for row in rows for entry in row if entry], correction))
+    return [[replace(entry, rate=next(rates)) if entry else None for entry in row] for row in rows]
 
 
 def _pair_if_both(first: S | None, second: S | None) -> Pair[S] | None:
@@ -388,7 +389,7 @@ def _pair_if_both(first: S | None, second: S | None) -> Pair[S] | None:
 class TotalDifference:
     """SG score of a model minus the baseline's, over the `n_suites` that both have run.
 
-    Suites that share material widen the interval: `shared_items_factor` is by how much the standard error grows.
+    `shared_items_factor`: factor by which material shared between suites increases the standard error.
     """
 
     difference: Difference
@@ -397,13 +398,14 @@ class TotalDifference:
 
 
 def total_difference(pairs: Sequence[Pair[S]], material: Groups) -> TotalDifference:
-    """Sum up one model against the baseline, from a pair per suite. `material`: items that suites share."""
-    shares = [one.shares for one in pairs]
-    groups = groups_by_suite([(one.first.revision, one.items) for one in pairs], material)
+    """Average one model's difference from the baseline over suites, from one pair per suite. `material`: items that
+    suites share."""
+    shares = [entry.shares for entry in pairs]
+    groups = groups_by_suite([(entry.first.revision, entry.items) for entry in pairs], material)
     difference = paired_rates(
         [first for first, _ in shares],
         [second for _, second in shares],
-        [one.per_item for one in pairs],
+        [entry.per_item for entry in pairs],
         groups=groups,
     )
     changes = [second - first for first, second in shares]

@@ -1,7 +1,7 @@
-"""From token surprisals to outcomes: the arithmetic of a run, on the site and in the library.
+"""Compute the outcomes of a run from token surprisals, on the site and in the library.
 
-Pure: no Django, no torch. In: a document and one score per sentence. Out: region values, outcomes, margins, rates.
-All values are in bits.
+Pure: no Django, no torch. Input: a document and one score per sentence. Output: region values, outcomes, margins and
+rates. Values are in bits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ StoredToken: TypeAlias = list[Any]
 
 
 class TokenRow(NamedTuple):
-    """A token as it is stored; `region` counts from 0, −1 outside regions. `surprisal` in bits."""
+    """A token as stored; `region` is 0-based, −1 outside regions. `surprisal` is in bits."""
 
     token: str
     token_id: int
@@ -66,7 +66,7 @@ class SentenceResult:
         regions: by region; None = no value.
         special_surprisal: sum over tokens outside regions.
         surprisal: of the whole sentence; None = no value.
-        tokens: values of a TokenRow each.
+        tokens: for each token, the values of a TokenRow.
         not_computed: indices of unscored tokens.
     """
 
@@ -82,7 +82,7 @@ class SentenceResult:
     not_computed: list[int] = field(default_factory=list)
 
     def columns(self) -> dict[str, Any]:
-        """Values of the columns that are stored."""
+        """Return the values of the stored columns."""
         return {name: getattr(self, name) for name in STORED}
 
 
@@ -91,7 +91,7 @@ STORED = ("text", "regions", "special_surprisal", "surprisal", "tokens", "failur
 
 
 class RegionBits(NamedTuple):
-    """A region of a sentence as every output has it; numbered from 1. `surprisal` in bits."""
+    """A region of a sentence as in every output, numbered from 1. `surprisal` is in bits."""
 
     region_number: int
     region: str
@@ -101,7 +101,7 @@ class RegionBits(NamedTuple):
 
 
 class TokenBits(NamedTuple):
-    """A token of a sentence as every output has it; `region_number` is None outside regions. `surprisal` in bits."""
+    """A token of a sentence as in every output; `region_number` is None outside regions. `surprisal` is in bits."""
 
     token: str
     token_id: int
@@ -114,7 +114,7 @@ class TokenBits(NamedTuple):
 
 
 def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> Iterator[RegionBits]:
-    """Regions of a SentenceResult or its database row. A region that contains an unscored token is marked
+    """Yield the regions of a SentenceResult or its database row. A region that contains an unscored token is marked
     `not_computed`."""
     skipped = {TokenRow(*result.tokens[number]).region for number in result.not_computed}
     cells = zip(names, contents, result.regions, strict=True)
@@ -123,7 +123,7 @@ def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> I
 
 
 def token_bits(result: Any) -> Iterator[TokenBits]:
-    """Tokens of a SentenceResult or its database row."""
+    """Yield the tokens of a SentenceResult or its database row."""
     skipped = set(result.not_computed)
     for place, stored in enumerate(result.tokens):
         token = TokenRow(*stored)
@@ -149,7 +149,7 @@ class RunResult:
 
 
 def metric_of(document: SuiteDocument) -> str:
-    """The metric a run uses by default: the document's, the first of a list, or `sum` for "all"."""
+    """Return the metric a run uses by default: the document's, the first of a list, or `sum` for "all"."""
     return default_metric(document.metric)
 
 
@@ -161,7 +161,7 @@ def default_metric(metric: str | Sequence[str]) -> str:
 
 
 def joined_sentences(document: SuiteDocument, policy: ScoringPolicy) -> list[JoinedSentence]:
-    """Every sentence as the model reads it, in document order."""
+    """Join the regions of every sentence into the text that is scored, in document order."""
     return [join(row.contents, policy.join) for row in document.sentences]
 
 
@@ -234,9 +234,9 @@ def measure(
     """Compute the region values of every sentence.
 
     Args:
-        scores: of the document's sentences, in order.
-        left_to_right: equal prefixes then get equal bits, so that ties are exact.
-        joined: texts that were scored; default: as the policy joins the regions.
+        scores: one per sentence of the document, in order.
+        left_to_right: if True, equal prefixes get equal bits, so that ties are exact.
+        joined: texts that were scored; by default, the regions joined by the policy.
     """
     joined = joined_sentences(document, policy) if joined is None else joined
     n_regions = len(document.region_names)
@@ -277,13 +277,16 @@ def evaluate_document(
 def result_of_rows(
     document: SuiteDocument, rows: list[SentenceResult], error_bits: float = ASSUMED_ERROR_BITS
 ) -> RunResult:
-    """Compute outcomes and rates from given sentence values, e.g. of an upload. A region without known tokens counts
+    """Compute outcomes and rates from existing sentence values, e.g. of an upload. A region without known tokens counts
     as one token."""
     n, width = len(rows), len(document.region_names)
     regions = np.array([row.regions for row in rows], dtype=np.float64).reshape(n, width)
     total = np.array([row.surprisal for row in rows], dtype=np.float64)
     homes = [[TokenRow(*token).region for token in row.tokens] for row in rows]
-    tokens = np.array([[max(1, own.count(k)) for k in range(width)] for own in homes], dtype=np.int64)
+    tokens = np.array(
+        [[max(1, sentence_regions.count(k)) for k in range(width)] for sentence_regions in homes],
+        dtype=np.int64,
+    )
     tokens = tokens.reshape(n, width)
     grid = _grid(document, regions, total, tokens, tokens.sum(axis=1), rows)
     summary = _summarise(document, regions, np.zeros(regions.shape, np.bool_), rows)
@@ -324,7 +327,7 @@ def _grid(
 def _by_condition(
     document: SuiteDocument, rows: Sequence[SentenceResult] | Sequence[SentenceDoc]
 ) -> Mapping[str, Ints]:
-    """Indices of the rows of each condition, in order."""
+    """Return the row indices of each condition, in order."""
     numbers = {condition: number for number, condition in enumerate(document.conditions)}
     code = np.array([numbers[row.condition] for row in rows], dtype=np.int64)
     return {condition: np.flatnonzero(code == number) for condition, number in numbers.items()}
@@ -336,8 +339,8 @@ def _summarise(
     skipped: Bools,
     rows: Sequence[SentenceResult] | None = None,
 ) -> list[dict[str, object]]:
-    """Mean bits by condition and region, over sentences in which the region has text and a value. `skipped`: bool[n,
-    r], regions with a token that was not computed."""
+    """Compute mean bits by condition and region, over sentences in which the region has text and a value. `skipped`:
+    bool[n, r], regions with a token that was not computed."""
     sentences = document.sentences if rows is None else [document.sentences[row.position] for row in rows]
     filled = np.array([[bool(text) for text in row.contents] for row in sentences], dtype=np.bool_)
     shown = np.where(filled.reshape(regions.shape), regions, math.nan)

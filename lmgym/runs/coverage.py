@@ -1,11 +1,11 @@
-"""Words that a model does not know, found from the tokens of its sentences. Pure.
+"""Find words that a model does not know, from the tokens of its sentences. Pure.
 
 A word is unknown if
 * one of its tokens is the tokenizer's unknown token ("<unk>", "[UNK]", a class such as "UNK-LC-s"): it is outside the
   vocabulary or, in n-gram models, too rare in training;
 * it has two or more tokens and each covers a single byte: no merge of the tokenizer applied;
-* it has two or more tokens and the sentences as a whole are spelled in pieces (`Spelling`). To a small vocabulary
-  "horse" is h·or·se, which carries nothing about horses; a large vocabulary splits rare words but knows them.
+* it has two or more tokens and the sentences as a whole are spelled in pieces (`Spelling`). A small vocabulary splits
+  "horse" into h·or·se, which says nothing about horses; a large vocabulary splits rare words but knows them.
 
 A word is a run of letters, digits and marks with at least one letter; it may contain apostrophes, and hyphens divide
 words. An ideograph is one word. Words are counted once per spelling, case-sensitive: the same words recur in all
@@ -31,27 +31,28 @@ BYTE_VOCABULARY = 512
 word says nothing about how well such a model knows it."""
 
 MOST_PIECES = 1.8
-"""Sentences are spelled in pieces if words have more pieces than this on average … GPT-2 has 1.00 to 1.13 on the
-published and the demo suites; a vocabulary of 878 pieces has 3.2 to 3.6 on the published ones."""
+"""Average pieces per word above which sentences count as spelled in pieces, if the pieces are short as well
+(FEWEST_LETTERS). GPT-2 has 1.00 to 1.13 on the published and the demo suites; a vocabulary of 878 pieces has 3.2 to 3.6
+on the published ones."""
 
 FEWEST_LETTERS = 3.25
-"""… and these have fewer letters than this on average: English words of 5.9 letters in 1.8 pieces. Languages
-with long words (Finnish, Turkish) are split into more pieces by every model, but into longer ones."""
+"""Average letters per piece below which pieces count as short: English words of 5.9 letters in 1.8 pieces. Every model
+splits the words of languages with long words (Finnish, Turkish) into more pieces, but longer ones."""
 
 MOST_SHORT = 0.1
-"""… or if more than this share of words consists of pieces of one or two letters only. GPT-2 has none on those suites,
-the small vocabulary 35% to 80%."""
+"""Share of words made up only of pieces of one or two letters above which sentences count as spelled in pieces. On the
+suites above, GPT-2 has no such words and the small vocabulary 35% to 80%."""
 
 SHORT_LETTERS = 2
 
 FEWEST_WORDS = 10
-"""With fewer words the spelling is not judged."""
+"""Fewest words for which the spelling is judged."""
 
 MOST_KEPT = 200
-"""Unknown words stored by name with a run; the count is always exact."""
+"""Maximum number of unknown words stored with a run; their count is always exact."""
 
 COVERAGE = ("n_words", "n_unknown_words", "coverage")
-"""Attributes of a run and of a leaderboard cell; their names in every output. Empty where words were not counted."""
+"""Attributes of a run and of a leaderboard cell, exported under these names. Empty if words were not counted."""
 
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTERS = rf"[^\s{SIGNS}{_IDEOGRAPHS}]"
@@ -68,8 +69,8 @@ Token = Sequence[Any]
 
 @dataclass(frozen=True)
 class Spelling:
-    """How finely a tokenizer splits words: `n_words` distinct words in `n_pieces` tokens with `n_letters` letters;
-    `n_short` of the words have pieces of one or two letters only.
+    """Counts of how finely a tokenizer splits words: `n_words` distinct words in `n_pieces` tokens with `n_letters`
+    letters; `n_short` of the words have pieces of one or two letters only.
 
     Excludes words that every tokenizer splits: with capitals (names, acronyms, sentence-initial words), digits or
     apostrophes, and in scripts without spaces, where a run of letters is many words. All counts are 0 for character
@@ -83,7 +84,7 @@ class Spelling:
 
     @classmethod
     def from_json(cls, counts: Mapping[str, int] | None) -> Spelling:
-        """Inverse of `as_json`; all 0 where nothing was counted."""
+        """Inverse of `as_json`; all 0 if nothing was counted."""
         return cls(**counts) if counts else cls()
 
     def as_json(self) -> dict[str, int]:
@@ -153,7 +154,7 @@ def is_low(share: float | None) -> bool:
 
 
 def coverage_words(n_words: int | None, n_unknown: int | None) -> str:
-    """ "coverage 62%: 9 words this model does not know"; empty where words were not counted or all are known."""
+    """ "coverage 62%: 9 words this model does not know"; empty if words were not counted or all are known."""
     share = coverage_share(n_words, n_unknown)
     if share is None or not n_unknown:
         return ""
@@ -178,12 +179,13 @@ def coverage_of(
     vocabulary_size: int | None = None,
     in_pieces: bool | None = None,
 ) -> Coverage | None:
-    """Count the words of sentences. A word that is unknown in one place (e.g. sentence-initially) is unknown; its
-    number of pieces is the smallest anywhere.
+    """Count the words of sentences. A word that is unknown anywhere (e.g. sentence-initially) counts as unknown; its
+    number of pieces is its smallest.
 
     Args:
         sentences: (text, tokens) each.
-        vocabulary_size: None = not reported: single bytes then count unless some token is longer.
+        vocabulary_size: None = not reported; the vocabulary is then taken to consist of characters unless some token is
+            longer.
         in_pieces: whether split words count as unknown. None: decide by the spelling of these sentences.
 
     Returns:
@@ -196,18 +198,18 @@ def coverage_of(
     has_bytes = is_of_characters if vocabulary_size is None else vocabulary_size <= BYTE_VOCABULARY
     words: dict[str, _Word] = {}
     for text, tokens in rows:
-        for word, own in _words(text, tokens):
-            found = words.setdefault(word, _Word())
-            found.is_known = found.is_known and not _is_unknown(text, own, by_bytes=not has_bytes)
-            if not found.tokens or len(own) < len(found.tokens):
-                found.text, found.tokens = text, own
+        for word, word_tokens in _words(text, tokens):
+            entry = words.setdefault(word, _Word())
+            entry.is_known = entry.is_known and not _is_unknown(text, word_tokens, by_bytes=not has_bytes)
+            if not entry.tokens or len(word_tokens) < len(entry.tokens):
+                entry.text, entry.tokens = text, word_tokens
     spelling = Spelling() if is_of_characters else _spelling(words)
     if in_pieces is None:
         in_pieces = spelling.is_in_pieces
     unknown = (
         word
-        for word, found in words.items()
-        if not found.is_known or (in_pieces and len(found.tokens) > 1 and not any(map(is_unspaced, word)))
+        for word, entry in words.items()
+        if not entry.is_known or (in_pieces and len(entry.tokens) > 1 and not any(map(is_unspaced, word)))
     )
     return Coverage(len(words), tuple(unknown), spelling)
 
@@ -216,17 +218,17 @@ def words_of(
     text: str, tokens: Sequence[Token], vocabulary_size: int | None, *, in_pieces: bool
 ) -> tuple[list[str], list[str]] | None:
     """Known and unknown words of one sentence, counted as in `coverage_of`."""
-    found = coverage_of([(text, tokens)], vocabulary_size=vocabulary_size, in_pieces=in_pieces)
-    if found is None:
+    coverage = coverage_of([(text, tokens)], vocabulary_size=vocabulary_size, in_pieces=in_pieces)
+    if coverage is None:
         return None
-    unknown = set(found.unknown)
+    unknown = set(coverage.unknown)
     words = dict.fromkeys(word for word, _ in _words(text, tokens))
-    return [word for word in words if word not in unknown], list(found.unknown)
+    return [word for word in words if word not in unknown], list(coverage.unknown)
 
 
 @dataclass(slots=True)
 class _Word:
-    """Is a word known judging by its tokens alone, and the fewest tokens it has anywhere, with their sentence."""
+    """A word: `is_known` judging only by its tokens, and its shortest tokenization with the sentence it is from."""
 
     is_known: bool = True
     text: str = ""
@@ -235,10 +237,10 @@ class _Word:
 
 def _spelling(words: Mapping[str, _Word]) -> Spelling:
     n_words = n_pieces = n_letters = n_short = 0
-    for word, found in words.items():
+    for word, entry in words.items():
         if _SPLIT_ANYWAY.search(word) or word != word.lower() or any(map(is_unspaced, word)):
             continue
-        pieces = [_letters(found.text[token[2] : token[3]]) for token in found.tokens]
+        pieces = [_letters(entry.text[token[2] : token[3]]) for token in entry.tokens]
         n_words += 1
         n_pieces += len(pieces)
         n_letters += _letters(word)
@@ -260,13 +262,13 @@ def _words(text: str, tokens: Sequence[Token]) -> Iterable[tuple[str, Sequence[T
             continue
         while first < len(tokens) and tokens[first][3] <= begin:
             first += 1
-        own = []
+        word_tokens = []
         for token in tokens[first:]:
             if token[2] >= end:
                 break
-            own.append(token)
-        if own:
-            yield match.group(), own
+            word_tokens.append(token)
+        if word_tokens:
+            yield match.group(), word_tokens
 
 
 def _is_unknown(text: str, tokens: Sequence[Token], *, by_bytes: bool) -> bool:

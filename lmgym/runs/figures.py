@@ -17,14 +17,14 @@ from lmgym.runs.region_means import Summary
 from lmgym.runs.rules import Rule, rule_json
 
 COUNTS = ("n", "passed", "judged", "rate", "low", "high", "chance", "p")
-"""Counts that the chart of a suite's models shows."""
+"""Counts exported with the chart of a suite's models."""
 
 INTERVALS = {
-    False: "Interval: 95%, Student’s t; none where all items are alike.",
+    False: "Interval: 95%, Student’s t; none if all items have equal values.",
     True: "Interval: 95% within items (Cousineau–Morey), over items that have the region in every condition; none "
-    "where all items are alike.",
+    "if all items have equal values.",
 }
-"""Notes below the chart of regions, by whether its intervals are within-item."""
+"""Notes below the chart of regions, keyed by whether its intervals are within-item."""
 
 Query = Mapping[str, str | list[str]]
 Threads = Mapping[str, Sequence[Sequence[float | None]]]
@@ -33,7 +33,8 @@ Threads = Mapping[str, Sequence[Sequence[float | None]]]
 
 @dataclass(frozen=True)
 class Drawn:
-    """The run of a chart: labels of model and suite, whitespace correction, and the query of the chart's address."""
+    """The run shown in a chart: labels of model and suite, whitespace correction, and query string of the chart's
+    URL."""
 
     model: str
     suite: str
@@ -154,7 +155,7 @@ def item_figure(run: Drawn, item: int, sentences: Sequence[ShownSentence]) -> Fi
 
 
 def _strip(token: ShownToken) -> StripToken:
-    """Show spaces as a dot: fonts of papers lack the open box used on pages."""
+    """Convert a token, showing spaces as dots: fonts used in papers lack the open box shown on pages."""
     text = (token.text or token.token).replace(" ", "·") + (f" {token.part}" if token.part else "")
     place = f"characters {token.start}–{token.end}"
     note = f"not computed, {place}" if token.not_computed else place
@@ -163,8 +164,8 @@ def _strip(token: ShownToken) -> StripToken:
 
 @dataclass(frozen=True)
 class ModelScore:
-    """A model's run on a suite under the chart's rule. `policy_differences`: from the default policy, in words;
-    `policy`: value of the column of this name."""
+    """A model's run on a suite under the chart's rule. `policy_differences`: differences from the default policy, in
+    words; `policy`: value of the `policy` column."""
 
     model: str
     label: str

@@ -10,8 +10,8 @@ from lmgym.runs.compute import SentenceResult, region_bits, token_bits
 
 @dataclass(frozen=True)
 class ShownToken:
-    """`text`: its characters of the sentence, `token`: its form in the vocabulary; `start` and `end`: character
-    offsets."""
+    """`text`: the characters it covers in the sentence; `token`: its form in the vocabulary; `start` and `end`:
+    character offsets."""
 
     text: str
     token: str
@@ -23,7 +23,7 @@ class ShownToken:
     special: bool
     not_computed: bool = False
     part: str = ""
-    """"2/3" for the second of three tokens that share a character."""
+    """"2/3" for the second of three tokens that share a character; empty if it shares none."""
 
 
 @dataclass(frozen=True)

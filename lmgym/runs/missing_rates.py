@@ -1,4 +1,4 @@
-"""Missing rates of a table or mean, and their reasons: no number leaves anything out silently."""
+"""Missing rates of a table or mean and their reasons, so that nothing is left out silently."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lmgym.runs.rules import FIRST, Rule
 
 NOT_RUN = "not run"
 MOST_NAMED = 5
-"""Suites or cells that a sentence names; beyond that it gives the count."""
+"""Maximum number of suites or cells named in a sentence; the others are counted."""
 
 
 @dataclass(frozen=True)
 class MissingRate:
-    """A model without a rate on a suite. `run`: the one that counts, if any; it has `held` of the suite's `of`
-    predictions, and the rule needs others. `suite`: its key in the table."""
+    """A model's missing rate on a suite. `run`: the run that counts, if any; it has `held` of the suite's `of`
+    predictions and lacks some that the rule needs. `suite`: key of the suite in the table."""
 
     model: str
     label: str
@@ -53,7 +53,7 @@ def some(names: Sequence[str], most: int = MOST_NAMED) -> str:
 
 
 def grouped_gaps(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> list[str]:
-    """ "a, b (not run)": suites with the same reason together; suites that were run first."""
+    """ "a, b (not run)": suites grouped by reason, those that were run first."""
     by_why: dict[str, list[str]] = {}
     for gap in sorted(gaps, key=lambda gap: not gap.run):
         by_why.setdefault(gap.why, []).append(gap.suite)
@@ -61,20 +61,20 @@ def grouped_gaps(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> list[st
 
 
 def by_model(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> Mapping[str, str]:
-    """Label of a model -> its missing rates in words."""
-    found: dict[str, list[MissingRate]] = {}
+    """Map each model's label to its missing rates in words."""
+    gaps_by_label: dict[str, list[MissingRate]] = {}
     for gap in gaps:
-        found.setdefault(gap.label, []).append(gap)
-    return {label: "; ".join(grouped_gaps(rows, most)) for label, rows in found.items()}
+        gaps_by_label.setdefault(gap.label, []).append(gap)
+    return {label: "; ".join(grouped_gaps(rows, most)) for label, rows in gaps_by_label.items()}
 
 
 def in_words(gaps: Sequence[MissingRate]) -> str:
-    """For a note: first runs without a rate, then suites not run."""
+    """Describe gaps for a note: runs without a rate, then suites not run."""
     lacking, not_run = [gap for gap in gaps if gap.run], [gap for gap in gaps if not gap.run]
     parts = []
     if lacking:
         cells = [f"{gap.label} on {gap.suite} ({gap.why})" for gap in lacking]
-        parts.append(f"No pass rate under this rule, and not in the means: {some(cells)}.")
+        parts.append(f"No pass rate under this rule, so not in the means: {some(cells)}.")
     if not_run:
         parts.append(f"Not run: {some([f'{gap.label} on {gap.suite}' for gap in not_run])}.")
     return " ".join(parts)

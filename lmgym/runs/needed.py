@@ -1,4 +1,4 @@
-"""Which regions predictions refer to, the characters of these regions, and scores of at least these. Pure."""
+"""Score only what predictions need: regions that formulas refer to, and their characters. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Span = tuple[int, int]
 
 
 def needed_cells(document: SuiteDocument) -> Bools:
-    """bool[sentence, region]; the last column: whether tokens outside regions are needed."""
+    """Return bool[sentence, region], True if predictions refer to the region; the last column is for tokens outside
+    regions."""
     required = _regions(document)
     width = len(document.region_names)
     rows = {
@@ -27,12 +28,12 @@ def needed_cells(document: SuiteDocument) -> Bools:
         ]
         for condition, regions in required.items()
     }
-    found = [rows[sentence.condition] for sentence in document.sentences]
-    return np.array(found, dtype=np.bool_).reshape(len(found), width + 1)
+    cells = [rows[sentence.condition] for sentence in document.sentences]
+    return np.array(cells, dtype=np.bool_).reshape(len(cells), width + 1)
 
 
 def _regions(document: SuiteDocument) -> dict[str, set[int | str]]:
-    """Condition -> regions that predictions refer to; "*" is the whole sentence."""
+    """Map each condition to the regions that predictions refer to; "*" is the whole sentence."""
     required: dict[str, set[int | str]] = {condition: set() for condition in document.conditions}
     for prediction in document.predictions:
         for condition, region in parse(prediction.formula).references:
@@ -42,7 +43,7 @@ def _regions(document: SuiteDocument) -> dict[str, set[int | str]]:
 
 
 class Needed:
-    """Characters of each text whose tokens decide predictions."""
+    """Characters of each text whose tokens affect predictions."""
 
     def __init__(self, document: SuiteDocument, joined: Sequence[JoinedSentence]) -> None:
         required = _regions(document)
@@ -52,15 +53,15 @@ class Needed:
             self._places.setdefault(row.text, []).append((row, spans))
 
     def score(self, backend: Backend, texts: Sequence[str], policy: ScoringPolicy) -> list[Scores]:
-        """Score at least the needed tokens of these texts. A text is scored whole if the tokenizer puts a token
-        outside the region it counts for."""
-        found = list(backend.score(texts, policy, [self.spans(text) for text in texts]))
-        short = [at for at, text in enumerate(texts) if self._is_short(text, found[at])]
+        """Score at least the needed tokens of these texts. A text is scored in full if a token that counts for a needed
+        region lies outside it."""
+        results = list(backend.score(texts, policy, [self.spans(text) for text in texts]))
+        short = [at for at, text in enumerate(texts) if self._is_short(text, results[at])]
         if short:
             whole = backend.score([texts[at] for at in short], policy)
             for at, scores in zip(short, whole, strict=True):
-                found[at] = scores
-        return found
+                results[at] = scores
+        return results
 
     def spans(self, text: str) -> list[Span]:
         """Ranges for `Backend.score(needed=…)`."""
@@ -80,6 +81,6 @@ class Needed:
 def _spans(joined: JoinedSentence, regions: set[int | str]) -> list[Span]:
     n = len(joined.text)
     if "*" in regions:
-        return [(0, n), (n, n)]  # the empty range stands at the end token
+        return [(0, n), (n, n)]  # the empty range selects the end token
     chosen = (joined.spans[region - 1] for region in regions if isinstance(region, int))
     return [(span.start, span.end) for span in chosen if span.end > span.start]

@@ -8,7 +8,7 @@ are refused with the reason.
 Evaluated suite JSON, as syntaxgym-core's `Suite.from_dict` reads it. That reader requires these differences from our
 suite JSON: formulas are fully bracketed with round brackets; a region has `metric_value: {metric: bits}` and `oovs`;
 contents are trimmed; `meta.metric` is the one computed metric, and `meta.model` names the model. A missing value is
-NaN, which Python's json reads and for which no comparison is true, as here.
+NaN, which Python's json reads and for which no comparison is true, as in our formulas.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """A prediction as a good and a bad condition. `whole`: it is about whole sentences, as the task will be."""
+    """A prediction as a good and a bad condition. `whole`: the prediction compares whole sentences, as the exported
+    task does."""
 
     number: int
     name: str
@@ -66,8 +67,8 @@ def minimal_pairs(document: SuiteDocument) -> list[MinimalPair]:
             "minimal pairs",
             [
                 *reasons,
-                "Only predictions that one condition has fewer bits than another, in the same region or in the whole "
-                "sentence, are minimal pairs.",
+                "A minimal pair is a prediction that one condition has fewer bits than another, in the same region or "
+                "in the whole sentence.",
             ],
         )
     return pairs
@@ -84,7 +85,7 @@ def _pair(number: int, label: str, text: str) -> MinimalPair | str:
     if not isinstance(left, Reference) or not isinstance(right, Reference):
         return "computes with several regions or numbers"
     if tree.operator not in {"<", ">"}:
-        return f"compares by {tree.operator}, not by < or >"
+        return f"compares with {tree.operator}, not with < or >"
     if left.region != right.region or left.condition == right.condition:
         return "does not compare the same region of two conditions"
     good, bad = (left, right) if tree.operator == "<" else (right, left)
@@ -99,7 +100,8 @@ class Sentences:
 
 
 def sentences_of(document: SuiteDocument, pair: MinimalPair, policy: str) -> list[Sentences]:
-    """Both sentences of every item that has them, with regions joined by the policy ("space", "natural" or "none")."""
+    """Return both sentences of every item that has them, with regions joined by the policy ("space", "natural" or
+    "none")."""
     texts: dict[int, dict[str, str]] = {}
     for row in document.sentences:
         texts.setdefault(row.item, {})[row.condition] = join(row.contents, policy).text
@@ -111,7 +113,7 @@ def sentences_of(document: SuiteDocument, pair: MinimalPair, policy: str) -> lis
 
 
 def blimp_jsonl(document: SuiteDocument, slug: str, revision: int, policy: str) -> str:
-    """One line per item and prediction, with BLiMP's keys. Raises Refused."""
+    """Write one line per item and prediction, with BLiMP's keys. Raises Refused."""
     lines = []
     for pair in minimal_pairs(document):
         for row in sentences_of(document, pair, policy):
@@ -221,12 +223,12 @@ def _readme(
 {address}
 
 {rows}
-Run it in the folder that holds `{base}/`:
+Run it in the folder that contains `{base}/`:
 
     lm_eval --model hf --model_args pretrained=MODEL --include_path {base} --tasks {base}
 
 `acc` is the share of items whose good sentence is more probable, which is the pass rate of the formula above under
-these conditions: start token first (lm-eval always puts one), no end token, regions joined by policy `{policy}`,
+these conditions: start token first (lm-eval always adds one), no end token, regions joined by policy `{policy}`,
 metric `sum`. A tie fails in both.
 """
 
@@ -258,7 +260,7 @@ def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
         if reference.region == "*" and not whole_is_sum:
             reasons.append(
                 f"{text.strip()} refers to the whole sentence: syntaxgym-core adds up region values instead, which "
-                "gives another number here (tokens outside regions, or a metric other than sum)."
+                "gives a different number here (tokens outside regions, or a metric other than sum)."
             )
     if reasons:
         raise Refused("evaluated JSON for syntaxgym-core", list(dict.fromkeys(reasons)))
@@ -266,7 +268,8 @@ def core_formula(text: str, *, whole_is_sum: bool = True) -> str:
 
 
 def evaluated_json(document: SuiteDocument, result: RunResult, *, metric: str, model: str) -> str:
-    """The suite with this run's values. Raises Refused if a prediction has no counterpart, or there are no values."""
+    """Write the suite with this run's values. Raises Refused if a prediction has no counterpart or the run has no
+    values."""
     if not result.sentences:
         raise Refused("evaluated JSON", ["This run has only outcomes, no surprisals."])
     items: dict[int, dict[str, Any]] = {}

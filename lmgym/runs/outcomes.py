@@ -1,4 +1,4 @@
-"""From region values to outcomes: evaluate formulas over all items at once, and find those too close to call.
+"""Compute outcomes from region values: evaluate formulas over all items at once, and find outcomes too close to call.
 
 Pure: no Django, no torch. Values are in bits.
 """
@@ -24,7 +24,7 @@ ROUNDING_BITS = 1e-9
 """Margins below this are float64 rounding."""
 
 ASSUMED_ERROR_BITS = ERROR_BITS["float32"]
-"""Bound on one token's error if it is unknown how the numbers were computed."""
+"""Bound on the error of one token's value if the number format is unknown."""
 
 OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
 """Names by outcome code."""
@@ -95,12 +95,12 @@ class PredictionOutcome:
         return tail_above(self.rate, self.n, self.chance)
 
     def columns(self) -> dict[str, Any]:
-        """Values of the columns that are stored."""
+        """Return the values of the stored columns."""
         return {name: getattr(self, name) for name in STORED}
 
 
 STORED = tuple(one.name for one in fields(PredictionOutcome) if one.name not in {"name", "formula"})
-"""Attributes of an outcome that are columns of its database row; name and formula are the prediction's."""
+"""Attributes of an outcome that are columns of its database row; name and formula are stored with the prediction."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,8 @@ class Grid:
 def outcomes_alone(
     position: int, prediction: PredictionDoc, held: Sequence[bool], n_regions: int | None = None
 ) -> PredictionOutcome:
-    """A prediction of which only the items that passed are known. `n_regions` of the suite: for the chance level."""
+    """Build the outcome of a prediction if only pass or fail of each item is known. `n_regions`: of the suite, for the
+    chance level."""
     n = len(held)
     outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)
     judged = outcomes, np.full(n, math.nan), np.zeros(n, np.bool_)
@@ -127,8 +128,8 @@ def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float)
     """Evaluate every prediction of the document over all items."""
     n_regions = len(document.region_names)
     return [
-        evaluate_prediction(number, one, n_regions, grid, error_bits)
-        for number, one in enumerate(document.predictions)
+        evaluate_prediction(number, prediction, n_regions, grid, error_bits)
+        for number, prediction in enumerate(document.predictions)
     ]
 
 
@@ -176,9 +177,10 @@ def _counted(
 def outcomes_of(
     formula: Formula, grid: Grid, error_bits: float
 ) -> tuple[NDArray[np.uint8], Floats, NDArray[np.bool_]]:
-    """Outcome code, margin, and "too close to call" per item: whether errors within the bound could change the outcome.
+    """Return outcome code, margin, and "too close to call" per item: True if errors within the bound could change the
+    outcome.
 
-    Sides that differ by rounding only, such as sums of the same bits in another grouping, are equal: a tie.
+    Sides that differ only by rounding, such as sums of the same bits grouped differently, are a tie.
     """
     n_items = len(grid.items)
     if not formula.references:
@@ -210,5 +212,5 @@ def listed(values: Floats) -> list[Any]:
     """Convert to plain lists, NaN to None."""
     plain = values.astype(object)
     plain[~np.isfinite(values)] = None
-    found: list[Any] = plain.tolist()
-    return found
+    values_list: list[Any] = plain.tolist()
+    return values_list

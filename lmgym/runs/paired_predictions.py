@@ -1,8 +1,8 @@
 """Pair the predictions of two revisions that have the same formula. Pure.
 
-Formulas are compared in canonical spelling with the region numbers and condition names of the newer revision: a
-region that moved from 2 to 3 is the same region (`lmgym.suites.diff` pairs them), and a region that took another's
-number is not. Names of predictions are ignored. `a < b` and `b > a` are two formulas.
+Formulas are compared in canonical spelling with the region numbers and condition names of the newer revision: a region
+that moved from 2 to 3 is the same region (`lmgym.suites.diff` pairs them); a different region that now has number 2 is
+not. Names of predictions are ignored. `a < b` and `b > a` are two formulas.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lmgym.suites.formulas import FormulaError, parse
 
 @dataclass(frozen=True)
 class RevisionPredictions:
-    """What pairing needs of a revision. `predictions`: (name, formula), by position."""
+    """The parts of a revision needed for pairing. `predictions`: (name, formula), by position."""
 
     number: int
     regions: Sequence[str]
@@ -27,7 +27,7 @@ class RevisionPredictions:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A prediction of revision `revision` that no difference between the two revisions counts; `number` from 1."""
+    """A prediction left out of the comparison of two revisions. `number` is its number in `revision`, from 1."""
 
     revision: int
     number: int
@@ -37,7 +37,7 @@ class LeftOut:
 
     @property
     def label(self) -> str:
-        """“r1, prediction 2 “Name””."""
+        """Label such as: r1, prediction 2 “Name”."""
         named = f" “{self.name}”" if self.name else ""
         return f"r{self.revision}, prediction {self.number}{named}"
 
@@ -48,8 +48,8 @@ class PairedPredictions:
 
     Attributes:
         positions: (older, newer) positions of equal formulas, ordered by the older.
-        judged: those that the scoring rule counts.
-        left_out: counted by the rule in one revision and missing in the other.
+        judged: the positions that the scoring rule counts.
+        left_out: predictions that the rule counts in one revision and that the other lacks.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -58,7 +58,7 @@ class PairedPredictions:
 
 
 def pair_predictions(older: RevisionPredictions, newer: RevisionPredictions, rule: Rule) -> PairedPredictions:
-    """Pair equal formulas of two revisions under a rule. Of several equal ones the first pairs with the first."""
+    """Pair equal formulas of two revisions under a rule. Repeated formulas are paired in order."""
     regions = {a + 1: b + 1 for a, b in region_pairs(older.regions, newer.regions)}
     conditions = {
         older.conditions[a]: newer.conditions[b]
@@ -85,10 +85,10 @@ def pair_predictions(older: RevisionPredictions, newer: RevisionPredictions, rul
 
 
 def left_out_in_words(paired: PairedPredictions) -> str:
-    """One sentence for notes; empty if nothing is left out."""
+    """Return a sentence for notes; empty if nothing is left out."""
     if not paired.left_out:
         return ""
-    rows = "; ".join(f"{one.label} ({one.why})" for one in paired.left_out)
+    rows = "; ".join(f"{row.label} ({row.why})" for row in paired.left_out)
     return f"Predictions of two revisions are paired by formula; not compared: {rows}."
 
 
@@ -100,7 +100,7 @@ def _spelled(formula: str) -> str:
 
 
 def _renamed(formula: str, regions: Mapping[int, int], conditions: Mapping[str, str]) -> str | None:
-    """The formula in the newer revision's numbers and names; None if it lacks one of them."""
+    """Return the formula with the newer revision's numbers and names; None if that revision lacks one of them."""
     try:
         renamed = parse(formula).renamed(regions, conditions)
     except FormulaError:
@@ -108,32 +108,32 @@ def _renamed(formula: str, regions: Mapping[int, int], conditions: Mapping[str, 
     return None if renamed is None else renamed.canonical()
 
 
-def _first(one: RevisionPredictions, other: RevisionPredictions) -> list[LeftOut]:
-    if not one.predictions:
+def _first(revision: RevisionPredictions, other: RevisionPredictions) -> list[LeftOut]:
+    if not revision.predictions:
         return []
     why = f"the first prediction of r{other.number} has a different formula"
-    return [LeftOut(one.number, 1, *one.predictions[0], why)]
+    return [LeftOut(revision.number, 1, *revision.predictions[0], why)]
 
 
 def _unpaired(
-    one: RevisionPredictions,
-    own: Sequence[str | None],
+    revision: RevisionPredictions,
+    formulas: Sequence[str | None],
     other: RevisionPredictions,
-    theirs: Sequence[str | None],
+    other_formulas: Sequence[str | None],
     paired: set[int],
 ) -> list[LeftOut]:
-    """Unpaired predictions of one revision. `own`, `theirs`: canonical formulas."""
-    found = []
-    for place, (name, formula) in enumerate(one.predictions):
+    """Return unpaired predictions of `revision`. `formulas`, `other_formulas`: canonical formulas."""
+    unpaired = []
+    for place, (name, formula) in enumerate(revision.predictions):
         if place in paired:
             continue
-        if own[place] is not None and own[place] in theirs:
-            why = f"r{other.number} has this formula fewer times"
+        if formulas[place] is not None and formulas[place] in other_formulas:
+            why = f"r{other.number} has fewer predictions with this formula"
         elif _spelled(formula) in {_spelled(text) for _, text in other.predictions}:
             why = f"the same text in r{other.number} refers to different regions or conditions"
         elif name and name in {text for text, _ in other.predictions}:
             why = f"the prediction with this name in r{other.number} has a different formula"
         else:
             why = f"no prediction of r{other.number} has this formula"
-        found.append(LeftOut(one.number, place + 1, name, formula, why))
-    return found
+        unpaired.append(LeftOut(revision.number, place + 1, name, formula, why))
+    return unpaired

@@ -15,14 +15,14 @@ from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 
 def error_bits_of(facts: ModelFacts) -> float:
-    """Bound on the numeric error of one token's value: the backend's, else that of its dtype."""
+    """Return the bound on the numeric error of one token's value: the backend's, else that of its dtype."""
     if facts.error_bits is not None:
         return facts.error_bits
     return ERROR_BITS.get(facts.dtype, ASSUMED_ERROR_BITS)
 
 
 def coverage_of_run(facts: ModelFacts, sentences: Iterable[SentenceResult]) -> Coverage | None:
-    """Words of the run's sentences that this model does not know; None if the model has no unknown words."""
+    """Find words of the run's sentences that the model does not know; None if its vocabulary is open."""
     if facts.open_vocabulary:
         return None
     rows = ((row.text, row.tokens) for row in sentences)
@@ -30,21 +30,21 @@ def coverage_of_run(facts: ModelFacts, sentences: Iterable[SentenceResult]) -> C
 
 
 def special_in_text(backend: Backend, result: RunResult) -> dict[str, Any]:
-    """Special tokens that the tokenizer found in the spelling of sentences: `tokens`, number of `sentences`, and their
-    `items`. Empty if there are none or the backend does not report them."""
+    """Find special tokens that the tokenizer recognised in the text of sentences: `tokens`, number of `sentences`, and
+    their `items`. Empty if there are none or the backend does not report them."""
     special: frozenset[int] = getattr(backend, "special_ids", frozenset())
-    found = [
+    matches = [
         (row.item, row.position, token.token)
         for row in result.sentences
         for token in token_bits(row)
         if token.token_id in special and row.text[token.start : token.end].strip() == token.token
     ]
-    if not found:
+    if not matches:
         return {}
     return {
-        "tokens": sorted({token for _, _, token in found}),
-        "sentences": len({position for _, position, _ in found}),
-        "items": sorted({item for item, _, _ in found}),
+        "tokens": sorted({token for _, _, token in matches}),
+        "sentences": len({position for _, position, _ in matches}),
+        "items": sorted({item for item, _, _ in matches}),
     }
 
 
@@ -56,10 +56,10 @@ def provenance(
     policy: ScoringPolicy,
     coverage: Coverage | None,
 ) -> dict[str, Any]:
-    """Hashes, versions, and what was scored.
+    """Collect hashes, versions, and scoring settings.
 
     Keys:
-        bos: token before every sentence, None = none; `declared_bos`: the tokenizer's own.
+        bos: token before every sentence, None = none; `declared_bos`: the one the tokenizer declares.
         eos: None if the model has no such token.
         special_in_text: see `special_in_text`.
         spelling: see `coverage.Spelling`; None if words were not counted.

@@ -22,12 +22,12 @@ def within_item_means(summary: Summary, sentences: Iterable[SentenceRegions], n_
     """Replace the summary's intervals by within-item ones (Cousineau and Morey, see `within_item_intervals`), over
     items that have the region in all conditions. `sentences`: in the suite's order."""
     conditions = [row["condition"] for row in summary]
-    found = list(sentences)
+    rows = list(sentences)
     items: dict[int, int] = {}
-    for item, *_ in found:
+    for item, *_ in rows:
         items.setdefault(item, len(items))
     values = np.full((n_regions, len(items), len(conditions)), np.nan)
-    for item, condition, contents, bits in found:
+    for item, condition, contents, bits in rows:
         if condition in conditions:
             filled = [b if text and b is not None else np.nan for b, text in zip(bits, contents, strict=True)]
             values[:, items[item], conditions.index(condition)] = filled

@@ -24,11 +24,11 @@ INCOMPLETE = (
 
 
 def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> dict[str, Any]:
-    """Lossless JSON of a result; values in bits, null = no value.
+    """Convert a result to lossless JSON; values in bits, null = no value.
 
     `predictions[].outcomes[k]`: whether the prediction held for item k of `items`. `details` adds ties, missing values
-    and margins. `items[].conditions[].regions[].surprisal`: value of each region; `tokens` below them. `complete` is
-    false if only needed tokens were computed.
+    and margins. `items[].conditions[].regions[].surprisal`: value of each region; `tokens[].surprisal`: of each token.
+    `complete` is false if only needed tokens were computed.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:
@@ -82,9 +82,9 @@ def _condition(document: SuiteDocument, row: SentenceResult) -> dict[str, Any]:
     }
 
 
-def _as_json(one: RegionBits | TokenBits) -> dict[str, Any]:
-    """As JSON; `not_computed` only if true."""
-    return {key: value for key, value in one._asdict().items() if key != "not_computed" or value}
+def _as_json(row: RegionBits | TokenBits) -> dict[str, Any]:
+    """Convert to JSON; include `not_computed` only if true."""
+    return {key: value for key, value in row._asdict().items() if key != "not_computed" or value}
 
 
 REGION_HEADER = (
@@ -94,24 +94,24 @@ REGION_HEADER = (
 
 
 def region_header(result: RunResult) -> tuple[str, ...]:
-    """Columns of `region_rows`; `not_computed` only if the run has just the needed tokens."""
+    """Return the columns of `region_rows`; `not_computed` only if the run has just the needed tokens."""
     return REGION_HEADER if result.complete else (*REGION_HEADER, "not_computed")
 
 
 def region_rows(
     document: SuiteDocument, result: RunResult, suite: str, model: str, score_kind: str, whitespace: str
 ) -> Iterator[tuple[Any, ...]]:
-    """One row per item × condition × region; see `region_header`. Values are in bits."""
+    """Yield one row per item × condition × region; see `region_header`. Values are in bits."""
     complete = result.complete
     for row in result.sentences:
         contents = document.sentences[row.position].contents
-        for one in region_bits(document.region_names, contents, row):
-            *cells, skipped = suite, model, score_kind, whitespace, row.item, row.condition, *one
+        for region in region_bits(document.region_names, contents, row):
+            *cells, skipped = suite, model, score_kind, whitespace, row.item, row.condition, *region
             yield tuple(cells) if complete else (*cells, int(skipped))
 
 
 def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) -> str:
-    """The run as a table for a terminal."""
+    """Format the run as text for a terminal."""
     lines = [
         f"{document.name} · {head['model']['name']}",
         f"{len(result.items)} items × {len(document.conditions)} conditions × "
@@ -164,7 +164,7 @@ def _verdict_text(verdict: Verdict, n: int) -> str:
 
 
 def _summary_table(document: SuiteDocument, result: RunResult) -> str:
-    """Mean bits by condition (rows) and region (columns)."""
+    """Format mean bits by condition (rows) and region (columns)."""
     head = ["mean bits", *(f"{number} {name}" for number, name in enumerate(document.region_names, start=1))]
     body = [
         [

@@ -34,9 +34,9 @@ class Rule:
 
 EACH = Rule("each", "each prediction", "the mean over predictions of their pass rates", "SyntaxGym")
 ALL = Rule(
-    "all", "all predictions", "items of which every prediction holds", "Hugging Face metric, Brain-Score"
+    "all", "all predictions", "items for which every prediction holds", "Hugging Face metric, Brain-Score"
 )
-FIRST = Rule("first", "first prediction", "items of which the first prediction holds", "ACL 2020 paper")
+FIRST = Rule("first", "first prediction", "items for which the first prediction holds", "ACL 2020 paper")
 RULES = {rule.key: rule for rule in (EACH, ALL, FIRST)}
 
 
@@ -83,8 +83,8 @@ RULE_COUNTS = tuple(one.name for one in fields(RuleCounts))
 def counted(
     predictions: Sequence[PredictionOutcome], rule: Rule, expected: int
 ) -> list[PredictionOutcome] | None:
-    """Predictions that the rule counts; None if the run lacks one of them. `expected`: number of predictions of the
-    suite."""
+    """Return the predictions that the rule counts; None if the run lacks one of them. `expected`: number of predictions
+    of the suite."""
     rows = sorted(predictions, key=lambda row: row.position)
     if rule.key == FIRST.key:
         rows = [row for row in rows if row.position == 0]
@@ -93,7 +93,7 @@ def counted(
 
 
 def item_shares(rows: Sequence[PredictionOutcome], rule: Rule) -> NDArray[np.float64]:
-    """How much each item passes, 0..1."""
+    """Return the pass share of each item, 0..1."""
     return shares_of([row.outcomes for row in rows], rule)
 
 
@@ -106,7 +106,7 @@ def shares_of(outcomes: Sequence[Sequence[int]], rule: Rule) -> NDArray[np.float
 
 
 def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | None]:
-    """Margin of each item in bits: mean over predictions, or the smallest if all have to hold."""
+    """Return the margin of each item in bits: the mean over predictions, or the smallest if all have to hold."""
     margins: list[float | None] = []
     for values in zip(*(row.margins for row in rows), strict=True):
         known = [value for value in values if value is not None]
@@ -120,7 +120,7 @@ def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | 
 
 
 def no_score(rule: Rule) -> Score:
-    """Score of a run that lacks predictions the rule needs."""
+    """Return the score of a run that lacks predictions the rule needs."""
     return Score(
         n=0,
         passed=0,
@@ -141,7 +141,7 @@ def no_score(rule: Rule) -> Score:
 def score(
     predictions: Sequence[PredictionOutcome], rule: Rule, expected: int, n_regions: int | None = None
 ) -> Score:
-    """Score a run under a rule. `n_regions` of the suite: for the chance level of formulas with `*`."""
+    """Score a run under a rule. `n_regions`: of the suite, for the chance level of formulas with `*`."""
     rows = counted(predictions, rule, expected)
     if rows is None or not rows[0].outcomes:
         return no_score(rule)
@@ -177,7 +177,7 @@ def score(
 
 
 def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool_]) -> int:
-    """Number of items with an outcome too close to call, excluding items with a missing one; an upper bound if the run
+    """Count items with an outcome too close to call, excluding items with a missing outcome; an upper bound if the run
     does not record which outcomes are close."""
     if any(row.too_close and not row.close for row in rows):
         return min(sum(row.too_close for row in rows), int(missing.size))
@@ -187,7 +187,7 @@ def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool
 
 @lru_cache(maxsize=4096)
 def chance_of(formulas: tuple[str, ...], rule: str, n_regions: int | None = None) -> float | None:
-    """Chance level under a rule: mean over the formulas, or of their conjunction."""
+    """Return the chance level under a rule: the mean over the formulas, or that of their conjunction."""
     try:
         if rule == ALL.key and len(formulas) > 1:
             joint = parse("&".join(f"[{formula}]" for formula in formulas))

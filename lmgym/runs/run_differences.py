@@ -16,7 +16,7 @@ BITS = {"score_kind": "Kind of score", "metric": "Region value", "whitespace": "
 """Settings that must agree for margins to be the same quantity."""
 FACTS = BITS | {"bos": "Start token", "eos": "End token", "join": "Joining"}
 NOT_STATED = "not stated"
-OUTCOMES_ALONE = "outcomes alone"
+OUTCOMES_ONLY = "outcomes only"
 MASKED_WORDS = (
     "The model sees the words on both sides of each token, so these bits and margins are not comparable with those of "
     "left-to-right models."
@@ -26,8 +26,8 @@ MASKED_WORDS = (
 
 @dataclass(frozen=True)
 class ScoredAs:
-    """How a run was scored. `policy` has the keys of `ScoringPolicy`; uploads have only the keys stated in their files.
-    A run without surprisals has outcomes only.
+    """Scoring settings of a run. `policy` has the keys of `ScoringPolicy`; uploads have only the keys stated in their
+    files. A run without surprisals has outcomes only.
     """
 
     score_kind: str
@@ -35,13 +35,13 @@ class ScoredAs:
     has_surprisals: bool
 
     def fact(self, key: str) -> str | None:
-        """One of FACTS in words; None if unknown."""
+        """Return the value of a setting (a key of FACTS) in words; None if unknown."""
         if key == "score_kind":
-            return self.score_kind if self.has_surprisals else OUTCOMES_ALONE
+            return self.score_kind if self.has_surprisals else OUTCOMES_ONLY
         if not self.has_surprisals:
             return None
         value = self.policy.get(key)
-        if value is None:  # uploaded bits are raw unless stated, so a missing statement is no difference
+        if value is None:  # uploaded bits are raw unless stated otherwise
             return None if key == "whitespace" else NOT_STATED
         if key == "eos":
             return "scored" if value else "not scored"
@@ -61,13 +61,13 @@ class RunDifference:
 
 
 def run_differences(runs: Sequence[ScoredAs | None]) -> list[RunDifference]:
-    """Settings in which these runs differ, other than model and revision."""
-    found = []
+    """Find settings other than model and revision in which these runs differ."""
+    differences = []
     for key in FACTS:
         values = tuple(None if run is None else run.fact(key) for run in runs)
         if len({value for value in values if value is not None}) > 1:
-            found.append(RunDifference(key, values))
-    return found
+            differences.append(RunDifference(key, values))
+    return differences
 
 
 def same_bits(first: ScoredAs, second: ScoredAs) -> bool:
@@ -75,15 +75,15 @@ def same_bits(first: ScoredAs, second: ScoredAs) -> bool:
     return not any(row.key in BITS for row in run_differences([first, second]))
 
 
-def counted_differences(found: Iterable[Sequence[RunDifference]]) -> list[tuple[RunDifference, int]]:
-    """Each distinct difference with the number of comparisons that have it."""
-    counts = Counter(row for rows in found for row in rows)
+def counted_differences(comparisons: Iterable[Sequence[RunDifference]]) -> list[tuple[RunDifference, int]]:
+    """Return each distinct difference with the number of comparisons that have it."""
+    counts = Counter(row for rows in comparisons for row in rows)
     places = list(FACTS)
     return sorted(counts.items(), key=lambda pair: (places.index(pair[0].key), -pair[1]))
 
 
 def in_words(row: RunDifference, labels: Sequence[str]) -> str:
-    """“Region value: sum (GPT-2); mean (BERT)”: runs with equal values together."""
+    """Format a difference, with runs grouped by value: “Region value: sum (GPT-2); mean (BERT)”."""
     by_value: dict[str, list[str]] = {}
     for value, label in zip(row.values, labels, strict=True):
         if value is not None:

@@ -1,7 +1,7 @@
 """Keys and stored form of cached token scores, and a cache in a file.
 
-The key is the text and everything that may change its bits (`scorer_key`), so a cached score equals what the same
-versions would compute again on the same kind of device.
+The key is the text and everything that may change its bits (`scorer_key`), so a cached score equals the score that the
+same versions would compute on the same kind of device.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCH = 500
 
 def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
     """sha256 of everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine,
-    and library versions. The versions recorded with a run are therefore true of cached scores as well."""
+    and library versions. The versions recorded with a run therefore apply to its cached scores as well."""
     parts = {
         "fingerprint": facts.fingerprint,
         "bos": facts.start_token(policy),

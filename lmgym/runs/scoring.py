@@ -1,4 +1,4 @@
-"""Score a document with a loaded model: the one path of the site's commands and of `lmgym.evaluate`."""
+"""Score a document with a loaded model, for the site's commands and `lmgym.evaluate`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmgym.runs.token_arrays import Scores
 from lmgym.suites.formats import SuiteDocument
 
 Progress = Callable[[int, int], None]
-"""Called with the numbers of distinct sentences: scored, and in total."""
+"""Called with the number of distinct sentences scored, and the total."""
 
 
 class ScoreStore(Protocol):
@@ -35,8 +35,8 @@ def score_document(
 ) -> RunResult:
     """Compute region values, outcomes and rates of a document.
 
-    Sentences are scored in the same chunks as on the site, so that one machine gives the same bits either way. Texts
-    found in `store` keep their stored bits. Raises BackendError if the model does not support the policy.
+    Sentences are scored in the same chunks as on the site, so that a machine gives the same bits either way. Texts in
+    `store` keep their stored bits. Raises BackendError if the model does not support the policy.
     """
     joined = joined_sentences(document, policy)
     texts = [row.text for row in joined]
@@ -47,8 +47,8 @@ def score_document(
     progress(total - len(set(missing)), total)
     for places in plan_chunks(missing, chunk_characters(backend.facts.parameters, backend.facts.device)):
         batch = [missing[place] for place in places]
-        found = needed.score(backend, batch, policy) if needed else backend.score(batch, policy)
-        scores = dict(zip(batch, found, strict=True))
+        batch_scores = needed.score(backend, batch, policy) if needed else backend.score(batch, policy)
+        scores = dict(zip(batch, batch_scores, strict=True))
         if store:
             store.write(scores)
         known.update(scores)

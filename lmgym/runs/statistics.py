@@ -1,4 +1,4 @@
-"""Statistics of outcomes over items: the one place to add a statistic of a run.
+"""Statistics of outcomes over items: the single place to add a statistic of a run.
 
 A field of `RunStatistics` with its value in `statistics` becomes a column of the tables `rates` and `scores` (library,
 CSV, Parquet), a key of the API and a line of docs/names.md. The site stores the values of a run under each rule in
@@ -31,14 +31,14 @@ class RunStatistics:
 
 STATISTICS = tuple(field.name for field in fields(RunStatistics))
 NO_STATISTICS = RunStatistics(*[None] * len(STATISTICS))
-"""Of a run that lacks predictions the rule needs."""
+"""Statistics of a run that lacks predictions the rule needs."""
 
 
 def statistics(shares: NDArray[np.float64], margins: Sequence[float | None]) -> RunStatistics:
     """Compute the statistics of a run or prediction.
 
     Args:
-        shares: float64[n_items], how much of each item passes, 0..1.
-        margins: of each item, in bits; None = no value.
+        shares: float64[n_items], pass share of each item, 0..1.
+        margins: one per item, in bits; None = no value.
     """
     return RunStatistics(**asdict(margin_summary(margins)))

@@ -165,7 +165,7 @@ class Score:
 
 @dataclass(frozen=True)
 class WordCounts:
-    """Words of a run."""
+    """Word counts of a run."""
 
     n_words: int | None = described("distinct words in the run’s sentences; empty: not counted")
     n_unknown_words: int | None = described(
@@ -196,7 +196,7 @@ def region_row(item: int, condition: str, region: RegionBits) -> Row:
 
 
 def token_row(item: int, condition: str, number: int, token: TokenBits) -> Row:
-    """Row of a token; `number` from 1."""
+    """Build the row of a token; `number` from 1."""
     return (
         item, condition, number, token.token, token.token_id, token.start, token.end, token.region_number,
         token.straddles, token.region_number is None, token.surprisal, token.not_computed,
@@ -204,8 +204,8 @@ def token_row(item: int, condition: str, number: int, token: TokenBits) -> Row:
 
 
 def outcome_rows(position: int, label: str, formula: str, items: Sequence[int], result: Any) -> Iterator[Row]:
-    """Rows of a prediction. `result`: a PredictionOutcome or its database row. Uploaded outcomes do not state what is
-    too close."""
+    """Yield the rows of a prediction. `result`: a PredictionOutcome or its database row. Uploads do not record which
+    outcomes are too close."""
     near = result.close or [None] * len(items)
     for item, code, margin, close in zip(items, result.outcomes, result.margins, near, strict=True):
         name = OUTCOME_NAMES[code] if code < len(OUTCOME_NAMES) else "not held"
@@ -221,7 +221,7 @@ def rate_row(
     statistics: RunStatistics,
     policy: Mapping[str, Any],
 ) -> Row:
-    """Row of a prediction. `result`: a PredictionOutcome or its database row."""
+    """Build the row of a prediction. `result`: a PredictionOutcome or its database row."""
     return (
         position + 1, label, formula, *values(result, _COUNTS_OF_RATES), *values(verdict, CHANCE_TEST),
         *values(statistics, STATISTICS), *policy_values(policy),

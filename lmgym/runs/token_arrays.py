@@ -31,7 +31,7 @@ class Columns:
     Attributes:
         bits: float64; NaN = no value.
         boundary: `TokenScores.boundary_bits`; NaN = no value.
-        not_computed: bool; not scored on purpose.
+        not_computed: bool; deliberately not scored.
     """
 
     starts: Ints
@@ -66,7 +66,8 @@ class Values:
     Attributes:
         regions, total: bits; NaN = no value.
         special: bits outside regions.
-        tokens: number of tokens by region; `all_tokens`: of tokens with a value.
+        tokens: number of tokens by region.
+        all_tokens: number of tokens with a value.
     """
 
     regions: Floats
@@ -107,9 +108,9 @@ def _starts(lengths: Iterable[int]) -> Ints:
 
 def share_prefixes(columns: Columns) -> None:
     """Give the same token after the same prefix the first value found, in place; missing values stay missing. Only for
-    left-to-right models: elsewhere a value depends on what follows.
+    left-to-right models: in others a value also depends on the text that follows.
 
-    Prefixes are numbered depth by depth: a prefix is the number of its beginning plus one token.
+    Prefixes are numbered depth by depth: a prefix is identified by the number of its parent prefix and one token.
     """
     if not len(columns.ids):
         return
@@ -141,12 +142,12 @@ def _share(values: Floats, at: Ints, numbers: Ints) -> None:
 def needed_alone(columns: Columns, aligned: Aligned, needed: Bools) -> Columns:
     """Remove values of regions that are not needed. `needed`: bool[s, r]; the last column is for tokens outside
     regions."""
-    left = needed[columns.sentence, aligned.region]
+    kept = needed[columns.sentence, aligned.region]
     known = ~np.isnan(columns.bits)
     return replace(
         columns,
-        bits=np.where(left, columns.bits, np.nan),
-        not_computed=columns.not_computed | (known & ~left),
+        bits=np.where(kept, columns.bits, np.nan),
+        not_computed=columns.not_computed | (known & ~kept),
     )
 
 
@@ -208,7 +209,7 @@ def align_all(joined: Sequence[JoinedSentence], columns: Columns, n_regions: int
 
 
 def _visible(text: str) -> tuple[Ints, Ints]:
-    """For each place: the next and the previous non-blank character (len(text) or -1 if there is none)."""
+    """Return, for each position, the next and the previous non-blank character (len(text) or -1 if there is none)."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     used = np.bincount(codes) > 0
     for code in np.flatnonzero(used).tolist():
@@ -223,15 +224,15 @@ def _visible(text: str) -> tuple[Ints, Ints]:
 def _edges(
     begin: Ints, end: Ints, opens: Ints, closes: Ints, forward: Ints, backward: Ints
 ) -> tuple[Ints, Ints]:
-    """First and last non-blank character of each token. A token without any gets the next non-blank character, else
-    its own place. `opens`, `closes`: bounds of the token's sentence."""
+    """Return the first and last non-blank character of each token. A blank token gets the next non-blank character,
+    else its own position. `opens`, `closes`: bounds of the token's sentence."""
     reached = np.maximum.accumulate(end)  # sentences are consecutive, so no earlier one reaches into this one
     full = end > begin
     shows = full & (forward[begin] < end)
-    behind = np.where(full, end, reached)
-    after = forward[behind]
-    there = np.where(full, begin, np.maximum(np.minimum(behind, closes - 1), opens))
-    other = np.where(after < closes, after, there)
+    reach = np.where(full, end, reached)
+    after = forward[reach]
+    own_position = np.where(full, begin, np.maximum(np.minimum(reach, closes - 1), opens))
+    other = np.where(after < closes, after, own_position)
     last = backward[np.maximum(end - 1, 0)]
     return np.where(shows, forward[begin], other), np.where(shows, last, other)
 
@@ -262,7 +263,7 @@ def values_of(columns: Columns, aligned: Aligned, n_regions: int, metric: str = 
 
 
 def _aggregate(bits: Floats, keys: Ints, tokens: Ints, metric: str) -> Floats:
-    """One value per key 0 … len(tokens)-1. A key without tokens is 0 for `sum`, else NaN; NaN propagates."""
+    """Compute one value per key 0 … len(tokens)-1. A key without tokens is 0 for `sum`, else NaN; NaN propagates."""
     if metric == "sum":
         return grouped_sums(bits, keys, len(tokens))
     values = np.full(len(tokens), np.nan)
@@ -277,13 +278,13 @@ def _aggregate(bits: Floats, keys: Ints, tokens: Ints, metric: str) -> Floats:
     start = stop - tokens[held]
     low, high = ordered[start], ordered[stop - 1]
     middle = (ordered[(start + stop - 1) // 2] + ordered[(start + stop) // 2]) / 2
-    found = {"median": middle, "range": high - low, "max": high, "min": low}[metric]
-    values[held] = np.where(np.isnan(high), np.nan, found)
+    aggregate = {"median": middle, "range": high - low, "max": high, "min": low}[metric]
+    values[held] = np.where(np.isnan(high), np.nan, aggregate)
     return values
 
 
 def grouped_sums(bits: Floats, keys: Ints, n: int) -> Floats:
-    """Sums by key, rounded once: the rounding error of every addition is kept and added at the end (Neumaier). Equals
+    """Sum by key, rounded once: the rounding error of every addition is kept and added at the end (Neumaier). Equals
     `math.fsum` for values computed in single precision. Takes as many steps as the largest group has members."""
     order = np.argsort(keys, kind="stable")
     bits, counts = bits[order], np.bincount(keys, minlength=n)

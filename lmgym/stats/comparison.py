@@ -1,8 +1,8 @@
 """`Comparison`: two runs, logs of a game, predictions of processes, or runs of agent tests.
 
 One row of a table. Its field names are the columns of CSV and Parquet files and the keys of JSON
-(`lmgym.text.columns`). What a row is about (a prediction, a question, a case) is a dataclass of the domain that comes
-before it: `table((Predicted, Comparison), rows)`. A domain that reports more (clusters, errors) adds the fields in a
+(`lmgym.text.columns`). The subject of a row (a prediction, a question, a case) is a dataclass of the domain, which
+comes first: `table((Predicted, Comparison), rows)`. A domain that reports more (clusters, errors) adds the fields in a
 subclass.
 """
 
@@ -36,22 +36,24 @@ TESTS = {test.key: test for test in (MCNEMAR, SIGN, FISHER, BOOTSTRAP)}
 class Comparison:
     """Two sides of one measure; differences are second − first. Tests are two-sided."""
 
-    first: str = described("name of the first side: the baseline, where there is one")
+    first: str = described("name of the first side: the baseline, if there is one")
     second: str = described("name of the second side")
     measure: str = described("what is compared: rate (pass rate), f1, or a metric of the game")
-    n: int | None = described("pairs: items, tokens or processes that both have; empty: independent samples")
-    first_value: float | None = described("value of the first over the pairs", "of the measure")
-    second_value: float | None = described("value of the second over the pairs", "of the measure")
+    n: int | None = described(
+        "pairs: items, tokens or processes that both sides have; empty: independent samples"
+    )
+    first_value: float | None = described("value of the first side over the pairs", "of the measure")
+    second_value: float | None = described("value of the second side over the pairs", "of the measure")
     difference: float | None = described("second_value − first_value", "of the measure")
     low: float | None = described("lower limit of the difference’s 95% interval", "of the measure")
     high: float | None = described("upper limit of the difference’s 95% interval", "of the measure")
-    only_first: int | None = described("pairs that favour the first; empty: not counted", "pairs")
-    only_second: int | None = described("pairs that favour the second; empty: not counted", "pairs")
+    only_first: int | None = described("pairs that favour the first side; empty: not counted", "pairs")
+    only_second: int | None = described("pairs that favour the second side; empty: not counted", "pairs")
     test: str = described("test that gives p: mcnemar, sign, fisher or bootstrap; empty: no p")
     p: float | None = described("two-sided p of the test")
     p_corrected: float | None = described("p, corrected for all comparisons made together", default=None)
     correction: str = described("how p_corrected is computed: holm or bh; empty: not corrected", default="")
-    note: str = described("what to know before reading the row, or why it has no p", default="")
+    note: str = described("caveat for reading the row, or the reason why it has no p", default="")
 
     @property
     def excludes_zero(self) -> bool:

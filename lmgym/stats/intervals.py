@@ -131,7 +131,7 @@ def n_of_interval(rate: float, low: float, high: float, z: float = Z95) -> float
     """Recover the `n` from limits of `score_interval`.
 
     With s = z²/n the limits are the roots of (x - rate)² = s x (1 - x), so low * high = rate² / (1 + s) and
-    (1 - low)(1 - high) = (1 - rate)² / (1 + s); the greater product is more accurate.
+    (1 - low)(1 - high) = (1 - rate)² / (1 + s); the larger product is more accurate.
     """
     spread = rate * rate / (low * high) if rate > 0.5 else (1 - rate) ** 2 / ((1 - low) * (1 - high))
     return z * z / (spread - 1)
@@ -188,8 +188,8 @@ def rate_difference(first: float, limits: Interval, second: float, others: Inter
 
 
 PRIOR_ITEMS = 1.0
-"""Items that pass at the mean rate, added to a suite to estimate its variance: a rate of 0 or 1 in a sample of 20 does
-not imply a variance of 0."""
+"""Number of items that pass at the mean rate and are added to a suite to estimate its variance: a rate of 0 or 1 in a
+sample of 20 does not imply a variance of 0."""
 
 
 def weighted_mean(

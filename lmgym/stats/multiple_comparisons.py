@@ -34,7 +34,7 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Correction:
-    """A method to correct the p values of a table together. `keeps` names the quantity that it bounds."""
+    """A method for correcting the p values of a table together. `controls` names the quantity that it bounds."""
 
     key: str
     label: str
@@ -50,5 +50,5 @@ CORRECTIONS = {correction.key: correction for correction in (HOLM, BENJAMINI_HOC
 
 
 def correction_of(key: str) -> Correction:
-    """Return the correction with this key; Holm's for any other text."""
+    """Return the correction with this key; Holm's for an unknown key."""
     return CORRECTIONS.get(key, HOLM)

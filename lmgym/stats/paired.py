@@ -25,7 +25,7 @@ RESAMPLES = 9_999
 
 @dataclass(frozen=True)
 class McNemar:
-    """Numbers of items that only the first or only the second got right, and the exact two-sided p."""
+    """Numbers of items that only the first or only the second model got right, and the exact two-sided p."""
 
     only_first: int
     only_second: int
@@ -33,7 +33,7 @@ class McNemar:
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
-    """Apply McNemar's exact test (a sign test on items that differ); p = 1 if none does."""
+    """Apply McNemar's exact test (a sign test on items that differ); p = 1 if none differs."""
     pairs = list(zip(first, second, strict=True))
     only_first = sum(a and not b for a, b in pairs)
     only_second = sum(b and not a for a, b in pairs)
@@ -50,7 +50,7 @@ def mcnemar_p(only_one: int, only_other: int) -> float:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of (second − first) over the items of both.
+    """Mean of (second − first) over the common items.
 
     Attributes:
         low, high: interval; None for margins if all differences are equal.
@@ -130,9 +130,9 @@ def paired_rates(
         lower = d - sqrt((m2 - l2)² - 2 f (m2 - l2) (u1 - m1) + (u1 - m1)²)
         upper = d + sqrt((u2 - m2)² - 2 f (u2 - m2) (m1 - l1) + (m1 - l1)²)
 
-    As there, a positive covariance of one suite is reduced by 1/2n, at most to 0, before f is computed; that of J
-    suites by 1/J of the sum of their reductions. The interval is defined even if no item differs, or all items have the
-    same value.
+    As in that method, a positive covariance of one suite is reduced by 1/(2n), but not below 0, before f is computed;
+    that of J suites by 1/J of the sum of their reductions. The interval is defined even if no item differs, or all
+    items have the same value.
 
     Args:
         first, second: for each suite the values of its items on either side, 0 to 1, in the same order.

@@ -12,7 +12,7 @@ from lmgym.stats.intervals import Interval
 
 Floats = NDArray[np.float64]
 _BLOCK = 4_000_000
-"""Numbers drawn at once, which bounds memory."""
+"""Random numbers drawn at once, which bounds memory use."""
 
 
 def drawn_sums(columns: Sequence[NDArray[Any]], resamples: int, rng: np.random.Generator) -> list[Floats]:

@@ -66,7 +66,7 @@ def test_what_changed_leads_to_what_it_did_to_results(page):
 
 def test_a_baseline_is_chosen_in_the_form(page):
     page.goto("/compare/?model=one&model=two")
-    page.get_by_text("Which models").click()
+    page.get_by_text("Choose models").click()
     page.get_by_label("Baseline").select_option("Two")
     page.get_by_role("button", name="Compare", exact=True).click()
     page.wait_for_url("**base=two**")

@@ -24,7 +24,7 @@ def test_a_collection_is_picked_with_tag_ticks_and_search_and_keys_alone(signed_
     page.get_by_text("3 chosen", exact=True).wait_for()
     assert page.locator("#id_title").input_value() == "Picked with keys"
     assert page.evaluate("window.never") == "loaded anew"
-    page.get_by_label("Place of NP/Z garden path").fill("1")
+    page.get_by_label("Position of NP/Z garden path").fill("1")
     page.get_by_role("button", name="Create collection").press("Enter")
     page.wait_for_url("**/collections/picked/")
     rows = page.locator("#entries tbody th").all_inner_texts()
@@ -33,7 +33,7 @@ def test_a_collection_is_picked_with_tag_ticks_and_search_and_keys_alone(signed_
 
 def test_a_long_list_is_searched_and_ticked_at_once(page, site):
     page.goto("/compare/?model=demo-gpt2&model=demo-ngram")
-    page.locator("summary").filter(has_text="Which models").press("Enter")
+    page.locator("summary").filter(has_text="Choose models").press("Enter")
     page.get_by_role("link", name="Choose suites").press("Enter")
     search = page.get_by_label("Search suites")
     search.fill("Agreement VERB")

@@ -11,7 +11,7 @@ def test_the_file_stays_chosen_while_its_unit_is_asked_for(signed_in):
     page.goto("/runs/upload/")
     page.locator("input[name=file]").set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
-    page.get_by_text("nothing states the unit of “surprisal”").wait_for()
+    page.get_by_text("the file does not state the unit of “surprisal”").wait_for()
     page.complaints.clear()  # Chromium logs the status 400 itself
     page.get_by_label("Unit of surprisals").select_option("bits")
     page.get_by_role("button", name="Upload", exact=True).click()

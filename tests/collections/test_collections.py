@@ -78,7 +78,7 @@ def test_what_the_editor_cannot_see_keeps_its_place(client, people, world, half_
     client.force_login(people.alice)
     address = reverse("collection-edit", args=["paper"])
     page = " ".join(client.get(address).content.decode().split())
-    assert "1 more entry is of a suite that you cannot see now" in page
+    assert "1 more entry is of a suite that you can no longer see" in page
     assert "theirs" not in page
     assert client.post(address, ticked(*(world[name] for name in names))).status_code == 302
     assert entries(half_hidden) == left
@@ -330,7 +330,7 @@ def test_a_name_that_is_no_address_says_whose_it_is(client, people):
     suites.set_visibility(ours.revisions.first().suite, "private", actor=people.alice)
     type(ours).objects.filter(slug="cleft").update(slug="moved")
     assert said("cleft") == (
-        "No suite has the short name “cleft”. By that name in the file: “cleft” (moved r1), by bob; "
+        "No suite has the short name “cleft”. Suites with that name in their files: “cleft” (moved r1), by bob; "
         "“cleft” (cleft-2 r1), by alice."
     )
     assert said("begun") == "“begun” has no frozen revision. Freeze its draft first."

@@ -107,7 +107,7 @@ def test_the_form_offers_it_and_remembers_it(client, world):
 
 def test_a_baseline_that_is_not_there_is_named(client, world):
     assert (
-        "No such model, or not for you to see: nobody."
+        "Unknown models, or not visible to you: nobody."
         in get(client, "model=a&model=b&base=nobody").content.decode()
     )
 

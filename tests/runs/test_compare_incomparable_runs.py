@@ -118,7 +118,7 @@ def test_among_three_only_those_with_the_same_bits_have_margins(client, world, p
 def test_outcomes_alone_are_said_to_be_that(client, world):
     SuiteRun.objects.filter(pk=world["second"].pk).update(source="uploaded", policy={})
     page = text_of(get(client, "model=first&model=second&suite=s"))
-    assert "Kind of score: surprisal (First); outcomes alone (Second)" in page
+    assert "Kind of score: surprisal (First); outcomes only (Second)" in page
     assert "Start token" not in page
 
 
@@ -174,7 +174,7 @@ def test_several_suites_are_those_named_and_no_others(client, world, people):
 def test_suites_that_are_not_there_are_named(client, world, people):
     make_revision(people.alice, name="secret", visibility="private")
     page = text_of(get(client, "model=first&model=second&suite=s&suite=secret&suite=nothing"))
-    assert "not for you to see: secret, nothing." in page
+    assert "not visible to you: secret, nothing." in page
     assert client.get("/figures/compare-suites.csv?model=first,second&suite=s,nothing").status_code == 404
 
 
@@ -191,12 +191,12 @@ def test_revisions_that_are_not_there_are_named_on_the_page(client, world, asked
 
 def test_a_tag_beside_one_suite_is_said_to_choose_nothing(client, world):
     page = text_of(get(client, "model=first&model=second&suite=s&tag=agreement"))
-    assert "so the tag “agreement” chooses none" in page
+    assert "so the tag “agreement” has no effect" in page
 
 
 def test_an_address_that_is_all_there_has_no_notice(client, world):
     page = text_of(get(client, "model=first&model=second&suite=s&r=1"))
-    for words in ("Not shown", "Left out", "chooses none", "No such"):
+    for words in ("Not shown", "Left out", "has no effect", "Unknown models", "not visible to you"):
         assert words not in page
 
 

@@ -67,7 +67,7 @@ def test_shares_of_several_predictions_have_no_such_test(client, people):
         finished_run(revision, make_model(people.alice, slug=slug), [1] * 6, [0] * 6)
     response = get(client, "model=a&model=b&bound=20")
     assert response.context["pairs"][0].equivalence is None
-    assert "not for shares" in words(response)
+    assert "not available for shares" in words(response)
     assert get(client, "model=a&model=b&bound=20&rule=all").context["pairs"][0].equivalence.p > 0
 
 

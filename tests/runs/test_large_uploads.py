@@ -46,7 +46,7 @@ def test_the_page_queues_it_and_says_how_far_it_is(client, people, revision):
     address = client.post(reverse("results-upload"), form).url
     page = client.get(address).content.decode()
     assert SuiteRun.objects.count() == 0
-    assert f"A worker makes its {N} runs" in page
+    assert f"Its {N} runs are created as soon as" in page
     assert 'hx-trigger="every 2s"' in page
     [job] = run_pending()
     assert (job.state, job.done, job.total, job.owner) == ("done", N, N, people.bob)
@@ -66,7 +66,7 @@ def test_checking_a_large_file_shows_the_first_runs(client, people, revision):
     form = {"file": file(), "visibility": "public", "kind": "auto", "unit": "bits", "check": "1"}
     page = client.post(reverse("results-upload"), form).content.decode()
     assert f"{N} runs" in page
-    assert "These are the first 10" in page
+    assert "Only the first 10" in page
     assert not ResultUpload.objects.exists()
 
 

@@ -152,7 +152,7 @@ def test_a_range_of_seeds_is_not_compared_with_chance(client, world, people):
     [row] = board(people.nobody, "group=1").rows
     assert [cell.verdict.against_chance for cell in row.cells] == ["", ""]
     page = " ".join(client.get(reverse("leaderboard") + "?group=1").content.decode().split())
-    assert "no interval, and so not compared with chance" in page
+    assert "no interval, so not compared with chance" in page
 
 
 def test_the_page_says_the_rule_the_intervals_and_what_is_missing(client, world):
@@ -248,7 +248,7 @@ def test_results_that_a_filter_hides_are_not_missing(client, world, people):
     client.force_login(people.charlie)
     hidden = reverse("leaderboard") + "?model=good&source=uploaded"
     assert client.get(hidden).context["n_runnable"] == 0
-    assert "Run what is missing" not in client.get(hidden).content.decode()
+    assert "Run missing models" not in client.get(hidden).content.decode()
     response = client.post(f"{reverse('leaderboard-run-missing')}?model=good&source=uploaded", follow=True)
     assert "Nothing to queue" in response.content.decode()
     assert not Job.objects.exists()

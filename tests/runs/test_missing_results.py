@@ -124,7 +124,7 @@ def test_a_model_of_which_nothing_counts_is_shown_with_the_reason(client, people
 
 def test_suites_that_all_have_run_are_not_left_out_unsaid(client, world):
     text = client.get(reverse("leaderboard") + "?common=1").content.decode()
-    assert f"Not among the suites that all have: both (Paper: {WHY})." in text
+    assert f"Left out, because not every model has run them: both (Paper: {WHY})." in text
 
 
 def test_seeds_as_one_row_say_which_seed_lacks_what(client, people, world):

@@ -83,7 +83,7 @@ def test_renamed_conditions_are_the_same_ones():
 def test_a_formula_that_one_revision_has_twice_pairs_once():
     older, newer = revision(1, UP, UP), revision(2, UP)
     assert positions(older, newer) == [(0, 0)]
-    assert reasons(older, newer) == {(1, 2): "r2 has this formula fewer times"}
+    assert reasons(older, newer) == {(1, 2): "r2 has fewer predictions with this formula"}
 
 
 def test_under_the_first_rule_only_first_predictions_are_compared():

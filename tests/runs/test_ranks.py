@@ -70,9 +70,9 @@ def test_the_page_of_a_tag_counts_the_suites_of_the_tag(client, world):
         page = " ".join(client.get(reverse("leaderboard"), query).content.decode().split())
         return re.search(r'Suites and weights <span class="note">([^<]+)<', page)[1]
 
-    assert said() == "all 3 suites, the same weight"
-    assert said(tag="run") == "all 2 suites, tag run, the same weight"
-    assert said(tag="run", suite="a") == "1 of 2 suites, tag run, the same weight"
+    assert said() == "all 3 suites, equal weights"
+    assert said(tag="run") == "all 2 suites, tag run, equal weights"
+    assert said(tag="run", suite="a") == "1 of 2 suites, tag run, equal weights"
 
 
 def test_on_the_suites_they_share_all_are_ranked(world, people):
@@ -120,7 +120,7 @@ def test_the_page_says_who_is_not_ranked_and_offers_what_is_missing(client, worl
     client.force_login(people.alice)
     page = " ".join(client.get(reverse("leaderboard")).content.decode().split())
     assert "3 of 4 models are ranked" in page
-    assert page.count("Run what is missing") == 1
+    assert page.count("Run missing models") == 1
     assert "?common=1" in page
     assert "Not ranked, because suites are missing: Partial." in page
 

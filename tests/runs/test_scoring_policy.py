@@ -125,9 +125,10 @@ def test_bits_predictions_and_exports_are_corrected(client, people, corrected):
     assert row.surprisal == pytest.approx(62.5)
     page = client.get(reverse("run-item", args=[corrected.key, "1"])).content.decode()
     assert "10.5" in page
-    assert "the end of a word counts with the word" in page
+    assert "the end of a word counts as part of the word" in page
     assert (
-        "the end of a word counts with the word" in client.get(corrected.get_absolute_url()).content.decode()
+        "the end of a word counts as part of the word"
+        in client.get(corrected.get_absolute_url()).content.decode()
     )
     for name, column, expected in (("regions", "surprisal", 10.5), ("tokens", "surprisal", 10.5)):
         table = content_of(client.get(reverse("run-download", args=[corrected.key, f"{name}.csv"]))).decode()

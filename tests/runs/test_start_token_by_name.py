@@ -47,7 +47,7 @@ def test_a_run_with_a_named_token(client, people, tiny, tmp_path):
     assert run.provenance["first_token_scored"] is True
     assert (policy_differences(run.policy, revision), run.standing) == ("bos=</s>", SuiteRun.Standing.OTHER)
     page = " ".join(client.get(run.get_absolute_url()).content.decode().split())
-    assert "by name: <code>&lt;/s&gt;</code> first, itself not scored" in page
+    assert "named: <code>&lt;/s&gt;</code> first, not scored itself" in page
     assert "--bos '</s>' --join" in reproduce_command(run)
     told = json.loads(client.get(reverse("run-download", args=[run.key, "json"])).content)
     assert (told["policy"]["bos"], told["provenance"]["bos"]) == ("</s>", "</s>")

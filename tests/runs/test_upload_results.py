@@ -130,7 +130,7 @@ def test_the_general_page_matches_every_suite_the_file_names(client, people):
     }
     page = client.get(response.url).content.decode()
     assert "4 runs" in page
-    assert "no frozen suite of this name" in page
+    assert "no frozen suite with this name" in page
 
 
 def test_checking_only_saves_nothing_and_says_what_would_come(client, people):
@@ -154,7 +154,7 @@ def test_a_file_with_mistakes_is_answered_with_their_places(client, people):
     assert "line 2" in response.content.decode()
     response = send(client, "o.csv", data=golden("outcomes.csv").replace(b"agreement", b"nothing"))
     assert response.status_code == 400
-    assert "no frozen suite of this name" in response.content.decode()
+    assert "no frozen suite with this name" in response.content.decode()
 
 
 def test_sentences_that_cannot_be_read_are_listed_in_the_report(client, people):
@@ -316,7 +316,7 @@ def test_a_unit_that_the_file_does_not_state_is_asked_for(client, people):
     response = send(client, "regions.csv", data=NO_UNIT, revision=revision, unit="auto")
     page = " ".join(response.content.decode().split())
     assert (response.status_code, SuiteRun.objects.count()) == (400, 0)
-    assert "nothing states the unit of “surprisal”" in page
+    assert "the file does not state the unit of “surprisal”" in page
     assert re.search(r"<details class=.disclosure. open>\s*<summary>About the file", page)
     send(client, "regions.csv", data=NO_UNIT, revision=revision, unit="nats")
     summary = SuiteRun.objects.get().sentence_scores.order_by("pk").first()
@@ -348,7 +348,7 @@ def test_the_api_asks_for_the_unit_and_answers_warnings(client, people):
 
     refused = plan(NO_UNIT)
     assert refused.status_code == 400
-    assert "nothing states the unit of “surprisal”" in refused.json()["errors"][0]["message"]
+    assert "the file does not state the unit of “surprisal”" in refused.json()["errors"][0]["message"]
     [run] = plan(NO_UNIT, unit="bits").json()["runs"]
     assert run["warnings"] == []
     [run] = plan(NO_UNIT.replace(b".25", b"98.25"), unit="bits").json()["runs"]

@@ -69,7 +69,7 @@ def test_what_cannot_be_used_is_said_and_nothing_is_saved(people, tmp_path):
         (GOLDEN / "outcomes.csv", ("--suite", "none"), "Unknown suite"),
         (GOLDEN / "outcomes.csv", ("--model", "uniform"), "hosted here"),
         (GOLDEN / "outcomes.csv", ("--perplexity", "nan"), "“nan” is not a perplexity"),
-        (GOLDEN / "outcomes.csv", ("--group", "a,b"), "one name, without commas"),
+        (GOLDEN / "outcomes.csv", ("--group", "a,b"), "a single name, without commas"),
         (tmp_path / "absent.csv", (), "No such file"),
     ):
         with pytest.raises(CommandError, match=reason):
@@ -114,7 +114,7 @@ def test_a_notice_about_many_runs_is_said_once_with_a_count_and_the_first_places
     assert "(9 times: seeds-5.csv, lstm-0 on agreement, " in said
     assert "and 6 more)" in said
     assert said.count("elsewhere") == 1
-    assert "Left out 1 suite, “elsewhere”: no frozen suite of this name" in said
+    assert "Left out 1 suite, “elsewhere”: no frozen suite with this name" in said
 
 
 def test_many_seeds_get_their_group_and_perplexity_at_once(people, tmp_path):
@@ -154,7 +154,7 @@ def test_a_unit_that_the_file_does_not_state_is_an_option(people, tmp_path):
     make_revision(people.alice)
     file = tmp_path / "regions.csv"
     file.write_bytes((GOLDEN / "regions.csv").read_bytes().replace(b"surprisal_bits", b"nll"))
-    with pytest.raises(CommandError, match=r"nothing states the unit of “nll”.*--unit"):
+    with pytest.raises(CommandError, match=r"the file does not state the unit of “nll”.*--unit"):
         run(file)
     file.write_bytes(file.read_bytes().replace(b".25", b"98.25"))
     assert "warning: the mean is" in run(file, "--unit", "bits")

@@ -178,7 +178,7 @@ def test_page_and_files_name_the_family(client, world):
         client.get(reverse("api-leaderboard"), {"tag": "set"}).json()["family"].endswith("of the tag “set”")
     )
     whole = client.get(reverse("leaderboard")).content.decode()
-    assert "of each cell by itself, not corrected" in whole
+    assert "for each cell separately, not corrected" in whole
     assert client.get(reverse("api-leaderboard")).json()["family"] == ""
 
 

@@ -108,7 +108,7 @@ class Items(HeadedList):
         name="compare_items",
     )
     def get(self, request: Request, slug: str) -> Response:
-        """The value and margin (bits) of each item in each run; with `only=differ`, only items on which runs
+        """Returns the value and margin (bits) of each item in each run; with `only=differ`, only items on which runs
         disagree."""
         _, comparison = _on_a_suite(request, slug, self.query)
         rule, _ = _choices(self.query)

@@ -52,7 +52,7 @@ class PolicyField(serializers.CharField):
         super().__init__(
             **more,
             allow_blank=True,
-            help_text="“default”, or what differs from it: bos=never, metric=mean; empty if unknown",
+            help_text="“default”, or the differences from it: bos=never, metric=mean; empty if unknown",
         )
 
 
@@ -64,7 +64,7 @@ class RuleSerializer(RecordSerializer):
 
 class ColumnSerializer(serializers.Serializer[Any]):
     key = serializers.CharField(
-        help_text="key in the rows' `suites`: slug, or “slug r2” next to another revision"
+        help_text="key in the rows' `suites`: the slug, or “slug r2” if there are several revisions of the suite"
     )
     slug = serializers.CharField()
     title = serializers.CharField()
@@ -99,7 +99,7 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]
     p_below = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
     p_corrected = serializers.FloatField(
         allow_null=True,
-        help_text="`p`, corrected for `family` of the head; null if that is empty",
+        help_text="`p`, corrected for the `family` of the response; null if that is empty",
     )
     p_below_corrected = serializers.FloatField(allow_null=True)
     against_chance = serializers.ChoiceField(
@@ -110,7 +110,7 @@ class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]
     policy = PolicyField()
     score_kind = serializers.ChoiceField(
         ["surprisal", "pseudo-log-likelihood", ""],
-        help_text="the quantity of the model's bits; empty for uploads without it",
+        help_text="quantity measured by the model's bits; empty for uploads",
     )
     whitespace = serializers.CharField(
         allow_blank=True, help_text="correction of the run's bits: none or trailing; empty for uploads"
@@ -136,9 +136,9 @@ class MissingRateSerializer(serializers.Serializer[Any]):
     """A model without a pass rate on a suite, with the reason."""
 
     model = serializers.CharField()
-    suite = serializers.CharField(help_text="its key")
-    why = serializers.CharField(help_text="in words: not run, or which predictions its results have")
-    run = serializers.CharField(allow_null=True, help_text="its newest run; null if there is none")
+    suite = serializers.CharField(help_text="key of the suite")
+    why = serializers.CharField(help_text="in words: not run, or how many of the predictions its run has")
+    run = serializers.CharField(allow_null=True, help_text="newest run; null if there is none")
     predictions_held = serializers.IntegerField(allow_null=True)
     predictions = serializers.IntegerField(allow_null=True, help_text="of the suite")
 
@@ -147,7 +147,7 @@ class MissingRateSerializer(serializers.Serializer[Any]):
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):
-    """A model on the suites of the head; null for suites without a result."""
+    """A model on the suites of the response; null for suites without a result."""
 
     model = serializers.ListField(child=serializers.CharField(), help_text="several if the row groups seeds")
     name = serializers.CharField()
@@ -162,7 +162,7 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     tags = serializers.DictField(child=MeanSerializer(allow_null=True))
     suites = serializers.DictField(child=BoardCellSerializer(allow_null=True))
     missing = MissingRateSerializer(
-        many=True, help_text="the null entries of `suites`, which the means leave out"
+        many=True, help_text="the null entries of `suites`, which are left out of the means"
     )
 
 
@@ -180,8 +180,8 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(RecordSerializer):
-    """Second − first over the items that both have. The interval of pass rates is Newcombe's, that of margins a paired
-    bootstrap; null if all items are alike."""
+    """Second − first over the common items. The interval of pass rates is Newcombe's, that of margins a paired
+    bootstrap; null if all differences are equal."""
 
     class Meta:
         dataclass = Difference
@@ -192,7 +192,7 @@ class DifferenceSerializer(RecordSerializer):
 
 
 class RateComparisonSerializer(RecordSerializer):
-    """Two pass rates over the items that both runs have."""
+    """Two pass rates over the items common to both runs."""
 
     class Meta:
         dataclass = RateComparison
@@ -202,8 +202,8 @@ class EquivalenceSerializer(serializers.Serializer[Any]):
     """Equivalence of two pass rates within the bound: Tango's score test at both bounds (TOST)."""
 
     bound_points = serializers.FloatField()
-    p = serializers.FloatField(help_text="small: the rates are equivalent")
-    p_corrected = serializers.FloatField(help_text="for all pairs of this response")
+    p = serializers.FloatField(help_text="a small value means that the rates are equivalent")
+    p_corrected = serializers.FloatField(help_text="p, corrected for all pairs of this response")
 
 
 class RunDifferenceSerializer(serializers.Serializer[Any]):
@@ -257,7 +257,7 @@ class ComparedSuiteSerializer(serializers.Serializer[Any]):
     against_baseline = serializers.ListField(
         source="pairs",
         child=AgainstBaselineSerializer(allow_null=True),
-        help_text="of the models after the first; null unless both have results",
+        help_text="for each model after the first; null unless both have results",
     )
     unlike = RunDifferenceSerializer(many=True)
 
@@ -265,7 +265,9 @@ class ComparedSuiteSerializer(serializers.Serializer[Any]):
 class TotalSerializer(NamedModelSerializer):
     model = serializers.CharField(source="model.slug")
     name = serializers.CharField(source="model.name")
-    difference = DifferenceSerializer(help_text="of the SG scores, over the suites that both have run")
+    difference = DifferenceSerializer(
+        help_text="difference of the SG scores over the suites that both have run"
+    )
     suites_both = serializers.IntegerField(source="n_suites")
     shared_items_factor = serializers.FloatField(
         help_text="factor by which the standard error of the difference is larger because suites share material; the "
@@ -278,7 +280,7 @@ class ComparedModelsHead(serializers.Serializer[Any]):
     note = serializers.CharField()
     correction = serializers.CharField(help_text="name of the correction for multiple comparisons")
     models = NamedModelSerializer(many=True, help_text="the baseline first")
-    totals = TotalSerializer(many=True, help_text="of the other models, over all pages")
+    totals = TotalSerializer(many=True, help_text="for the other models, over all pages")
     missing = MissingRateSerializer(
         many=True, help_text="missing pass rates on suites that one of the models has run, over all pages"
     )
@@ -294,7 +296,8 @@ class SideSerializer(RateSerializer):
     label = serializers.CharField()  # type: ignore[assignment]  # a declared field
     revision = serializers.IntegerField(source="run.revision.number")
     score_kind = serializers.CharField(
-        source="run.score_kind", help_text="the quantity of its bits: surprisal or a pseudo-log-likelihood"
+        source="run.score_kind",
+        help_text="quantity measured by its bits: surprisal or a pseudo-log-likelihood",
     )
     chance = serializers.FloatField(source="scored.score.chance", allow_null=True)
     p = serializers.FloatField(source="scored.score.p", allow_null=True)
@@ -313,10 +316,10 @@ class PairSerializer(serializers.Serializer[Any]):
     rate = RateComparisonSerializer()
     equivalence = EquivalenceSerializer(
         allow_null=True,
-        help_text="null without `bound`, and if items count by the share of their predictions",
+        help_text="null without `bound`, or if items count with the share of predictions that hold",
     )
     margin = DifferenceSerializer(
-        allow_null=True, help_text="in bits; null if the bits of the two are different quantities"
+        allow_null=True, help_text="in bits; null if the bits of the two runs are different quantities"
     )
     margin_is_skewed = serializers.BooleanField(
         help_text="the differences are skewed and few: the interval may be inaccurate"
@@ -360,7 +363,7 @@ class ComparedItemSideSerializer(serializers.Serializer[Any]):
     outcomes = serializers.ListField(
         source="codes",
         child=OutcomeField(),
-        help_text="for each prediction; for two revisions, for each that both have, in the older one's order",
+        help_text="one per prediction; for two revisions, one per common prediction, in the order of the older",
     )
     counts = serializers.FloatField(
         allow_null=True,

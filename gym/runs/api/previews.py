@@ -69,7 +69,7 @@ class PreviewBody(Body):
         many=True,
         max_length=MAX_ROWS,
         required=False,
-        help_text="scored instead of the draft's, such as unsaved edits",
+        help_text="sentences to score instead of the draft's, such as unsaved edits",
     )
     regions = serializers.ListField(
         child=serializers.CharField(max_length=MAX_NAME_CHARACTERS),
@@ -81,7 +81,7 @@ class PreviewBody(Body):
         child=serializers.CharField(max_length=MAX_NAME_CHARACTERS),
         max_length=MAX_CONDITIONS,
         required=False,
-        help_text="of `sentences`; default: the draft's",
+        help_text="conditions of `sentences`; default: the draft's",
     )
     predictions = serializers.ListField(
         child=serializers.CharField(
@@ -109,7 +109,7 @@ class PreviewRowSerializer(serializers.Serializer[Any]):
     unknown_words = serializers.ListField(
         child=serializers.CharField(),
         allow_null=True,
-        help_text="distinct words that it does not know; both null if unknown",
+        help_text="distinct words that the model does not know; both lists are null if this is not determined",
     )
 
 
@@ -122,7 +122,7 @@ class PreviewOutcomeSerializer(serializers.Serializer[Any]):
 
 
 class PreviewSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField(help_text="of the draft that was scored")
+    version = serializers.IntegerField(help_text="version of the draft that was scored")
     job = serializers.UUIDField(allow_null=True, help_text="job that scores the missing sentences")
     loading = serializers.BooleanField(help_text="no worker has the model in memory yet")
     load_seconds = serializers.FloatField(

@@ -23,9 +23,7 @@ from lmgym.stats import CORRECTIONS, HOLM
 
 
 class PagesQuery(Query):
-    cursor = serializers.CharField(
-        required=False, help_text="start of the page: part of the address in `next`"
-    )
+    cursor = serializers.CharField(required=False, help_text="start of the page, as in the URL in `next`")
     limit = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_LIMIT, help_text=f"rows on a page; default: {LIMIT}"
     )
@@ -34,7 +32,7 @@ class PagesQuery(Query):
 class PageSerializer(serializers.Serializer[Any]):
     """The base of a page; a subclass adds the head's fields and `results`."""
 
-    next = serializers.URLField(allow_null=True, help_text="address of the next page; null on the last one")
+    next = serializers.URLField(allow_null=True, help_text="URL of the next page; null on the last page")
 
 
 class HeadedPages(Pages):
@@ -73,7 +71,9 @@ SORTS = ("sg", "name", "parameters", "missing")
 
 class RuleQuery(Query):
     rule = serializers.ChoiceField(
-        list(RULES), default=EACH.key, help_text="scoring rule: each prediction, all of an item's, the first"
+        list(RULES),
+        default=EACH.key,
+        help_text="scoring rule: each prediction, all predictions, or the first prediction",
     )
 
 
@@ -82,12 +82,13 @@ class BoardQuery(FormatQuery, PagesQuery, RuleQuery):
     suite = serializers.CharField(required=False, help_text="only these suites: names joined by commas")
     model = serializers.CharField(required=False, help_text="only these models: names joined by commas")
     collection = serializers.SlugField(
-        required=False, help_text="the revisions of this collection instead of the newest of all suites"
+        required=False,
+        help_text="the revisions of this collection instead of the newest revisions of all suites",
     )
-    q = serializers.CharField(required=False, max_length=200, help_text="words of a model's name or tags")
+    q = serializers.CharField(required=False, max_length=200, help_text="words in a model's name or tags")
     source = serializers.ChoiceField(["computed", "uploaded"], required=False)  # type: ignore[assignment]  # a declared field
     weights = serializers.CharField(
-        required=False, help_text="of suites in the SG score; default: 1: a:2,b:0.5"
+        required=False, help_text="weights of suites in the SG score, such as a:2,b:0.5; default: 1"
     )
     common = serializers.BooleanField(default=False, help_text="only suites that all shown models have run")
     group = serializers.BooleanField(default=False, help_text="group the seeds of a model in one row")
@@ -99,7 +100,7 @@ class BoardQuery(FormatQuery, PagesQuery, RuleQuery):
 
 
 class CompareQuery(RuleQuery):
-    first = serializers.SlugField(required=False, max_length=80, help_text="model; the baseline")
+    first = serializers.SlugField(required=False, max_length=80, help_text="the baseline model")
     second = serializers.ListField(
         child=serializers.SlugField(max_length=80),
         required=False,
@@ -114,7 +115,7 @@ class CompareQuery(RuleQuery):
         required=False, max_length=80, help_text="one of the models: every other is compared with it"
     )
     correction = serializers.ChoiceField(
-        list(CORRECTIONS), default=HOLM.key, help_text="of p for multiple comparisons"
+        list(CORRECTIONS), default=HOLM.key, help_text="correction of p for multiple comparisons"
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -136,7 +137,7 @@ class CompareModelsQuery(PagesQuery, CompareQuery):
 
 class CompareSuiteQuery(CompareQuery):
     r = serializers.CharField(
-        required=False, help_text="a revision, or two joined by a comma; default: the newest"
+        required=False, help_text="a revision, or two joined by a comma; default: the newest revision"
     )
 
 
@@ -150,7 +151,9 @@ class CompareOnSuiteQuery(CompareSuiteQuery):
 
 
 class CompareItemsQuery(PagesQuery, CompareSuiteQuery):
-    only = serializers.ChoiceField(["differ"], required=False, help_text="items on which the runs differ")
+    only = serializers.ChoiceField(
+        ["differ"], required=False, help_text="only items on which the runs differ"
+    )
 
 
 def options_of(query: dict[str, Any]) -> Options:
@@ -211,7 +214,7 @@ def _weights(text: str) -> dict[str, float]:
 
 
 def not_there(missing: Iterable[tuple[str, str]]) -> ApiProblem:
-    """Return a 404 for names in the query, given as (parameter, name)."""
+    """Return a 404 for unknown names in the query. `missing`: pairs of parameter and name."""
     errors = [
         FieldError(f"?{parameter}", f"There is no {parameter} “{name[:60]}”, or you may not see it.")
         for parameter, name in missing

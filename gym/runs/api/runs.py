@@ -51,14 +51,16 @@ class PolicyBody(Body):
     metric = serializers.ChoiceField(METRICS, required=False)
     whitespace = serializers.ChoiceField(WHITESPACE_POLICIES, required=False)
     tokens = serializers.ChoiceField(
-        TOKEN_POLICIES, required=False, help_text="needed: only tokens of regions that predictions use"
+        TOKEN_POLICIES,
+        required=False,
+        help_text="needed: compute only tokens of regions that predictions use",
     )
 
 
 class RunBody(Body):
     suite = serializers.SlugField(max_length=80)
     revision = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen one"
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen revision"
     )
     model = serializers.SlugField(max_length=80)
     policy = PolicyBody(required=False)
@@ -74,11 +76,11 @@ class BatchBody(Body):
     )
     policy = PolicyBody(required=False)
     again = again_field("runs")
-    all_or_nothing = serializers.BooleanField(default=False, help_text="queue nothing if any cell is refused")
+    all_or_nothing = serializers.BooleanField(default=False, help_text="queue nothing if any run is refused")
 
 
 def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """Prefetch the aggregates of predictions, without their lists of items."""
+    """Prefetch the aggregates of predictions, without their per-item lists."""
     rows = PredictionResult.objects.defer(*PredictionResult.PER_ITEM).select_related("prediction")
     return runs.defer("region_summary").prefetch_related(
         "scores", Prefetch("prediction_results", queryset=rows)
@@ -99,7 +101,7 @@ class RunList(ListView):
 
     @operation("List runs", response=RunSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Runs of suites that are listed for you, newest first, with pass rates."""
+        """Lists runs of suites that are listed for you, newest first, with pass rates."""
         return self.page(
             with_results(listed_runs(request.user)).prefetch_related("revision__suite__collaborations"),
             RunSerializer,
@@ -156,8 +158,8 @@ class RunBatch(ApiView):
     @operation("Queue models on suites", body=BatchBody, response=BatchSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
         """Queues every model on the newest frozen revision of every suite. Each cell has the run or the reason why
-        there is none; `there` marks a run that existed (`again` creates another one). With `all_or_nothing`, one
-        refused cell refuses all (409)."""
+        there is none; `there` marks a run that already existed (`again` creates another one). With `all_or_nothing`,
+        one refused cell refuses all (409)."""
         body = self.body()
         suites, models = list(dict.fromkeys(body["suites"])), list(dict.fromkeys(body["models"]))
         if len(suites) * len(models) > MAX_CELLS:
@@ -173,7 +175,7 @@ class RunBatch(ApiView):
                 ]
                 raise ApiProblem(
                     409,
-                    f"{len(refused)} of {len(cells)} are refused; nothing was queued.",
+                    f"{len(refused)} of {len(cells)} were refused, so nothing was queued.",
                     "refused",
                     field_errors,
                 )
@@ -244,8 +246,8 @@ class RunDetail(ApiView):
 
     @operation("Read a run", response=RunSerializer, also=[410])
     def get(self, request: Request, key: str) -> Response:
-        """State, progress, provenance and the pass rates of its predictions. A run that was public when it was deleted
-        is a 410 with `was`: suite, revision, sha256, model, deleted_at."""
+        """Returns state, progress, provenance and the pass rates of its predictions. For a run that was public when it
+        was deleted, returns 410 with `was`: suite, revision, sha256, model, deleted_at."""
         try:
             run = run_of(request, key)
         except Http404:
@@ -257,8 +259,8 @@ class RunDetail(ApiView):
 
     @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """Deletes the run and its results. Only for its owner, after it has ended. 409 if a published collection shows
-        it."""
+        """Deletes the run and its results. Only its owner may delete it, after it has ended. 409 if a published
+        collection shows it."""
         services.delete_run(run_of(request, key), actor=request.user, note=self.query["note"])
         return Response(status=204)
 

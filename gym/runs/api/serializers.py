@@ -100,7 +100,8 @@ class RunSerializer(serializers.ModelSerializer[SuiteRun]):
     revision = serializers.IntegerField(source="revision.number")
     model = serializers.CharField(source="model.slug")
     owner = serializers.SerializerMethodField(
-        help_text="user name; null if the account was deleted, and in unlisted suites of others unless it is you"
+        help_text="user name; null if the account was deleted, or if you do not work on the unlisted suite and did not "
+        "queue the run"
     )
     state = serializers.ChoiceField(STATES)
     policy = serializers.DictField()
@@ -110,7 +111,7 @@ class RunSerializer(serializers.ModelSerializer[SuiteRun]):
     scores = RunScoreSerializer(many=True)
     unknown_words = serializers.ListField(
         child=serializers.CharField(),
-        help_text="words that the model does not know or splits, the first 200",
+        help_text="the first 200 words that the model does not know or splits",
     )
     coverage = serializers.FloatField(
         allow_null=True, help_text="share of distinct words that the model knows; null: not counted"
@@ -153,7 +154,7 @@ class CellSerializer(serializers.Serializer[Any]):
     suite = serializers.CharField()
     model = serializers.CharField()
     run = serializers.CharField(allow_null=True, help_text="id of the run")
-    there = serializers.BooleanField(help_text="this run existed already")
+    there = serializers.BooleanField(help_text="this run already existed")
     error = serializers.CharField(allow_null=True)
 
 
@@ -172,7 +173,7 @@ class OutcomeSerializer(RecordSerializer):
 
 
 class ItemSerializer(serializers.Serializer[Any]):
-    """Needs `labels` of the predictions in the context."""
+    """Requires `labels` of the predictions in the context."""
 
     item = serializers.IntegerField()
     outcomes = serializers.SerializerMethodField()
@@ -244,7 +245,7 @@ class UploadSerializer(serializers.ModelSerializer[ResultUpload]):
     report = serializers.DictField(help_text="unmatched rows, refusals, notices, warnings")
     state = serializers.ChoiceField(STATES, help_text="“done”, unless a job creates the runs")
     progress = ProgressSerializer(
-        source="job", allow_null=True, help_text="of the job; null if there is none"
+        source="job", allow_null=True, help_text="progress of the job; null if there is none"
     )
 
     class Meta:
@@ -256,7 +257,7 @@ class UploadSerializer(serializers.ModelSerializer[ResultUpload]):
 class PlannedSerializer(serializers.Serializer[Any]):
     suite = serializers.CharField(source="revision.suite.slug")
     revision = serializers.IntegerField(source="revision.number")
-    model = serializers.CharField(source="part.model", help_text="its name in the file, or empty")
+    model = serializers.CharField(source="part.model", help_text="name of the model in the file, or empty")
     predictions = PredictionCountsSerializer(source="applied.result.predictions", many=True)
     missing = serializers.ListField(source="applied.missing", child=serializers.CharField())
     n_failed = serializers.SerializerMethodField(help_text="sentences that could not be matched")

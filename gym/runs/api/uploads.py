@@ -51,18 +51,18 @@ class ResultsUpload(Body):
         max_length=80, required=False, help_text="default: the suites named in the file"
     )
     revision = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen one"
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest frozen revision"
     )
     model = serializers.SlugField(
         max_length=80, required=False, help_text="a model that this site does not run"
     )
     name = serializers.CharField(
-        max_length=200, required=False, help_text="of a new model; default: its name in the file"
+        max_length=200, required=False, help_text="name of a new model; default: its name in the file"
     )
     visibility = serializers.ChoiceField(
         PRIVATE_OR_PUBLIC,
         required=False,
-        help_text="of a new model; default: private. Must equal that of your model with the same name",
+        help_text="visibility of a new model; default: private. Must equal that of your model with the same name",
     )
 
 
@@ -84,7 +84,7 @@ def choice_of(request: Request, body: dict[str, Any]) -> ModelChoice:
 def plan_of(request: SignedInApiRequest, body: dict[str, Any]) -> Plan:
     revision = None
     if "revision" in body and "suite" not in body:
-        raise invalid(FieldError("$.revision", "A revision needs its suite.", "Send suite, too."))
+        raise invalid(FieldError("$.revision", "A revision requires its suite.", "Send suite as well."))
     if "suite" in body:
         suite = referenced(visible_suites(request.user), "suite", slug=body["suite"])
         number = body.get("revision")
@@ -109,7 +109,7 @@ def plan_of(request: SignedInApiRequest, body: dict[str, Any]) -> Plan:
 
 
 def uploads_for(request: Request) -> QuerySet[ResultUpload]:
-    """Uploads with the runs that this user may know of."""
+    """Return uploads with the runs that this user may know of."""
     runs = Prefetch("runs", known_runs(request.user))
     return ResultUpload.objects.select_related("job").prefetch_related(runs)
 
@@ -126,7 +126,7 @@ class UploadPlan(ApiView):
 
     @operation("Preview an upload of results", body={FORM: ResultsUpload}, response=PlanSerializer)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Returns the matched suites, pass rates, missing items and refusals of what `POST /uploads/` would save. Saves
+        """Returns the matched suites, pass rates, missing items and refusals that `POST /uploads/` would save. Saves
         nothing."""
         body = self.body()
         choice = choice_of(request, body)
@@ -144,7 +144,7 @@ class UploadList(ListView):
 
     @operation("List your uploads", response=UploadSerializer, many=True)
     def get(self, request: SignedInApiRequest) -> Response:
-        """Your uploaded files of results, newest first, with their runs."""
+        """Lists your uploaded files of results, newest first, with their runs."""
         rows = uploads_for(request).filter(owner=request.user)
         return self.page(rows.order_by("-created", "-pk"), UploadSerializer)
 
@@ -169,7 +169,7 @@ class UploadDetail(ApiView):
 
     @operation("Read an upload", response=UploadSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """The result of an upload. Only for the account that sent it."""
+        """Returns the result of an upload. Only the account that sent it can read it."""
         return Response(UploadSerializer(upload_or_404(request, key), context={"request": request}).data)
 
     @operation("Withdraw an upload", status=204, also=[409])

@@ -64,8 +64,8 @@ class Choices:
 
     @cached_property
     def unknown(self) -> list[str]:
-        found = {model.slug for model in self.models}
-        return [name for name in self.names[:MAX_SIDES] if name not in found]
+        visible = {model.slug for model in self.models}
+        return [name for name in self.names[:MAX_SIDES] if name not in visible]
 
     @cached_property
     def bound(self) -> float | None:
@@ -81,14 +81,16 @@ class Choices:
         requested = self.numbers[:MAX_REVISIONS]
         numbers = [int(text) for text in requested if text.isascii() and text.isdecimal() and len(text) < 9]
         revisions = selectors.chosen_revisions(suite, numbers)
-        found = {row.number for row in revisions}
+        known_numbers = {row.number for row in revisions}
         wrong = [
-            text for text in requested if not text.isascii() or not text.isdecimal() or int(text) not in found
+            text
+            for text in requested
+            if not text.isascii() or not text.isdecimal() or int(text) not in known_numbers
         ]
         return revisions, [*wrong, *self.numbers[MAX_REVISIONS:]]
 
     def query(self) -> dict[str, str | list[str]]:
-        """Query parameters for the addresses of charts, without suite and revisions."""
+        """Query parameters for the URLs of charts, without suite and revisions."""
         query: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
         if self.baseline:
             query["base"] = self.baseline.slug
@@ -158,24 +160,25 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     if len(choices.options.suites) == 1:
         return _on_a_suite(request, choices, context)
     if len(choices.models) > 1:
-        found = _on_all_suites(request, choices)
+        comparison = _on_all_suites(request, choices)
         per_page = suites_per_page(choices)
-        few = len(found.rows) <= per_page
-        labels = [model.label for model in found.models]
+        few = len(comparison.rows) <= per_page
+        labels = [model.label for model in comparison.models]
         context |= {
-            "found": found,
-            "suite_rows": Paginator(found.rows, per_page).get_page(request.GET.get("page")),
+            "found": comparison,
+            "suite_rows": Paginator(comparison.rows, per_page).get_page(request.GET.get("page")),
             "unlike": [
-                (in_words(row, labels), n) for row, n in counted_differences(row.unlike for row in found.rows)
+                (in_words(row, labels), n)
+                for row, n in counted_differences(row.unlike for row in comparison.rows)
             ],
-            "tests": tests_in_words(found.pairs),
-            "figure": suites_figure(found, choices) if few else None,
+            "tests": tests_in_words(comparison.pairs),
+            "figure": suites_figure(comparison, choices) if few else None,
         }
     return render(request, "runs/compare.html", context)
 
 
 def suites_per_page(choices: Choices) -> int:
-    """Number of suites with at most PAIRS_PER_PAGE differences."""
+    """Return the number of suites that have at most PAIRS_PER_PAGE differences together."""
     return max(1, PAIRS_PER_PAGE // max(1, len(choices.models) - 1))
 
 
@@ -191,45 +194,45 @@ def _on_all_suites(request: HttpRequest, choices: Choices) -> OnAllSuites:
 
 
 def suites_chart(request: HttpRequest) -> Figure:
-    """Chart of `?model=a,b`."""
+    """Return the chart of `?model=a,b`."""
     choices = read_choices(request)
     _require_all(choices.unknown, choices.left_out)
     if len(choices.models) < 2:
         raise Http404("Choose at least two models.")
-    found = _on_all_suites(request, choices)
-    _require_all(found.unknown)
-    if len(found.rows) > suites_per_page(choices):
+    comparison = _on_all_suites(request, choices)
+    _require_all(comparison.unknown)
+    if len(comparison.rows) > suites_per_page(choices):
         raise Http404(f"A chart has at most {PAIRS_PER_PAGE} differences; choose a tag.")
-    figure = suites_figure(found, choices)
+    figure = suites_figure(comparison, choices)
     if figure is None:
-        raise Http404("These models have run no suite in common.")
+        raise Http404("These models have no suite in common.")
     return figure
 
 
 def items_chart(request: HttpRequest) -> Figure:
-    """Chart of `?model=a,b&suite=s`, or of two revisions."""
+    """Return the chart of `?model=a,b&suite=s`, or of two revisions."""
     choices = read_choices(request)
     if len(choices.options.suites) != 1:
-        raise Http404("Name one suite.")
+        raise Http404("Select exactly one suite.")
     suite = get_object_or_404(visible_suites(request.user), slug=choices.options.suites[0])
     revisions, wrong = choices.revisions_of(suite)
     _require_all(choices.unknown, choices.left_out, wrong)
-    found = _found(request, choices, revisions)
-    _require_all(found.left_out)
-    figure = items_figure(found, choices)
+    comparison = _comparison_of(request, choices, revisions)
+    _require_all(comparison.left_out)
+    figure = items_figure(comparison, choices)
     if figure is None:
         raise Http404("These runs have no margins to compare.")
     return figure
 
 
 def _require_all(*left_out: Sequence[str]) -> None:
-    """Raise 404 for choices that cannot be met: a chart cannot state what it leaves out."""
+    """Raise 404 for choices that cannot be met, because a chart cannot state what it leaves out."""
     names = [name for some in left_out for name in some]
     if names:
         raise Http404(f"Unknown, or too many for one chart: {', '.join(names)[:200]}.")
 
 
-def _found(request: HttpRequest, choices: Choices, revisions: list[SuiteRevision]) -> OnASuite:
+def _comparison_of(request: HttpRequest, choices: Choices, revisions: list[SuiteRevision]) -> OnASuite:
     if not revisions:
         raise Http404("This suite has no frozen revision, so it has no results.")
     return selectors.on_a_suite(
@@ -246,62 +249,63 @@ def _found(request: HttpRequest, choices: Choices, revisions: list[SuiteRevision
 def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any]) -> HttpResponse:
     suite = get_object_or_404(visible_suites(request.user), slug=choices.options.suites[0])
     revisions, wrong = choices.revisions_of(suite)
-    found = _found(request, choices, revisions)
+    comparison = _comparison_of(request, choices, revisions)
     only = "differ" if request.GET.get("only") == "differ" else ""
-    chosen = [row for row in found.items if row.differs] if only else found.items
-    shown, sort = in_order(chosen, request.GET.get("sort", ""), _orders(found))
-    labels = [side.label for side in found.sides]
+    chosen = [row for row in comparison.items if row.differs] if only else comparison.items
+    shown, sort = in_order(chosen, request.GET.get("sort", ""), _orders(comparison))
+    labels = [side.label for side in comparison.sides]
     context |= {
         "suite": suite,
         "revision": revisions[0],
         "revisions": revisions,
         "wrong_revisions": wrong,
         "all_revisions": selectors.frozen_of(suite),
-        "found": found,
-        "sides": found.sides,
-        "pairs": found.pairs,
-        "unlike": [(in_words(row, labels), 1) for row in found.unlike],
-        "tests": tests_in_words(found.pairs),
-        "has_skewed_margins": any(pair.margin_is_skewed for pair in found.pairs),
-        "figure": items_figure(found, choices),
+        "found": comparison,
+        "sides": comparison.sides,
+        "pairs": comparison.pairs,
+        "unlike": [(in_words(row, labels), 1) for row in comparison.unlike],
+        "tests": tests_in_words(comparison.pairs),
+        "has_skewed_margins": any(pair.margin_is_skewed for pair in comparison.pairs),
+        "figure": items_figure(comparison, choices),
         "items": Paginator(shown, ITEMS_PER_PAGE).get_page(request.GET.get("page")),
-        "n_items": len(found.items),
-        "n_differ": found.n_differ,
+        "n_items": len(comparison.items),
+        "n_differ": comparison.n_differ,
         "only": only,
         "sort": sort,
-        "orders": [f"s{k}" for k in range(1, len(found.sides) + 1)],
+        "orders": [f"s{k}" for k in range(1, len(comparison.sides) + 1)],
     }
     if "item" in request.GET:
-        return _on_an_item(request, found, context)
-    context["texts"] = item_texts(found.sides[0].run, context["items"])
+        return _on_an_item(request, comparison, context)
+    context["texts"] = item_texts(comparison.sides[0].run, context["items"])
     return render(request, "runs/compare_suite.html", context)
 
 
-def _orders(found: OnASuite) -> dict[str, Any]:
-    """Sort orders: by item number, or on side `s1` by margin (by passing share if margins are not comparable)."""
+def _orders(comparison: OnASuite) -> dict[str, Any]:
+    """Return the sort orders: by item number, or by the margin on side `s1` etc. (by pass share if margins are not
+    comparable)."""
     column = (
         2
-        if found.same_bits
-        and any(cell and cell.margin is not None for row in found.items for cell in row.cells)
+        if comparison.same_bits
+        and any(cell and cell.margin is not None for row in comparison.items for cell in row.cells)
         else 1
     )
     orders: dict[str, Any] = {"item": lambda row: row.item}
-    for k in range(len(found.sides)):
+    for k in range(len(comparison.sides)):
         orders[f"s{k + 1}"] = lambda row, k=k: row.cells[k][column] if row.cells[k] else None
     return orders
 
 
-def _on_an_item(request: HttpRequest, found: OnASuite, context: dict[str, Any]) -> HttpResponse:
+def _on_an_item(request: HttpRequest, comparison: OnASuite, context: dict[str, Any]) -> HttpResponse:
     text = request.GET["item"]
-    rows = {row.item: row for row in found.items}
+    rows = {row.item: row for row in comparison.items}
     if not text.lstrip("-").isdecimal() or len(text) > 12 or int(text) not in rows:
-        raise Http404("No run of this comparison has such an item.")
+        raise Http404("No run in this comparison has this item.")
     item, numbers = int(text), list(rows)
     place = numbers.index(item)
     context |= {
         "item": item,
         "row": rows[item],
-        "lenses": [_lens(side, item) for side in found.sides],
+        "lenses": [_lens(side, item) for side in comparison.sides],
         "previous": numbers[place - 1] if place else None,
         "next": numbers[place + 1] if place + 1 < len(numbers) else None,
     }
@@ -327,10 +331,10 @@ def _lens(side: RunSide, item: int) -> dict[str, Any]:
     }
 
 
-def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
-    """Draw each model’s difference from the baseline on every suite both have run; None without any."""
-    base, *others = found.models
-    known = [(row, pair, k) for row in found.rows for k, pair in enumerate(row.pairs) if pair]
+def suites_figure(comparison: OnAllSuites, choices: Choices) -> Figure | None:
+    """Draw each model’s difference from the baseline on every suite that both have run; None if there is none."""
+    base, *others = comparison.models
+    known = [(row, pair, k) for row in comparison.rows for k, pair in enumerate(row.pairs) if pair]
     if not known:
         return None
     marks = [
@@ -345,10 +349,10 @@ def suites_figure(found: OnAllSuites, choices: Choices) -> Figure | None:
         )
         for row, pair, k in known
     ]
-    labels = [model.label for model in found.models]
+    labels = [model.label for model in comparison.models]
     differing = " ".join(
-        f"{in_words(row, labels)}, {n} of {len(found.rows)} suites."
-        for row, n in counted_differences(one.unlike for one in found.rows)
+        f"{in_words(row, labels)}, {n} of {len(comparison.rows)} suites."
+        for row, n in counted_differences(suite_row.unlike for suite_row in comparison.rows)
     )
     title = f"{others[0].label} − {base.label}" if len(others) == 1 else f"Difference from {base.label}"
     draw = partial(
@@ -382,17 +386,17 @@ def _table_row(row: SuiteRow, pair: Pair[RunSide]) -> tuple[object, ...]:
     first, second = pair.first.run.model.slug, pair.second.run.model.slug
     return (
         row.revision.suite.slug, row.revision.number, *values_of(replace(pair.rate, first=first, second=second)),
-        ". ".join(in_words(one, labels) for one in row.unlike) or None,
+        ". ".join(in_words(difference, labels) for difference in row.unlike) or None,
         pair.first.run.whitespace, pair.second.run.whitespace,
     )  # fmt: skip
 
 
-def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
-    """Draw margins of the other runs against those of the first, a point per item; None without margins, or if the
-    values are different quantities."""
-    if not found.same_bits:
+def items_figure(comparison: OnASuite, choices: Choices) -> Figure | None:
+    """Draw margins of the other runs against those of the first, one point per item; None if there are no margins or
+    the values are different quantities."""
+    if not comparison.same_bits:
         return None
-    sides, rows = found.sides, found.items
+    sides, rows = comparison.sides, comparison.items
     series = []
     for k, side in enumerate(sides[1:], start=1):
         points = [
@@ -405,13 +409,13 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
             series.append((side.label, points))
     if not series:
         return None
-    title = f"{found.revisions[0].suite.title}: margins by item"
+    title = f"{comparison.revisions[0].suite.title}: margins by item"
     labels = [side.label for side in sides]
-    left_out = found.not_compared_in_words
-    differing = " ".join(f"{in_words(row, labels)}." for row in found.unlike)
-    n = len(found.not_compared)
+    left_out = comparison.not_compared_in_words
+    differing = " ".join(f"{in_words(row, labels)}." for row in comparison.unlike)
+    n = len(comparison.not_compared)
     drawn = f"{n} {'prediction is' if n == 1 else 'predictions are'} not compared." if n else ""
-    note = f"Right of zero {sides[0].label} holds, above zero the other. Scoring rule: {choices.options.rule.label}."
+    note = f"Right of zero, {sides[0].label} holds; above zero, the other. Scoring rule: {choices.options.rule.label}."
     draw = partial(
         xy_chart,
         series,
@@ -427,6 +431,6 @@ def items_figure(found: OnASuite, choices: Choices) -> Figure | None:
         left_out or None,
     )  # equal for all sides, since their bits are the same quantity
     table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *common) for row in rows]
-    query = choices.query() | {"r": [str(revision.number) for revision in found.revisions]}
+    query = choices.query() | {"r": [str(revision.number) for revision in comparison.revisions]}
     note = f"{differing} {left_out}".strip()
     return Figure("compare-items", title, draw, header, table, query, note, rule_json(choices.options.rule))

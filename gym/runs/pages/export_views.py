@@ -49,7 +49,7 @@ def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase
     `?tag=`, several suites or models joined by commas; default: everything listed. By default the newest finished
     run of each model on each revision; `?all=1`: every run."""
     if what not in FRAMES or form not in {"csv", "parquet"}:
-        raise Http404(f"Tables are {', '.join(FRAMES)}, as csv or parquet.")
+        raise Http404(f"Available tables: {', '.join(FRAMES)}, as csv or parquet.")
     selection = {
         name: request.GET.get(name, "").replace("\0", "\ufffd")
         for name in ("run", "suite", "r", "model", "tag")
@@ -66,7 +66,7 @@ def is_within(request: HttpRequest) -> bool:
 
 
 def is_on(request: HttpRequest, name: str) -> bool:
-    """True for `?name` and `?name=1`, False for `?name=0`."""
+    """Return True for `?name` and `?name=1`, False for `?name=0`."""
     return request.GET.get(name, "0").lower() not in {"0", "false"}
 
 
@@ -85,13 +85,13 @@ def table_file(
     if key:
         return run_table(finished_run(user, key[:24]), what, form)
     runs, stem = _runs(user, selection, every, revisions)
-    found: Any = runs.iterator(chunk_size=100)
+    streamed_runs: Any = runs.iterator(chunk_size=100)
     frame = frame_for(what, designed(runs))
     if form == "csv":
-        return _table(frame, what, form, found, stem)
+        return _table(frame, what, form, streamed_runs, stem)
     require_room(rows_at_least(what, runs), AS_CSV)
-    with closing(found):  # an exception would keep the cursor open
-        return _table(frame, what, form, found, stem)
+    with closing(streamed_runs):  # an exception would keep the cursor open
+        return _table(frame, what, form, streamed_runs, stem)
 
 
 def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
@@ -129,12 +129,12 @@ def _runs(
         runs = runs.filter(model__slug__in=models)
     if tag:
         runs = runs.filter(revision__suite__tags__name=tag)
-    found = runs.filter(completed_at__isnull=False) if every else newest_done(runs)
-    _require_all(found, suites, "revision__suite__slug")
-    _require_all(found, models, "model__slug")
-    if (tag or revisions is not None) and not found.exists():
+    selected = runs.filter(completed_at__isnull=False) if every else newest_done(runs)
+    _require_all(selected, suites, "revision__suite__slug")
+    _require_all(selected, models, "model__slug")
+    if (tag or revisions is not None) and not selected.exists():
         raise NoRuns("No finished run matches, or you may not see it.")
-    light = found.select_related(None).select_related("revision__suite", "model")
+    light = selected.select_related(None).select_related("revision__suite", "model")
     light = light.defer("region_summary").order_by("pk").prefetch_related("scores")
     parts = [_in_file_name(suites, "suites"), f"r{number}" if number else "", _in_file_name(models, "models")]
     chosen = bool(tag) or revisions is not None
@@ -151,8 +151,8 @@ def _names(text: str) -> list[str]:
 
 def _require_all(runs: QuerySet[SuiteRun], names: Iterable[str], field: str) -> None:
     """Raise 404 for names without a run: a typo must not silently shrink a table."""
-    there = set(runs.order_by().values_list(field, flat=True).distinct()) if names else set()
-    if missing := [name for name in names if name not in there]:
+    available = set(runs.order_by().values_list(field, flat=True).distinct()) if names else set()
+    if missing := [name for name in names if name not in available]:
         raise NoRuns(f"No finished run of {', '.join(missing[:5])} matches, or you may not see it.")
 
 
@@ -175,10 +175,10 @@ def finished_run(user: Any, key: str) -> SuiteRun:
 
 
 def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
-    """Evaluated suite JSON of a run. Raises Refused."""
+    """Return the evaluated suite JSON of a run. Raises Refused."""
     if not run.has_all_tokens:
         reason = (
-            "This run computed only the regions that its predictions refer to. Start one with all tokens."
+            "This run computed only the regions that its predictions refer to. Start a run with all tokens."
         )
         raise Refused("evaluated JSON", [reason])
     metric = str(run.policy.get("metric", "sum"))
@@ -208,7 +208,7 @@ def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> Htt
 
 
 def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> HttpResponseBase:
-    """Make one of SUITE_FORMS of a frozen revision for this reader; `address` is its page. Raises Refused."""
+    """Export a frozen revision in one of SUITE_FORMS for this reader. `address`: URL of its page. Raises Refused."""
     if form not in SUITE_FORMS:
         raise Http404(f"A revision is available as {', '.join(SUITE_FORMS)} here.")
     slug, number = revision.suite.slug, revision.number
@@ -224,13 +224,13 @@ def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> H
 
 
 def _refuse(request: HttpRequest, refusal: Refused, revision: SuiteRevision) -> HttpResponse:
-    """409: the revision exists but has no counterpart in this format. Context: refusal, revision, suite."""
+    """Respond 409: the revision exists but has no counterpart in this format. Context: refusal, revision, suite."""
     context = {"refusal": refusal, "revision": revision, "suite": revision.suite}
     return render(request, "runs/refused.html", context, status=409)
 
 
 def too_much(request: HttpRequest, error: TooMuch) -> HttpResponse:
-    """413 with a remedy. Context: error."""
+    """Respond 413 with a remedy. Context: error."""
     return render(request, "runs/too_much.html", {"error": error}, status=413)
 
 
@@ -251,7 +251,7 @@ EXPORT_TABLES = (
 
 
 def citation(revision: SuiteRevision, address: str, user: AnyUser) -> str:
-    """BibTeX of a revision at its permanent address, for this reader."""
+    """Return the BibTeX entry of a revision at its permanent URL, for this reader."""
     suite = revision.suite
     when = revision.frozen_at or timezone.now()
     return bibtex(

@@ -23,7 +23,7 @@ class FigureFiles:
 
 
 def file_links(figure: Figure | FigureFiles) -> list[tuple[str, str]]:
-    """(form, address) of every file of a chart."""
+    """Return (form, URL) of every file of a chart."""
     query = urlencode(figure.query, doseq=True, safe=":,")
     return [
         (form.upper(), f"{reverse('figure', args=[figure.kind, form])}{'?' if query else ''}{query}")

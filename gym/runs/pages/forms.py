@@ -28,7 +28,7 @@ BOS = [
 ]
 WHITESPACE = [
     ("none", "no correction"),
-    ("trailing", "count the end of a word with the word"),
+    ("trailing", "count the end of a word as part of the word"),
 ]
 TOKENS = [
     ("all", "all"),
@@ -47,8 +47,8 @@ class RunForm(forms.Form):
         strip=False,
         max_length=MAX_BOS,
         label="Other start token",
-        help_text="Any token of the model’s vocabulary, exactly as spelled there, e.g. <|endoftext|>. Works for models "
-        "without a start token, too.",
+        help_text="Any token of the model’s vocabulary, exactly as spelled there, e.g. <|endoftext|>. Also works for "
+        "models without a start token.",
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off", "autocapitalize": "off"}),
     )
     join = forms.ChoiceField(choices=JoinPolicy.choices, label="Regions joined by")
@@ -59,15 +59,15 @@ class RunForm(forms.Form):
         required=False,
         label="Whitespace correction",
         help_text="Tokens with a leading space also include the end of the previous word. The correction moves "
-        "that to the word itself (Oh & Schuler 2024; Pimentel & Meister 2024), in all bits and predictions of the run. "
-        "For the region value sum, and for causal models.",
+        "it to the word itself (Oh & Schuler 2024; Pimentel & Meister 2024), in all bits and predictions of the run. "
+        "Only for the region value sum and causal models.",
     )
     tokens = forms.ChoiceField(
         choices=TOKENS,
         initial="all",
         required=False,
         label="Tokens to compute",
-        help_text="Pass rates are the same. A large model finishes sooner with fewer tokens; the other regions then "
+        help_text="Pass rates do not change. A large model finishes sooner with fewer tokens; the other regions then "
         "have no bits and no points in charts.",
     )
     eos = forms.BooleanField(
@@ -79,7 +79,7 @@ class RunForm(forms.Form):
     again = forms.BooleanField(
         required=False,
         label="Run again even if the same run exists",
-        help_text="Its numbers would be the same.",
+        help_text="The numbers will be the same.",
     )
 
     def __init__(self, *args: Any, revision: SuiteRevision, user: Any, **kwargs: Any) -> None:
@@ -109,7 +109,7 @@ class RunForm(forms.Form):
         try:
             self.policy()
         except KeyError:
-            return data  # the missing choice has an error of its own
+            return data  # the missing choice has its own error
         except ValueError as error:
             self.add_error("whitespace", f"{str(error)[0].upper()}{str(error)[1:]}.")
         return data
@@ -135,7 +135,7 @@ UNIT_CHOICES = [
 
 
 class ResultsForm(forms.Form):
-    """A file of results, and the model they belong to. `choice()` and `given()` are arguments of the use cases."""
+    """A file of results, and the model they belong to. `choice()` and `source()` return arguments of the use cases."""
 
     file = OneFileField(
         label="File of results",
@@ -143,7 +143,7 @@ class ResultsForm(forms.Form):
     )
     model = OneModelField(
         required=False,
-        empty_label="a new one, or mine of the same name",
+        empty_label="a new model, or my model with the same name",
         help_text="The model of these results. Models that this site runs are not listed.",
     )
     name = forms.CharField(
@@ -158,7 +158,7 @@ class ResultsForm(forms.Form):
         label="Visibility of a new model and its results",
         help_text="Public models appear in everyone’s leaderboard, marked as uploaded.",
     )
-    kind = forms.ChoiceField(choices=[("auto", "find out"), *KINDS.items()], label="Kind of file")
+    kind = forms.ChoiceField(choices=[("auto", "detect automatically"), *KINDS.items()], label="Kind of file")
     unit = forms.ChoiceField(
         choices=UNIT_CHOICES,
         label="Unit of surprisals",
@@ -167,7 +167,7 @@ class ResultsForm(forms.Form):
     spec = OneFileField(
         required=False,
         label="LM Zoo spec.json",
-        help_text="For LM Zoo files: describes the tokenizer. Without it the usual conventions are assumed.",
+        help_text="For LM Zoo files: describes the tokenizer. Without it, the usual conventions are assumed.",
     )
 
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
@@ -182,18 +182,18 @@ class ResultsForm(forms.Form):
             upload = cleaned.get(field)
             if upload:
                 try:
-                    cleaned[f"{field}_given"] = GivenFile(upload.name, read_upload(upload, limit))
+                    cleaned[f"{field}_content"] = GivenFile(upload.name, read_upload(upload, limit))
                 except ValidationError as error:
                     self.add_error(field, error)
         if cleaned.get("model") and cleaned.get("name"):
             self.add_error("name", "Choose a model or enter a name for a new one, not both.")
         return cleaned
 
-    def given(self) -> dict[str, Any]:
+    def source(self) -> dict[str, Any]:
         data = self.cleaned_data
         return {
-            "file": data["file_given"],
-            "spec": data.get("spec_given"),
+            "file": data["file_content"],
+            "spec": data.get("spec_content"),
             "kind": data["kind"],
             "unit": data["unit"],
         }

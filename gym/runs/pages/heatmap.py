@@ -14,7 +14,7 @@ from lmgym.runs.missing_rates import MissingRate, by_model
 from lmgym.text.number_format import p_told, percent
 
 DENSE = 400
-"""From this many cells a cell shows its rate only; interval and counts are in the line below the table."""
+"""From this many cells, a cell shows only its rate; interval and counts are in the line below the table."""
 
 PAGE_CELLS = 5000
 """Cells per page; further suites are on the next page."""
@@ -42,12 +42,14 @@ def board_table(board: Board, columns: Page[Column]) -> BoardTable:
     link = reverse("run-detail", args=["KEY"])
     cells = [_cells(row, columns, link, board, dense=dense) for row in board.rows]
     if not board.has_suites_in_rows:
-        joined = (Markup("".join(own)) for own in cells)
+        joined = (Markup("".join(row_cells)) for row_cells in cells)
         return BoardTable([], [], list(zip(board.rows, joined, strict=True)))
-    turned = [Markup("".join(some)) for some in zip(*cells, strict=True)]
+    transposed = [Markup("".join(column_cells)) for column_cells in zip(*cells, strict=True)]
     names = ["Rank", "SG score", *board.tags]
     return BoardTable(
-        list(zip(names, turned, strict=False)), list(zip(columns, turned[len(names) :], strict=True)), []
+        list(zip(names, transposed, strict=False)),
+        list(zip(columns, transposed[len(names) :], strict=True)),
+        [],
     )
 
 
@@ -78,11 +80,11 @@ def _rank_cell(row: Row, board: Board) -> Markup:
 
 
 def missing_words(row: Row) -> str:
-    """Suites missing from the row's score, and why."""
-    found = by_model(row.gaps)
+    """Name the suites missing from the row's score, with reasons."""
+    words_by_model = by_model(row.gaps)
     if len(row.models) == 1:
-        return "".join(found.values())
-    return "; ".join(f"{label}: {words}" for label, words in found.items())
+        return "".join(words_by_model.values())
+    return "; ".join(f"{label}: {words}" for label, words in words_by_model.items())
 
 
 def _mean_cell(mean: Mean | None, *, strong: bool, missing: str = "") -> Markup:
@@ -122,10 +124,10 @@ def _suites(mean: Mean) -> str:
 
 def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
     against = cell.verdict.against_chance
-    look = f" cell-{against}" if against not in ("", "above") else ""
-    up = [element("span", {"class": "up", "aria-hidden": "true"}, "↑")] if cell.uploaded else []
-    own = [element("span", {"class": "up", "aria-hidden": "true"}, "*")] if cell.policy else []
-    parts = [element("b", None, f"{_whole(cell.rate)}", *up, *own)]
+    modifier = f" cell-{against}" if against not in ("", "above") else ""
+    arrow = [element("span", {"class": "up", "aria-hidden": "true"}, "↑")] if cell.uploaded else []
+    star = [element("span", {"class": "up", "aria-hidden": "true"}, "*")] if cell.policy else []
+    parts = [element("b", None, f"{_whole(cell.rate)}", *arrow, *star)]
     if not dense:
         small = (
             f"{_whole(cell.low)}–{_whole(cell.high)}"
@@ -134,9 +136,9 @@ def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
         )
         parts.append(element("small", None, small))
     inside = (
-        element("span", {"class": f"cell{look}"}, *parts)
+        element("span", {"class": f"cell{modifier}"}, *parts)
         if len(row.models) > 1
-        else element("a", {"class": f"cell{look}", "href": link.replace("KEY", cell.run)}, *parts)
+        else element("a", {"class": f"cell{modifier}", "href": link.replace("KEY", cell.run)}, *parts)
     )
     attributes: dict[str, object] = {
         "class": rate_step(cell.rate),
@@ -147,7 +149,7 @@ def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
 
 
 def words_of(cell: Cell) -> str:
-    """Description of a cell, for the line below the table and for screen readers."""
+    """Describe a cell for the line below the table and for screen readers."""
     if cell.spread is not None:
         deviation = (
             "" if cell.spread.deviation is None else f", standard deviation {percent(cell.spread.deviation)}"
@@ -181,7 +183,7 @@ def _policy(cell: Cell) -> str:
 
 
 def _missing(gap: MissingRate | None, link: str) -> Markup:
-    """Render a missing rate. `gap`: of a run without a rate; None if not run."""
+    """Render a missing rate. `gap`: the missing rate of a run; None if not run."""
     if gap is not None:
         words = f"no pass rate under this rule: {gap.why}"
         dash = element(

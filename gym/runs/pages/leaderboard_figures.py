@@ -1,4 +1,4 @@
-"""Charts over many models and suites: of the leaderboard, and of one model compared with the others."""
+"""Charts of the leaderboard, and of one model compared with the others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
 
 
 def heat_figure(board: StoredBoard, **of: str) -> Figure:
-    """Rates as colours. `of`: slug of the collection, if the board belongs to one."""
+    """Draw rates as colours. `of`: slug of the collection, if the board belongs to one."""
     rows, columns = [row.label for row in board.rows], [column.key for column in board.columns]
     rates = [[cell.rate if cell else None for cell in row.cells] for row in board.rows]
     if board.has_suites_in_rows:
@@ -77,7 +77,7 @@ def heat_figure(board: StoredBoard, **of: str) -> Figure:
 
 
 def scores_figure(board: StoredBoard, **of: str) -> Figure:
-    """SG scores with their intervals."""
+    """Draw SG scores with their intervals."""
     known = [(row, row.score) for row in board.rows if row.score is not None]
     marks = [RowMark(row.label, *mean_and_interval(mean), note=_over(mean)) for row, mean in known]
     draw = partial(
@@ -117,18 +117,18 @@ def _of(
     header: tuple[str, ...],
     rows: Sequence[Sequence[Any]],
 ) -> Figure:
-    """A chart on one model's page."""
+    """Build a chart for one model's page."""
     return Figure(
         kind, title, draw, header, rows, _query(board, of=model.slug), rule=rule_json(board.options.rule)
     )
 
 
 def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Pass rates by tag (circuit), with the mean of the other models."""
-    found = tag_rows(board, model)
+    """Draw pass rates by tag (circuit), with the mean of the other models."""
+    tag_means = tag_rows(board, model)
     marks = [
         RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
-        for row in found
+        for row in tag_means
     ]
     title = f"{model.name} by tag"
     draw = partial(
@@ -139,7 +139,9 @@ def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
         reference="mean of the other models",
         note=f"Scoring rule: {board.options.rule.label}",
     )
-    rows = [(r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.n, r.mean.of, r.field, r.n) for r in found]
+    rows = [
+        (r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.n, r.mean.of, r.field, r.n) for r in tag_means
+    ]
     header = (
         "tag", "rate", "low", "high", "suites_run", "suites", "mean_of_other_models", "other_models",
     )  # fmt: skip
@@ -147,10 +149,11 @@ def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Suites without and with modifier, for every model that has run both, as in the paper's stability figure."""
-    found = robustness(board)
+    """Draw pass rates without and with modifier for every model that has run both suites, as in the paper's stability
+    figure."""
+    models = robustness(board)
     marks = []
-    for row in found:
+    for row in models:
         name, change, more = row.row.label, row.change, f"{row.n} {'pair' if row.n == 1 else 'pairs'}"
         before, after = change.without_interval, change.with_interval
         label = f"without modifier, {more}, {row.n_items_without} items"
@@ -171,7 +174,7 @@ def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
             r.change.with_modifier, *_limits(r.change.with_interval), r.change.difference,
             *_limits(r.change.difference_interval),
         )
-        for r in found
+        for r in models
     ]  # fmt: skip
     header = (
         "model", "pairs", "without_n", "with_n", "without_rate", "without_low", "without_high", "with_rate", "with_low",
@@ -195,7 +198,7 @@ def _limits(interval: Interval) -> tuple[float, float]:
 
 
 def size_figure(board: StoredBoard, model: RegisteredModel, by: str) -> Figure:
-    """SG score by `parameters` or `perplexity` of every model that states it."""
+    """Draw the SG score by `parameters` or `perplexity` for every model that states it."""
     known = [
         (row, float(value))
         for row in board.rows
@@ -226,20 +229,20 @@ def size_figure(board: StoredBoard, model: RegisteredModel, by: str) -> Figure:
 
 
 def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Learning curve of this model's checkpoints: SG score and tags by training step."""
-    found = checkpoints(board, model)
+    """Draw the learning curve of this model's checkpoints: SG score and tags by training step."""
+    steps = checkpoints(board, model)
     series = [
         (
             "SG score",
             [
                 Point(step, row.score.rate, row.label, row.score.low, row.score.high)
-                for step, row in found
+                for step, row in steps
                 if row.score
             ],
         )
     ]
     for k, tag in enumerate(board.tags[:7]):
-        means = [(step, row.label, row.tags[k]) for step, row in found]
+        means = [(step, row.label, row.tags[k]) for step, row in steps]
         points = [Point(step, mean.rate, name) for step, name, mean in means if mean]
         series += [(tag, points)] if points else []
     title = f"{model.name}: checkpoints"
@@ -260,12 +263,12 @@ def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
-    """Context for a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at most
-    five each, no suite in both), pairs (RobustPair of this model), own (its row of the leaderboard), missing (suites
-    missing in its score, in words)."""
+    """Build the context of a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at
+    most five each, no suite in both), pairs (RobustPair of this model), own (its row of the leaderboard), missing
+    (suites missing from its score, in words)."""
     board = leaderboard(user, Options(rule=rule))
-    own = row_of(board, model)
-    if own is None:
+    own_row = row_of(board, model)
+    if own_row is None:
         return {"figures": [], "own": None}
     strengths, weaknesses = strengths_and_weaknesses(against_field(board, model))
     figures = [tags_figure(board, model)] if board.tags else []
@@ -275,8 +278,8 @@ def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, A
         if sum(bool(getattr(row.model, by)) for row in board.rows) > 1 and getattr(model, by):
             figures.append(size_figure(board, model, by))
     return {
-        "own": own,
-        "missing": missing_words(own),
+        "own": own_row,
+        "missing": missing_words(own_row),
         "figures": figures,
         "strengths": strengths,
         "weaknesses": weaknesses,

@@ -27,6 +27,7 @@ from lmgym.runs.leaderboard import export
 from lmgym.runs.leaderboard.board import Column
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES
+from lmgym.text import count
 from lmgym.text.paper_tables import latex, markdown
 
 FORMS = ("csv", "long.csv", "tex", "md", "json")
@@ -36,9 +37,7 @@ FORMS = ("csv", "long.csv", "tex", "md", "json")
 def leaderboard_page(request: HttpRequest) -> HttpResponse:
     """Context: see board_context."""
     options = read_options(request.GET)
-    if any(
-        name.startswith("w.") for name in request.GET
-    ):  # shorten the address made by the form's many fields
+    if any(name.startswith("w.") for name in request.GET):  # the form has many fields: shorten the URL
         return redirect(f"{reverse('leaderboard')}?{options.query()}")
     board = leaderboard(request.user, options)
     return render(request, "runs/leaderboard.html", board_context(request, board, reverse("leaderboard")))
@@ -48,7 +47,7 @@ def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: 
     """Context of templates/runs/_board.html: board (leaderboard.Board), columns (the shown page of them), table
     (BoardTable), rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
 
-    `address` is the page's own, without query; `of` names the collection for figures.
+    `address`: URL of the page, without query. `of`: slug of the collection, for figures.
     """
     options = board.options
     _name_owners(board)
@@ -87,11 +86,11 @@ SORTS = {
 
 
 def _sorts(options: Options) -> list[tuple[str, str]]:
-    """(order, label) of the form; includes the order by a column if the address has one."""
+    """Return (order, label) pairs for the form, including the order by a column if the URL has one."""
     known = dict(SORTS)
     if options.sort not in known:
         down, name = options.sort.startswith("-"), options.sort.removeprefix("-").partition(":")[2]
-        known[options.sort] = f"by {name or 'name'}, {'greatest' if down else 'least'} first"
+        known[options.sort] = f"by {name or 'name'}, {'highest' if down else 'lowest'} first"
     return list(known.items())
 
 
@@ -106,7 +105,7 @@ def _name_owners(board: StoredBoard) -> None:
 
 
 def _heads(board: StoredBoard, columns: Iterable[Column]) -> dict[str, Any]:
-    """Sort links of the headings: key -> (query, order)."""
+    """Return the sort links of the headings: key -> (query, order)."""
     options = board.options
 
     def link(key: str) -> tuple[str, str]:
@@ -155,7 +154,7 @@ def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderb
 @login_required
 @require_POST
 def leaderboard_run_missing(request: SignedInRequest) -> HttpResponse:
-    """Queue the cells missing on the board of the form's `query`."""
+    """Queue runs for the missing cells of the leaderboard that the query string selects."""
     return run_missing(request, lambda options: leaderboard(request.user, options), reverse("leaderboard"))
 
 
@@ -163,10 +162,10 @@ def run_missing(request: SignedInRequest, build: Any, address: str) -> HttpRespo
     options: Options = read_options(request.GET)
     queued = services.queue_missing(build(options), actor=request.user)
     if queued.runs:
-        more = f" {queued.left} more are missing; queue them when these are done." if queued.left else ""
+        more = f" {queued.left} more can be queued when these have finished." if queued.left else ""
         messages.success(request, f"{_runs(len(queued.runs))} queued.{more if not queued.stopped else ''}")
     if queued.stopped:
-        messages.error(request, f"{queued.left} could not be queued: {queued.stopped}")
+        messages.error(request, f"{count(queued.left, 'run')} could not be queued: {queued.stopped}")
     elif not queued.runs:
         waiting = f" {_runs(queued.waiting)} already under way." if queued.waiting else ""
         messages.info(request, f"Nothing to queue.{waiting}")

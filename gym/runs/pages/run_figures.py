@@ -20,7 +20,8 @@ def _drawn(run: SuiteRun, **query: str) -> figures.Drawn:
 
 
 def regions_figure(run: SuiteRun, *, items: bool = False, within: bool = False) -> Figure:
-    """Mean bits by region and condition; `items`: with a thin line per item; `within`: with within-item intervals."""
+    """Draw mean bits by region and condition. `items`: add a thin line per item; `within`: use within-item
+    intervals."""
     chosen = ({"items": "1"} if items else {}) | ({"interval": "within"} if within else {})
     return figures.regions_figure(
         _drawn(run, **chosen),
@@ -44,19 +45,19 @@ def _threads(run: SuiteRun) -> figures.Threads:
 
 
 def margins_figure(run: SuiteRun, result: PredictionResult) -> Figure:
-    """One dot per item: the margin of one prediction."""
+    """Draw one dot per item: the margin of one prediction."""
     drawn = _drawn(run, prediction=str(result.position))
     label = result.prediction.label
     return figures.margins_figure(drawn, label, result.items, result.outcomes, result.margins)
 
 
 def item_figure(run: SuiteRun, item: int, sentences: Sequence[ShownSentence]) -> Figure | None:
-    """Tokens of one item, one strip per condition; None without tokens."""
+    """Draw the tokens of one item, one strip per condition; None without tokens."""
     return figures.item_figure(_drawn(run, item=str(item)), item, sentences)
 
 
 def models_figure(revision: SuiteRevision, scores: Sequence[Scored], rule: Rule) -> Figure:
-    """Pass rates of all models on one suite."""
+    """Draw the pass rates of all models on one suite."""
     rows = [
         figures.ModelScore(
             row.run.model.slug,

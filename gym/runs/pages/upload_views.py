@@ -36,7 +36,7 @@ PER_PAGE = 100
 @login_required
 def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) -> HttpResponse:
     """Upload a file of results, for one revision or for the suites it names. Context: form, revision, suite, problems;
-    after “Check only” also rows (the first ones), n_runs, report, refused (see `upload_report`)."""
+    after “Check only” also rows (the first PER_PAGE), n_runs, report, refused (see `upload_report`)."""
     revision = _revision(request, slug, number) if slug else None
     form = ResultsForm(request.POST or None, request.FILES or None, user=request.user)
     context: dict[str, Any] = {"form": form, "revision": revision, "suite": revision and revision.suite}
@@ -45,7 +45,7 @@ def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) ->
         status = 400
         if form.is_valid():
             try:
-                plan = uploads.plan_upload(actor=request.user, revision=revision, **form.given())
+                plan = uploads.plan_upload(actor=request.user, revision=revision, **form.source())
                 uploads.check_choice(plan, form.choice(), actor=request.user)
                 if "check" in request.POST:
                     rule = rule_of(request.GET.get("rule", ""))
@@ -111,7 +111,7 @@ def upload_delete(request: SignedInRequest, key: str) -> HttpResponse:
 
 
 def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
-    """A row of a report."""
+    """Build the row of a stored run in a report."""
     failed = run.sentence_scores.exclude(failure="").select_related("sentence")[:LISTED_FAILURES]
     return {
         "run": run,
@@ -131,7 +131,7 @@ def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
 
 
 def _planned(plan: Plan, rule: Rule) -> list[dict[str, Any]]:
-    """The first rows of a preview."""
+    """Build the first rows of a preview."""
     report = uploads.report_of(plan)
     return [_to_come(run, rule, report) for run in plan.good[:PER_PAGE]]
 
@@ -160,7 +160,7 @@ def _to_come(run: PlannedRun, rule: Rule, report: dict[str, Any]) -> dict[str, A
 
 
 def _alike(refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Refused runs grouped by suite and problems: suite, models (in words), problems."""
+    """Group refused runs by suite and problems; each group has suite, models (in words) and problems."""
     models: dict[str, list[str]] = {}
     rows: dict[str, dict[str, Any]] = {}
     for row in refused:
@@ -177,12 +177,12 @@ def _revision(request: HttpRequest, slug: str, number: int) -> SuiteRevision:
     revisions = revisions_for(request.user).select_related("suite")
     revision = get_object_or_404(revisions, suite__slug=slug, number=number)
     if not revision.is_frozen:
-        raise Http404("Results belong to frozen revisions.")
+        raise Http404("Results can be uploaded only for frozen revisions.")
     return revision
 
 
 def _own(request: HttpRequest, key: str) -> ResultUpload:
     upload = get_object_or_404(ResultUpload.objects.select_related("owner", "job"), key=key)
     if not uploads.may_see(request.user, upload):
-        raise Http404("This belongs to someone else.")
+        raise Http404("This upload belongs to someone else.")
     return upload

@@ -59,7 +59,7 @@ PER_PAGE = 50
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
     """List runs; `run=KEY` of ticked runs redirects to their comparison. Context: page (of SuiteRun), mine (only this
-    user's?), filters, wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
+    user's runs?), filters, wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
     if "run" in request.GET:
         return _compare(request)
     runs = (
@@ -119,23 +119,24 @@ def run_start(request: SignedInRequest) -> HttpResponse:
             messages.error(request, " ".join(map(str, problems)))
         return redirect(revision)
     runs: list[SuiteRun] = []
-    there: list[SuiteRun] = []
+    existing: list[SuiteRun] = []
     policy = form.policy()
     try:
         for model in form.cleaned_data["models"]:
-            answered = services.queue_once(
+            outcome = services.queue_once(
                 revision, model, policy, actor=request.user, again=form.cleaned_data["again"]
             )
-            (runs if answered.is_new else there).append(answered.run)
+            (runs if outcome.is_new else existing).append(outcome.run)
     except (ValidationError, TooManyJobs) as error:
         show_error(request, error)
-    if there:
-        names = listing([run.model.name for run in there])
+    if existing:
+        names = listing([run.model.name for run in existing])
         messages.info(
-            request, f"These runs exist with the same model files and settings: {names}. Not run again."
+            request,
+            f"Runs with the same model files and settings already exist and were not repeated: {names}.",
         )
-    if len(runs) + len(there) == 1:
-        return redirect((runs or there)[0])
+    if len(runs) + len(existing) == 1:
+        return redirect((runs or existing)[0])
     if runs:
         messages.success(request, f"{len(runs)} runs are queued.")
     return redirect(revision)
@@ -183,7 +184,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """Live part of a run's page. Context: run, job, state, behind."""
+    """Render the live part of a run's page. Context: run, job, state, behind."""
     run = _visible(request, key)
     context = {"run": run, **progress_of(run.job, request.user, run.state)}
     return polled(request, "runs/_progress.html", context, final=run.state in FINAL_STATES)
@@ -217,9 +218,9 @@ def run_delete(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
-    """One item in detail. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the strip as
-    a drawing), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous, next (item numbers or
-    None), unknown_words (of this item), others (models with results on this revision)."""
+    """Show one item in detail. Context: run, suite, revision, model, item, sentences (ShownSentence), figure (the strip
+    as a drawing), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous, next (item numbers
+    or None), unknown_words (of this item), others (models with results on this revision)."""
     run = _visible(request, key)
     number = _number(item)
     scores = list(
@@ -265,7 +266,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
 
 @require_safe
 def run_chart(request: HttpRequest, key: str) -> HttpResponse:
-    """The region chart as a standalone file."""
+    """Return the region chart as a standalone file."""
     run = _done(request, key)
     if not run.region_summary:
         raise Http404("This run has no surprisals to draw.")
@@ -286,23 +287,23 @@ def run_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
 
 
 def _unknown_words(run: SuiteRun, scores: Iterable[SentenceScore]) -> list[str]:
-    """Unknown words of one item; empty if the run does not count them."""
+    """Return the unknown words of one item; empty if the run does not count them."""
     if run.n_words is None:
         return []
-    found = coverage_of(
+    coverage = coverage_of(
         ((row.text, row.tokens) for row in scores),
         vocabulary_size=run.provenance.get("vocabulary_size"),
         in_pieces=run.spelling.is_in_pieces,
     )
-    return list(found.unknown) if found else []
+    return list(coverage.unknown) if coverage else []
 
 
 def _deleted(request: HttpRequest, key: str) -> HttpResponse:
-    """410 with a description if the run was public when it was deleted; else 404. Context: deleted, revision (or
-    None)."""
+    """Respond 410 with a description if the run was public when it was deleted; else 404. Context: deleted, revision
+    (or None)."""
     deleted = deleted_run_at(request.user, key)
     if deleted is None:
-        raise Http404("No such run.")
+        raise Http404("This run does not exist.")
     revision = revisions_for(request.user).filter(suite__slug=deleted.suite, number=deleted.revision).first()
     context = {"deleted": deleted, "revision": revision}
     return render(request, "runs/run_deleted.html", context, status=410)

@@ -48,17 +48,17 @@ def side_of(
     """Build a side. `expected`: number of predictions of the revision; `among`: for two revisions, see
     `item_counts_among`."""
     results = [ItemOutcomes(row.items, row.outcome()) for row in run.prediction_results.all()]
-    own = item_counts(results, rule, expected)
-    compared = own if among is None else item_counts_among(results, rule, among)
+    own_counts = item_counts(results, rule, expected)
+    compared = own_counts if among is None else item_counts_among(results, rule, among)
     return RunSide(
-        label, run.model_id, run.revision_id, scored_as(run), own, compared, run, scored(run, rule)
+        label, run.model_id, run.revision_id, scored_as(run), own_counts, compared, run, scored(run, rule)
     )
 
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """One suite: a side per model, the baseline's first (None: not run), and the pairs of the others with the baseline
-    (None: not both have run)."""
+    """One suite: a side per model, the baseline's first (None: not run), and the pairs of the other models with the
+    baseline (None unless both have run it)."""
 
     revision: SuiteRevision
     sides: list[RunSide | None]
@@ -82,9 +82,9 @@ def suite_rows(
     expected: dict[int, int],
     correction: Correction,
 ) -> list[SuiteRow]:
-    """Compare the others with the baseline suite by suite. `runs`: by (revision, model). p values are corrected over
-    all suites and models."""
-    found = [
+    """Compare the other models with the baseline, suite by suite. `runs`: by (revision, model). p values are corrected
+    over all suites and models."""
+    sides_by_revision = [
         (
             revision,
             [
@@ -98,7 +98,7 @@ def suite_rows(
     ]
     rated = [
         (revision, sides)
-        for revision, sides in found
+        for revision, sides in sides_by_revision
         if any(side is not None and side.rate is not None for side in sides)
     ]
     pairs = against_baseline([sides for _, sides in rated], correction)
@@ -111,9 +111,9 @@ class Total(TotalDifference):
 
 
 def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel], material: Groups) -> list[Total]:
-    """`material`: items that suites share."""
+    """Compute the total difference of each other model. `material`: items that suites share."""
     totals = []
     for k, model in enumerate(others):
-        found = total_difference([pair for row in rows if (pair := row.pairs[k])], material)
-        totals.append(Total(found.difference, found.n_suites, found.shared_items_factor, model))
+        total = total_difference([pair for row in rows if (pair := row.pairs[k])], material)
+        totals.append(Total(total.difference, total.n_suites, total.shared_items_factor, model))
     return totals

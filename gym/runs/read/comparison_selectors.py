@@ -39,8 +39,8 @@ from suites.selectors import visible_to as visible_suites
 
 @dataclass(frozen=True)
 class OnAllSuites:
-    """`models`: the baseline first. `totals`: the others against it. `unknown`: requested suites that do not exist or
-    have no predictions. `gaps`: missing rates on suites that one of the models has run."""
+    """`models`: the baseline first. `totals`: each other model compared with it. `unknown`: requested suites that do
+    not exist or have no predictions. `gaps`: missing rates on suites that one of the models has run."""
 
     models: list[RegisteredModel]
     rows: list[SuiteRow]
@@ -50,7 +50,7 @@ class OnAllSuites:
 
     @cached_property
     def missing(self) -> Mapping[str, str]:
-        """Label of a model -> its missing rates in words."""
+        """Missing rates in words, by the model's label."""
         return by_model(self.gaps)
 
     @cached_property
@@ -60,8 +60,8 @@ class OnAllSuites:
 
 @dataclass(frozen=True)
 class OnASuite:
-    """`not_run`: requested without a finished run; `left_out`: runs beyond MAX_SIDES; `gaps`: runs without a rate
-    under the rule; `predictions`: pairing of two revisions."""
+    """`not_run`: requested models without a finished run; `left_out`: runs beyond MAX_SIDES; `gaps`: runs without a
+    rate under the rule; `predictions`: pairing of two revisions."""
 
     revisions: list[SuiteRevision]
     sides: list[RunSide]
@@ -74,12 +74,12 @@ class OnASuite:
 
     @property
     def not_compared(self) -> Sequence[LeftOut]:
-        """Predictions of two revisions without an equal one in the other."""
+        """Predictions of either revision whose formula the other lacks."""
         return self.predictions.left_out if self.predictions else ()
 
     @property
     def not_compared_in_words(self) -> str:
-        """One sentence; empty if every prediction is compared."""
+        """`not_compared` as a sentence; empty if every prediction is compared."""
         return left_out_in_words(self.predictions) if self.predictions else ""
 
     @property
@@ -106,20 +106,21 @@ class OnASuite:
 
 
 def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:
-    """Visible models among these, at most MAX_SIDES, in order, with unique labels."""
+    """Return the visible models among these, at most MAX_SIDES, in order, with unique labels."""
     requested = slugs[:MAX_SIDES]
-    found = {model.slug: model for model in visible_models(user).filter(slug__in=requested)}
-    models = [found[slug] for slug in requested if slug in found]
+    by_slug = {model.slug: model for model in visible_models(user).filter(slug__in=requested)}
+    models = [by_slug[slug] for slug in requested if slug in by_slug]
     disambiguate(models)
     return models
 
 
 MOST_OFFERED = 400
-"""Suites offered as check boxes; a tag selects more."""
+"""Maximum number of suites offered as check boxes; more can be selected by tag."""
 
 
 def suites_to_compare(user: AnyUser, named: Sequence[str]) -> QuerySet[Suite]:
-    """Suites with results that are listed for this user, and named ones they may see; with owner, by title."""
+    """Return suites with results that are listed for this user, and visible suites among those named; with owner, by
+    title."""
     results = SuiteRun.objects.filter(revision__suite=OuterRef("pk"), completed_at__isnull=False)
     offered = Q(pk__in=listed_for(user).filter(Exists(results))) | Q(slug__in=named)
     rows = visible_suites(user).filter(offered).select_related("owner")
@@ -136,12 +137,14 @@ def on_all_suites(
     suites: Sequence[str] = (),
 ) -> OnAllSuites:
     """Compare models on the newest frozen revisions of the suites listed for the user, of those with a tag, or of the
-    given suites. The first model is the baseline."""
+    named suites. The first model is the baseline."""
     offered = visible_suites(user).filter(slug__in=suites) if suites else listed_for(user)
     revisions = newest_revisions(offered)
     unknown = [slug for slug in suites if slug not in {row.suite.slug for row in revisions}]
     if tag:
-        revisions = [row for row in revisions if tag in {one.name for one in row.suite.tags.all()}]
+        revisions = [
+            row for row in revisions if tag in {suite_tag.name for suite_tag in row.suite.tags.all()}
+        ]
     by_cell = _with_results(user, revisions, models)
     expected = _predictions(revisions)
     rows = suite_rows(revisions, models, by_cell, rule, expected, correction)
@@ -157,34 +160,37 @@ def _gaps(
     rule: Rule,
     expected: dict[int, int],
 ) -> list[MissingRate]:
-    """Missing rates of models on revisions that one of them has run."""
+    """Find missing rates of models on revisions that one of the models has run."""
     ran = {revision for revision, _ in runs}
-    found = []
+    gaps = []
     for revision, model in [(row, model) for row in revisions if row.pk in ran for model in models]:
         run = runs.get((revision.pk, model.pk))
         if run is None:
-            found.append(MissingRate(model.slug, model.label, revision.suite.slug, rule))
+            gaps.append(MissingRate(model.slug, model.label, revision.suite.slug, rule))
         elif scored(run, rule).rate is None:
             held = len(run.prediction_results.all())
-            of = expected.get(revision.pk, 0)
+            n_predictions = expected.get(revision.pk, 0)
             key = revision.suite.slug
-            found.append(MissingRate(model.slug, model.label, key, rule, run.key, run.is_uploaded, held, of))
-    return found
+            gaps.append(
+                MissingRate(model.slug, model.label, key, rule, run.key, run.is_uploaded, held, n_predictions)
+            )
+    return gaps
 
 
 def chosen_revisions(suite: Suite, numbers: Sequence[int]) -> list[SuiteRevision]:
-    """Frozen revisions with these numbers, in order; the newest one if none matches; empty if there is only a draft."""
+    """Return frozen revisions with these numbers, in order; the newest one if none matches; empty if there is only a
+    draft."""
     frozen = frozen_of(suite)
     return [row for row in reversed(frozen) if row.number in numbers] or frozen[:1]
 
 
 def frozen_of(suite: Suite) -> list[SuiteRevision]:
-    """Frozen revisions of a suite, newest first, with `n_predictions`; cached on this suite object."""
+    """Return the frozen revisions of a suite, newest first, with `n_predictions`; cached on this suite object."""
     rows = SuiteRevision.objects.filter(state=SuiteRevision.State.FROZEN).order_by("-number")
     counted = rows.annotate(n_predictions=Count("predictions"))
     prefetch_related_objects([suite], Prefetch("revisions", counted, to_attr="frozen"))
-    found: list[SuiteRevision] = suite.frozen  # type: ignore[attr-defined]  # by the prefetch
-    return found
+    frozen_revisions: list[SuiteRevision] = suite.frozen  # type: ignore[attr-defined]  # by the prefetch
+    return frozen_revisions
 
 
 def on_a_suite(
@@ -200,8 +206,8 @@ def on_a_suite(
     """Compare every model on every one of these revisions (from `chosen_revisions`), at most MAX_SIDES runs.
 
     Args:
-        revisions: of a suite that is visible to the user.
-        baseline: the first of the models; None: every pair is compared.
+        revisions: revisions of a suite that is visible to the user.
+        baseline: the first model; None: every pair is compared.
         bound: 0..1, equivalence bound on the difference of pass rates.
     """
     by_cell = _with_results(user, revisions, models)
@@ -209,7 +215,7 @@ def on_a_suite(
     paired = _paired_predictions(revisions, rule)
     among = _among(revisions, paired)
     cells = [(revision, model) for model in models for revision in revisions]
-    found = [
+    all_sides = [
         side_of(
             run,
             model.label if len(revisions) == 1 else f"{model.label}, r{revision.number}",
@@ -220,7 +226,7 @@ def on_a_suite(
         for revision, model in cells
         if (run := by_cell.get((revision.pk, model.pk)))
     ]
-    sides, left_out = found[:MAX_SIDES], [side.label for side in found[MAX_SIDES:]]
+    sides, left_out = all_sides[:MAX_SIDES], [side.label for side in all_sides[MAX_SIDES:]]
     not_run = [
         f"{model.label} on r{revision.number}"
         for revision, model in cells
@@ -232,7 +238,7 @@ def on_a_suite(
 
 
 def _paired_predictions(revisions: Sequence[SuiteRevision], rule: Rule) -> PairedPredictions | None:
-    """None unless there are two revisions."""
+    """Pair the predictions of two revisions; None unless there are two."""
     if len(revisions) != 2:
         return None
     by_revision: dict[int, list[tuple[str, str]]] = {row.pk: [] for row in revisions}
@@ -249,7 +255,7 @@ def _paired_predictions(revisions: Sequence[SuiteRevision], rule: Rule) -> Paire
 def _among(
     revisions: Sequence[SuiteRevision], paired: PairedPredictions | None
 ) -> dict[int, list[tuple[int, bool]]]:
-    """Revision -> (position, judged by the rule?) of its predictions that the other has."""
+    """Map each revision to its predictions that the other has: (position, whether the rule counts it)."""
     if paired is None:
         return {}
     return {
@@ -259,12 +265,12 @@ def _among(
 
 
 def others_on(user: AnyUser, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[RegisteredModel]:
-    """Other models with results on the run's revision, by name, with unique labels."""
+    """Return other models with results on the run's revision, by name, with unique labels."""
     done = visible_runs(user).filter(revision=run.revision_id, completed_at__isnull=False)
     models = RegisteredModel.objects.filter(pk__in=done.values("model")).exclude(pk=run.model_id)
-    found = list(models.order_by("name")[:most])
-    disambiguate([*found, run.model])
-    return found
+    others = list(models.order_by("name")[:most])
+    disambiguate([*others, run.model])
+    return others
 
 
 @dataclass(frozen=True)
@@ -277,21 +283,21 @@ class OnBoth:
 
 
 def on_both(user: AnyUser, suite: Suite, first: int, second: int) -> OnBoth | None:
-    """Two revisions and the models with results on both; None if there is no such model."""
+    """Return two revisions and the models with results on both; None if there is no such model."""
     return _on_both(_ran(user, suite), first, second)
 
 
 def on_another(user: AnyUser, suite: Suite, number: int) -> OnBoth | None:
-    """This revision and the next older one, else the next newer one, that shares a model with results."""
+    """Return this revision and the nearest older one, else the nearest newer one, with results of a common model."""
     ran = _ran(user, suite)
     older = sorted((other for other in ran if other < number), reverse=True)
     newer = sorted(other for other in ran if other > number)
-    found = (_on_both(ran, number, other) for other in (*older, *newer))
-    return next((pair for pair in found if pair), None)
+    pairs = (_on_both(ran, number, other) for other in (*older, *newer))
+    return next((pair for pair in pairs if pair), None)
 
 
 def _ran(user: AnyUser, suite: Suite) -> dict[int, set[str]]:
-    """Revision number -> slugs of the models with results on it."""
+    """Map each revision number to slugs of the models with results on it."""
     done = visible_runs(user).filter(revision__suite=suite, completed_at__isnull=False)
     ran: dict[int, set[str]] = {}
     for number, slug in done.order_by().values_list("revision__number", "model__slug").distinct():
@@ -308,18 +314,18 @@ def _on_both(ran: dict[int, set[str]], first: int, second: int) -> OnBoth | None
 def _with_results(
     user: AnyUser, revisions: Any, models: Sequence[RegisteredModel]
 ) -> dict[tuple[int, int], SuiteRun]:
-    """(revision, model) -> newest finished run of this model, with outcomes and stored scores."""
+    """Map (revision, model) to the run that counts, with outcomes and stored scores."""
     by_pk = {model.pk: model for model in models}
     rows = PredictionResult.objects.select_related("prediction").order_by("position")
     runs = newest_done(visible_runs(user).filter(revision__in=revisions, model__in=by_pk))
     light = runs.select_related(None).select_related("revision__suite").defer("region_summary")
-    found = list(light.prefetch_related("scores", Prefetch("prediction_results", queryset=rows)))
-    for run in found:
+    newest = list(light.prefetch_related("scores", Prefetch("prediction_results", queryset=rows)))
+    for run in newest:
         run.model = by_pk[run.model_id]
-    return {(run.revision_id, run.model_id): run for run in found}
+    return {(run.revision_id, run.model_id): run for run in newest}
 
 
 def _predictions(revisions: Sequence[SuiteRevision]) -> dict[int, int]:
-    """Number of predictions of each revision."""
+    """Count the predictions of each revision."""
     rows = Prediction.objects.filter(revision__in=revisions).values_list("revision")
     return dict(rows.annotate(n=Count("pk")))

@@ -24,7 +24,7 @@ STEP = "step:"
 
 @dataclass(frozen=True)
 class TagRow:
-    """`field`: mean of the other models' means; `n`: their number."""
+    """The model's mean over the suites of a tag. `field`: mean of the means of `n` other models."""
 
     tag: str
     mean: Mean
@@ -92,16 +92,16 @@ class RobustPair:
 
 
 def row_of(board: StoredBoard, model: RegisteredModel) -> StoredRow | None:
-    return next((row for row in board.rows if model.pk in {one.pk for one in row.models}), None)
+    return next((row for row in board.rows if model.pk in {member.pk for member in row.models}), None)
 
 
 def tag_rows(board: StoredBoard, model: RegisteredModel) -> list[TagRow]:
-    """Means over the suites of each tag; leaves out tags of which the model has run no suite."""
-    own = row_of(board, model)
+    """Compute means over the suites of each tag; leaves out tags of which the model has run no suite."""
+    own_row = row_of(board, model)
     rows = []
     for k, tag in enumerate(board.tags):
-        mean = own.tags[k] if own else None
-        others = [row.tags[k] for row in board.rows if row is not own]
+        mean = own_row.tags[k] if own_row else None
+        others = [row.tags[k] for row in board.rows if row is not own_row]
         rates = [other.rate for other in others if other is not None]
         if mean is not None:
             rows.append(TagRow(tag, mean, sum(rates) / len(rates) if rates else None, len(rates)))
@@ -109,31 +109,31 @@ def tag_rows(board: StoredBoard, model: RegisteredModel) -> list[TagRow]:
 
 
 def against_field(board: StoredBoard, model: RegisteredModel) -> list[SuiteAgainstField]:
-    """Suites that other models have run too, from the greatest advantage to the greatest disadvantage."""
-    own = row_of(board, model)
-    found = []
+    """Compare the model with others on suites that both have run, from greatest advantage to greatest disadvantage."""
+    own_row = row_of(board, model)
+    compared = []
     for k, column in enumerate(board.columns):
-        cell = own.cells[k] if own else None
-        rates = [row.cells[k].rate for row in board.rows if row is not own and row.cells[k] is not None]  # type: ignore[union-attr]
+        cell = own_row.cells[k] if own_row else None
+        rates = [row.cells[k].rate for row in board.rows if row is not own_row and row.cells[k] is not None]  # type: ignore[union-attr]
         if cell is None or not rates:
             continue
         rank = 1 + sum(rate > cell.rate for rate in rates)
         mean = sum(rates) / len(rates)
-        found.append(SuiteAgainstField(column.revision, cell, mean, len(rates), rank))
-    return sorted(found, key=lambda row: (-row.difference, row.revision.suite.title))
+        compared.append(SuiteAgainstField(column.revision, cell, mean, len(rates), rank))
+    return sorted(compared, key=lambda row: (-row.difference, row.revision.suite.title))
 
 
 def strengths_and_weaknesses(
     ranked: Sequence[SuiteAgainstField],
 ) -> tuple[list[SuiteAgainstField], list[SuiteAgainstField]]:
-    """Suites furthest above and furthest below the others, at most five each, no suite in both."""
+    """Select the suites furthest above and furthest below the others, at most five each, none in both."""
     half = min(5, (len(ranked) + 1) // 2)
     strengths = [row for row in ranked[:half] if row.difference > 0]
     return strengths, [row for row in reversed(ranked[half:]) if row.difference < 0][:5]
 
 
 def robust_pairs(board: StoredBoard, models: Sequence[RegisteredModel] | None = None) -> list[RobustPair]:
-    """Pairs of suites without and with modifier that the same model has run."""
+    """Return pairs of suites without and with modifier that the same model has run."""
     ids = {model.pk for model in models} if models is not None else None
     pairs = []
     for plain, modified in pairs_of([column.revision for column in board.columns]):
@@ -156,7 +156,7 @@ class Robustness:
 
 
 def robustness(board: StoredBoard) -> list[Robustness]:
-    """Means over the pairs of each model, best first."""
+    """Compute means over the pairs of each model, best first."""
     by_model: dict[int, list[RobustPair]] = {}
     for pair in robust_pairs(board):
         by_model.setdefault(pair.row.model.pk, []).append(pair)
@@ -174,26 +174,26 @@ def robustness(board: StoredBoard) -> list[Robustness]:
 
 
 def _mean_of(cells: Sequence[Cell]) -> tuple[float, Interval]:
-    found = weighted_mean(
+    mean = weighted_mean(
         [cell.rate for cell in cells],
         [effective_items(cell) for cell in cells],
         [1.0] * len(cells),
     )
-    assert found is not None  # cells exist, and their weights are 1
-    return found
+    assert mean is not None  # cells exist, and their weights are 1
+    return mean
 
 
 def checkpoints(board: StoredBoard, model: RegisteredModel) -> list[tuple[float, StoredRow]]:
-    """(training step, row) of the checkpoints in this model's group, in order; empty for fewer than two."""
+    """Return (training step, row) of the checkpoints in this model's group, in order; empty for fewer than two."""
     group = group_of(model)
     if group is None:
         return []
-    found = []
+    steps = []
     for row in board.rows:
         step = _number(tagged(row.model, STEP))
         if group_of(row.model) == group and step is not None:
-            found.append((step, row))
-    return sorted(found, key=lambda pair: pair[0]) if len(found) > 1 else []
+            steps.append((step, row))
+    return sorted(steps, key=lambda pair: pair[0]) if len(steps) > 1 else []
 
 
 def _number(text: str) -> float | None:
@@ -208,9 +208,9 @@ MODIFIED = re.compile(r"^(?P<plain>.+)[_-](?:mod|modifier)$")
 
 
 def pairs_of(revisions: Sequence[SuiteRevision]) -> list[tuple[int, int]]:
-    """Indices of (without, with modifier). `Suite.without_modifier` goes before names. By name, both must belong to
-    one owner or one published collection; of several candidates the one in the same collection, then the owner's,
-    then the one added nearest in time is taken (the earlier on a tie)."""
+    """Return index pairs (without, with modifier). `Suite.without_modifier` takes precedence over names. By name, both
+    must belong to one owner or one published collection; of several candidates, one in the same collection is
+    preferred, then one of the same owner, then the one added nearest in time (the earlier on a tie)."""
     by_suite = {row.suite_id: k for k, row in enumerate(revisions)}
     by_name: dict[str, list[int]] = {}
     for k, row in enumerate(revisions):
@@ -230,7 +230,9 @@ def pairs_of(revisions: Sequence[SuiteRevision]) -> list[tuple[int, int]]:
 def _by_name(revisions: Sequence[SuiteRevision], candidates: dict[int, list[int]]) -> list[tuple[int, int]]:
     if not candidates:
         return []
-    concerned = {revisions[k].suite_id for found in candidates.items() for k in (found[0], *found[1])}
+    concerned = {
+        revisions[k].suite_id for candidate in candidates.items() for k in (candidate[0], *candidate[1])
+    }
     together: dict[int, set[int]] = {}
     collected = SuiteRevision.objects.filter(
         suite__in=concerned, collection_entries__collection__published_at__isnull=False

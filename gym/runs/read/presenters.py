@@ -37,7 +37,7 @@ FILTERS = {
     "close": lambda code, close: close,
     "missing": lambda code, close: code == 3,
 }
-"""Item filters of the run page: name -> does an outcome match?"""
+"""Item filters of the run page: predicates on an outcome, by name."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
 
 
 def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]:
-    """Mean bits by condition and region with a 95% interval, in the shape of `SuiteRun.region_summary`: Student's t
-    over items, or the within-item interval."""
+    """Return mean bits by condition and region with a 95% interval, in the shape of `SuiteRun.region_summary`:
+    Student's t over items, or the within-item interval."""
     summary: list[dict[str, Any]] = run.region_summary
     if not within:
         return summary
@@ -119,11 +119,11 @@ def in_order(
     rows: Sequence[Row], sort: str, values: Mapping[str, Callable[[Row], float | None]]
 ) -> tuple[list[Row], str]:
     """Sort by one of `values`, descending with a leading `-`; rows without a value come last. An unknown key keeps the
-    order and returns an empty one."""
+    order and is returned as an empty string."""
     value = values.get(sort.removeprefix("-"))
     if value is None:
         return list(rows), ""
-    known = [(found, row) for row in rows if (found := value(row)) is not None]
+    known = [(number, row) for row in rows if (number := value(row)) is not None]
     known.sort(key=lambda pair: -pair[0] if sort.startswith("-") else pair[0])
     return [row for _, row in known] + [row for row in rows if value(row) is None], sort
 
@@ -136,7 +136,7 @@ def item_texts(run: SuiteRun, rows: Iterable[Any]) -> dict[int, str]:
     texts: dict[int, str] = {}
     for item, text in scores.values_list("sentence__item", "text"):
         texts.setdefault(item, text)
-    if not texts:  # an upload of outcomes alone
+    if not texts:  # an upload of outcomes only
         for sentence in run.revision.sentences.filter(item__in=items).order_by("position"):
             texts.setdefault(sentence.item, " ".join(content for content in sentence.contents if content))
     return texts
@@ -153,7 +153,7 @@ def item_rows(results: Sequence[PredictionResult], items: Sequence[int]) -> list
 
 
 def filtered(rows: Sequence[ItemRow], only: str) -> list[ItemRow]:
-    """Items with a matching outcome; all without a known filter."""
+    """Return items with a matching outcome; all items if the filter is unknown."""
     matches = FILTERS.get(only)
     if matches is None:
         return list(rows)
@@ -161,12 +161,13 @@ def filtered(rows: Sequence[ItemRow], only: str) -> list[ItemRow]:
 
 
 def prediction_key(result: PredictionResult) -> str:
-    """Key of a prediction in addresses: p1 for the first."""
+    """Return the key of a prediction in URLs: p1 for the first."""
     return f"p{result.position + 1}"
 
 
 def item_orders(results: Sequence[PredictionResult], rows: Sequence[ItemRow]) -> dict[str, Any]:
-    """Orders for `in_order`: item number, and per prediction its margin, or its outcome if the run has no margins."""
+    """Return the orders for `in_order`: by item number, and by each prediction's margin, or outcome if the run has no
+    margins."""
     column = 1 if has_margins(rows) else 0
     orders: dict[str, Any] = {"item": lambda row: row.item}
     for place, result in enumerate(results):
@@ -191,7 +192,7 @@ class ShownSides:
 
 
 def compared_sides(text: str, revision: SuiteRevision, scores: Sequence[SentenceScore]) -> list[ShownSides]:
-    """All comparisons in a formula on one item; empty if the formula is malformed or the run has no values."""
+    """Evaluate all comparisons in a formula on one item; empty if the formula is malformed or the run has no values."""
     values: dict[tuple[str, int | Literal["*"]], float] = {}
     for row in scores:
         condition = row.sentence.condition
@@ -201,37 +202,38 @@ def compared_sides(text: str, revision: SuiteRevision, scores: Sequence[Sentence
     if all(math.isnan(value) for value in values.values()):
         return []
     try:
-        found = parse(text).compared(values, revision.regions)
+        comparisons = parse(text).compared(values, revision.regions)
     except FormulaError:
         return []
     signs = {">=": "≥", "<=": "≤", "!=": "≠"}
     return [
         ShownSides(
-            one.left,
-            signs.get(one.operator, one.operator),
-            one.right,
-            *adding_up(one.left_bits, one.right_bits),
+            side.left,
+            signs.get(side.operator, side.operator),
+            side.right,
+            *adding_up(side.left_bits, side.right_bits),
         )
-        for one in found
+        for side in comparisons
     ]
 
 
 def owner_name(run: SuiteRun, user: AnyUser) -> str:
-    """Who queued or uploaded the run, if this user may know; empty if the account was deleted."""
+    """Return the name of the account that queued or uploaded the run, if this user may know it; empty if it was
+    deleted."""
     if not may_know_owner(user, run):
         return ANONYMOUS
     return run.owner.display_name if run.owner else ""
 
 
 def has_tokens(run: SuiteRun) -> bool:
-    """True for computed runs, and for uploads whose file has tokens."""
+    """Return True for computed runs, and for uploads whose file has tokens."""
     if not run.is_uploaded:
         return True
     return run.sentence_scores.exclude(tokens=[]).exists()
 
 
 def bare_sentences(revision: SuiteRevision, item: int) -> list[SentenceScore]:
-    """Sentences of an item without values, for a run of outcomes alone."""
+    """Return an item's sentences without values, for a run with only outcomes."""
     blank: list[float | None] = [None] * len(revision.region_names)
     return [
         SentenceScore(
@@ -249,14 +251,14 @@ def has_undeclared_start(run: SuiteRun) -> bool:
 
 
 def reproduce_command(run: SuiteRun) -> str:
-    """Command line that reproduces the numbers from the downloaded suite."""
+    """Return the command line that reproduces the numbers from the downloaded suite."""
     flags = {
         name: run.policy[name]
         for name in ("bos", "join", "metric", "whitespace", "tokens")
         if name in run.policy
     }
     if flags.get("bos") in ("auto", "always") and has_undeclared_start(run):
-        flags["bos"] = run.provenance["bos"] or "never"  # elsewhere, the model's own token may be another
+        flags["bos"] = run.provenance["bos"] or "never"  # on another site, the model's own token may differ
     words = [f"--{name} {quote(str(value))}" for name, value in flags.items()]
     if run.policy.get("eos"):
         words.append("--eos")
@@ -267,7 +269,7 @@ def reproduce_command(run: SuiteRun) -> str:
 
 
 def under_the_lens(scores: Iterable[SentenceScore], revision: SuiteRevision) -> list[ShownSentence]:
-    """Sentences of a run on this revision in detail, fetched with their scores."""
+    """Return sentences of a run on this revision in detail. `scores`: fetched with their sentences."""
     critical = critical_regions(revision)
     return [
         shown_sentence(row.result(), revision.region_names, row.sentence.contents, critical) for row in scores

@@ -12,7 +12,7 @@ from lmgym.runs.coverage import coverage_json
 
 
 def result_of(run: SuiteRun) -> RunResult:
-    """Stored results of a finished run."""
+    """Return the stored results of a finished run."""
     rows = run.sentence_scores.select_related("sentence").order_by("sentence__position")
     sentences = [row.result() for row in rows]
     predictions = [row.outcome() for row in run.prediction_results.select_related("prediction")]
@@ -23,7 +23,7 @@ def result_of(run: SuiteRun) -> RunResult:
 
 
 def run_head(run: SuiteRun) -> dict[str, Any]:
-    """Suite, model, policy and provenance of a run."""
+    """Return suite, model, policy, provenance and coverage of a run."""
     return {
         "suite": {
             "slug": run.revision.suite.slug,

@@ -1,5 +1,5 @@
-"""Stored aggregates, one row per run and scoring rule, written with the results; runs with their score; statistics of
-predictions."""
+"""Stored aggregates (one row per run and scoring rule, written with the results), runs with their scores, and
+statistics of predictions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from models_registry.names import disambiguate
 
 
 def statistics_of(result: PredictionResult, stored: Iterable[RunScore]) -> RunStatistics:
-    """Statistics of one prediction. `stored`: scores of its run, which include the first prediction's; the others take
-    9,999 resamples."""
+    """Return the statistics of one prediction. `stored`: scores of its run, which include the statistics of the first
+    prediction; those of others are computed from 9,999 resamples."""
     first = next((row for row in stored if row.rule == FIRST.key and result.position == 0), None)
     if first is not None:
         return RunStatistics(*(getattr(first, name) for name in STATISTICS))
@@ -62,7 +62,8 @@ def _store(run: SuiteRun, **kwargs: Any) -> None:
 
 @dataclass(frozen=True)
 class Scored:
-    """A run under a rule. `results`: one per prediction; `score` has no rate if the run lacks what the rule needs."""
+    """A run under a rule. `results`: one per prediction; `score` has no rate if the run lacks predictions that the rule
+    needs."""
 
     run: SuiteRun
     rule: Rule
@@ -85,7 +86,7 @@ class Scored:
 
 
 def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
-    """These runs under a rule, best first, runs without a rate last. One query in total."""
+    """Return these runs under a rule, best first and those without a rate last, in one query."""
     rows = list(runs)
     prefetch_related_objects(rows, "scores")
     disambiguate(run.model for run in rows)
@@ -94,12 +95,13 @@ def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
 
 
 def scored(run: SuiteRun, rule: Rule) -> Scored:
-    """One run under a rule, without its results; prefetch `scores`."""
+    """Return one run under a rule, without its results; prefetch `scores`."""
     return Scored(run, rule, [], _score(run, rule))
 
 
 def under_every_rule(run: SuiteRun) -> list[Scored]:
-    """One run under each rule. No family of tests: all summarise the same outcomes, and a paper uses one."""
+    """Return one run under each rule. The rules are not a family of tests: all summarise the same outcomes, and a paper
+    uses one of them."""
     results = list(run.prediction_results.select_related("prediction"))
     return [Scored(run, rule, results, _score(run, rule)) for rule in RULES.values()]
 

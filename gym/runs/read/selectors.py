@@ -22,25 +22,25 @@ UNFINISHED = 20
 
 
 def visible_to(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Runs whose suite and model this user may see."""
+    """Return runs whose suite and model this user may see."""
     return _of_suites(visible_suites(user), user)
 
 
 def _of_suites(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[SuiteRun]:
-    """Runs of these suites with models visible to the user. Joins the suites only once: every table costs PostgreSQL
-    planning time."""
+    """Return runs of these suites with models visible to the user. Joins the suites only once: every table costs
+    PostgreSQL planning time."""
     runs = SuiteRun.objects.filter(revision__suite__in=suites, model__in=visible_models(user))
     return runs.select_related("revision__suite", "model", "job", "owner")
 
 
 def listed_runs(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Runs for lists: visible ones, except those of other people's unlisted suites."""
+    """Return runs for lists: visible runs, except those of other people's unlisted suites."""
     return _of_suites(listed_for(user), user)
 
 
 def known_runs(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Visible runs whose address this user may know: runs of suites listed for them, and their own runs of an unlisted
-    suite until its address changes."""
+    """Return visible runs whose address this user may know: runs of suites listed for them, and their own runs of an
+    unlisted suite until its address changes."""
     known = Q(revision__suite__in=known_to(user))
     if user.is_authenticated:
         known |= Q(owner=user, former_keys=None)
@@ -48,7 +48,7 @@ def known_runs(user: AnyUser) -> QuerySet[SuiteRun]:
 
 
 def run_at(user: AnyUser, key: str) -> QuerySet[SuiteRun]:
-    """The visible run with this key, if any. A former key works only for those who may know of its suite."""
+    """Return the visible run with this key, if any. A former key works only for users who may know of its suite."""
     key_now = FormerRunKey.objects.filter(key=key).values("run__key")[:1]
     runs = visible_to(user).filter(
         key__in=[key, Subquery(key_now)]
@@ -57,28 +57,28 @@ def run_at(user: AnyUser, key: str) -> QuerySet[SuiteRun]:
 
 
 def under_way(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """Queued or running runs without results. Few of 50,000 runs are; SQLite uses an index in the subquery, PostgreSQL
-    for the other condition."""
+    """Return queued or running runs without results. Only a few of 50,000 runs match; SQLite uses an index for the
+    subquery, PostgreSQL for the other condition."""
     active = SuiteRun.objects.filter(completed_at=None, job__state__in=ACTIVE_STATES)
     return runs.filter(pk__in=active.order_by().values("pk"), completed_at=None)
 
 
 def newest_done(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """The run that counts for each (revision, model): finished, highest standing, newest."""
+    """Return the run that counts for each (revision, model): finished, highest standing, newest."""
     return runs.filter(_counts())
 
 
 def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:
-    """`newest_done` with prediction results, without their lists of items."""
+    """Return `newest_done` with prediction results, without their per-item lists."""
     return list(_with_results(newest_done(runs)).defer("region_summary", "provenance"))
 
 
 def newest_and_unfinished(
     runs: QuerySet[SuiteRun], revision: SuiteRevision, *, results: bool = True
 ) -> tuple[list[SuiteRun], list[SuiteRun]]:
-    """A suite's runs in one query: `latest_done` of the revision with region summaries, and the newest runs without
-    results (newest first): under way on any revision, stopped on this one. Without `results` the finished runs have
-    none."""
+    """Return a suite's runs in one query: `latest_done` of the revision with region summaries, and the newest runs
+    without results, newest first (under way on any revision, or stopped on this one). `results`: fetch the prediction
+    results of finished runs."""
     waiting = Q(job__state__in=ACTIVE_STATES) | Q(revision=revision)
     unfinished = runs.filter(waiting, completed_at=None).order_by(
         Case(When(job__state__in=ACTIVE_STATES, then=0), default=1), "-pk"
@@ -87,12 +87,13 @@ def newest_and_unfinished(
     rows = _with_results(
         runs.filter(Q(pk__in=unfinished.values("pk")[:UNFINISHED]) | counted), results=results
     )
-    found = list(rows.defer("provenance"))
-    return [run for run in found if run.is_done], [run for run in reversed(found) if not run.is_done]
+    fetched = list(rows.defer("provenance"))
+    return [run for run in fetched if run.is_done], [run for run in reversed(fetched) if not run.is_done]
 
 
 def _counts() -> Q:
-    """Finished, and no run of the same revision and model has a higher standing, or the same one and a later finish.
+    """Match finished runs unless a run of the same revision and model has a higher standing, or the same standing and a
+    later finish.
 
     An anti-join, because databases misjudge `pk = (SELECT …)` and then join a thousand suites in nested loops.
     """

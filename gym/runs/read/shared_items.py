@@ -24,16 +24,16 @@ note."""
 DAY_SECONDS = 86_400
 
 _KEYS = Case(When(position=0, then=F("revision__extra")), output_field=JSONField(null=True))
-"""The revision's unknown keys, on the first row only."""
+"""Unknown keys of the revision's file, only on the first row."""
 
 
 def groups_of(revisions: Sequence[SuiteRevision]) -> Groups:
-    """Groups of items of these frozen revisions; cached by content hash."""
+    """Return groups of items of these frozen revisions; cached by content hash."""
     if len(revisions) < 2:
         return {}
     key = "shared-items:" + hashlib.sha256(" ".join(row.sha256 for row in revisions).encode()).hexdigest()
-    found: list[dict[int, int]] | None = cache.get(key)
-    if found is None:
+    cached: list[dict[int, int]] | None = cache.get(key)
+    if cached is None:
         sentences: dict[int, list[tuple[int, list[str]]]] = defaultdict(list)
         extra: dict[int, dict[str, Any]] = {}
         rows = Sentence.objects.filter(revision__in=revisions).order_by()
@@ -41,13 +41,13 @@ def groups_of(revisions: Sequence[SuiteRevision]) -> Groups:
             sentences[revision].append((item, contents))
             if keys:
                 extra[revision] = keys
-        found = shared_groups([material_of(sentences[row.pk], extra.get(row.pk, {})) for row in revisions])
-        cache.set(key, found, DAY_SECONDS)
-    return {row.pk: groups for row, groups in zip(revisions, found, strict=True) if groups}
+        cached = shared_groups([material_of(sentences[row.pk], extra.get(row.pk, {})) for row in revisions])
+        cache.set(key, cached, DAY_SECONDS)
+    return {row.pk: groups for row, groups in zip(revisions, cached, strict=True) if groups}
 
 
 def shares_of_runs(keys: Sequence[str], rule: Rule) -> Mapping[str, Mapping[int, float]] | None:
-    """Run -> item -> share that passes under the rule, for runs with a rate under it; None for more than MOST_RUNS."""
+    """Return pass shares by run and item, for runs with a rate under the rule; None for more than MOST_RUNS runs."""
     return _shares(tuple(sorted(keys)), rule.key) if len(keys) <= MOST_RUNS else None
 
 

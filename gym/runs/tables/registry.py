@@ -36,7 +36,7 @@ CONTEXT = columns(tables.StoredRunFacts)
 
 @dataclass(frozen=True)
 class Frame:
-    """`columns` after those of the context; `rows(run)` yields values for them. Margins are in bits."""
+    """A table. `columns`: those after the context columns; `rows(run)` yields their values. Margins are in bits."""
 
     columns: tuple[Column, ...]
     rows: Callable[[SuiteRun], Iterable[Row]]
@@ -56,7 +56,7 @@ def _context(run: SuiteRun) -> Row:
 
 
 def _sentences(run: SuiteRun, *fields: str) -> Iterator[Any]:
-    """Item, condition and these fields of every sentence, in the suite's order, streamed."""
+    """Stream item, condition and these fields of every sentence, in the suite's order."""
     rows = run.sentence_scores.order_by("sentence__position")
     names = ("sentence__item", "sentence__condition", "tokens", "not_computed", *fields)
     return rows.values_list(*names, named=True).iterator(chunk_size=200)
@@ -65,28 +65,32 @@ def _sentences(run: SuiteRun, *fields: str) -> Iterator[Any]:
 def _regions(run: SuiteRun) -> Iterator[Row]:
     names = run.revision.region_names
     for row in _sentences(run, "regions", "sentence__contents"):
-        for one in region_bits(names, row.sentence__contents, row):
-            yield tables.region_row(row.sentence__item, row.sentence__condition, one)
+        for region in region_bits(names, row.sentence__contents, row):
+            yield tables.region_row(row.sentence__item, row.sentence__condition, region)
 
 
 def _tokens(run: SuiteRun) -> Iterator[Row]:
     for row in _sentences(run):
-        for number, one in enumerate(token_bits(row), start=1):
-            yield tables.token_row(row.sentence__item, row.sentence__condition, number, one)
+        for number, token in enumerate(token_bits(row), start=1):
+            yield tables.token_row(row.sentence__item, row.sentence__condition, number, token)
 
 
 def _outcomes(run: SuiteRun) -> Iterator[Row]:
     for result in run.prediction_results.select_related("prediction"):
-        one = result.prediction
-        yield from tables.outcome_rows(one.position, one.label, one.formula, result.items, result)
+        prediction = result.prediction
+        yield from tables.outcome_rows(
+            prediction.position, prediction.label, prediction.formula, result.items, result
+        )
 
 
 def _predictions(run: SuiteRun) -> Iterator[Row]:
     stored = list(run.scores.all())
     rows = list(run.prediction_results.select_related("prediction"))
     for row, verdict in zip(rows, verdicts(rows, coverage=run.coverage), strict=True):
-        one, found = row.prediction, statistics_of(row, stored)
-        yield tables.rate_row(one.position, one.label, one.formula, row, verdict, found, run.policy)
+        prediction, statistics = row.prediction, statistics_of(row, stored)
+        yield tables.rate_row(
+            prediction.position, prediction.label, prediction.formula, row, verdict, statistics, run.policy
+        )
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
@@ -107,8 +111,8 @@ FRAMES: dict[str, Frame] = {
 
 
 def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
-    """Table for runs of these revisions. Tables with a condition also get a column per factor of the designs, at the
-    end."""
+    """Return the table for runs of these revisions. Tables with a condition also get a column per factor of the
+    designs, at the end."""
     frame = FRAMES[what]
     if ("condition", TEXT) not in frame.columns:
         return frame
@@ -128,13 +132,13 @@ def _with_levels(frame: Frame, names: tuple[str, ...], run: SuiteRun) -> Iterato
 
 
 def designed(runs: QuerySet[SuiteRun]) -> Iterator[SuiteRevision]:
-    """Revisions of these runs that have a factorial design."""
+    """Yield the revisions of these runs that have a factorial design."""
     rows = SuiteRevision.objects.filter(pk__in=runs.order_by().values("revision"), meta__has_key=KEY)
     return rows.order_by("pk").only("meta", "condition_names").iterator(chunk_size=100)
 
 
 def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None]:
-    """Rows run by run; keeps one run in memory."""
+    """Yield rows run by run, with one run in memory."""
     for run in runs:
         context = _context(run)
         for row in frame.rows(run):
@@ -152,13 +156,13 @@ def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
 
     types = {TEXT: pa.string(), WHOLE: pa.int64(), REAL: pa.float64(), YES_NO: pa.bool_()}
     schema = pa.schema([(name, types[kind]) for name, kind in (*CONTEXT, *frame.columns)])
-    left = iter(rows)
+    remaining = iter(rows)
     file = tempfile.TemporaryFile()  # noqa: SIM115  the response closes it
     with closed_on_error(file), pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        while some := list(islice(left, ROWS_AT_ONCE)):
+        while chunk := list(islice(remaining, ROWS_AT_ONCE)):
             arrays = [
                 pa.array(list(column), field.type)
-                for column, field in zip(zip(*some, strict=True), schema, strict=True)
+                for column, field in zip(zip(*chunk, strict=True), schema, strict=True)
             ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
     return file
@@ -184,8 +188,8 @@ class TooMuch(ValueError):
 
 
 def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
-    """Lower bound on the rows of a table over these runs, from stored aggregates. Tokens per region are not stored:
-    for tokens it is the number of regions."""
+    """Return a lower bound on the rows of a table over these runs, from stored aggregates. For tokens it is the number
+    of regions, because tokens per region are not stored."""
     keys = runs.order_by().values("pk")
     if what == "scores":
         return RunScore.objects.filter(run__in=keys).count()
@@ -214,7 +218,7 @@ class Budget:
         self.taken = 0
 
     def through(self, rows: Generator[Row, None, None]) -> Iterator[Row]:
-        """Pass rows through, and close their generator, with its database cursor, in any case."""
+        """Yield the rows while counting them; always close their generator and its database cursor."""
         with closing(rows):
             for row in rows:
                 self.taken += 1

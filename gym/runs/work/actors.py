@@ -52,8 +52,8 @@ def suite_run(context: JobContext) -> None:
 
 @handler(HELP, seconds=7 * 86_400, only_when_idle=True)
 def suite_run_help(context: JobContext) -> None:
-    """Score chunks of a run that another worker is computing, while no other job waits. Permissions are checked by
-    that run's own job."""
+    """Score chunks of a run that another worker is computing, while no other job waits. Permissions are checked by the
+    job of that run."""
     run = _run_of(context)
     if run is None or run.state != State.RUNNING:
         return
@@ -71,7 +71,7 @@ def _run_of(context: JobContext) -> SuiteRun | None:
 
 @contextmanager
 def _model_of(run: SuiteRun) -> Iterator[Backend]:
-    """Load the run's model; errors of the model, now or in use, end the attempt accordingly."""
+    """Load the run's model; translate its errors, on loading or in use, into errors of the job."""
     from models_registry.warm import loaded_model
 
     try:

@@ -18,14 +18,14 @@ from suites.bulk import BulkResult
 from suites.models import Suite, SuiteRevision
 
 LISTED = 6
-"""Models named in one line of the report."""
+"""Maximum number of models named in one line of the report."""
 
 
 def queue_each(
     suites: Iterable[Suite], models: Sequence[RegisteredModel], *, actor: User, again: bool = False
 ) -> list[BulkResult]:
     """Queue every model on the newest frozen revision of every suite, under its default policy. Quotas and limits
-    apply to each run. `again`: even if the same run exists."""
+    apply to each run. `again`: queue even if the same run exists."""
     disambiguate(models)
     results: list[BulkResult] = []
     for suite in suites:
@@ -43,12 +43,12 @@ def _queue_on(
 ) -> list[BulkResult]:
     suite = revision.suite
     queued: list[str] = []
-    there: list[tuple[str, SuiteRun]] = []
+    existing: list[tuple[str, SuiteRun]] = []
     refused: dict[str, list[str]] = {}
     policy = default_policy(revision)
     for model in models:
         try:
-            answered = queue_once(revision, model, policy, actor=actor, again=again)
+            outcome = queue_once(revision, model, policy, actor=actor, again=again)
         except PermissionDenied:
             refused.setdefault("You may not run it on this suite.", []).append(model.label)
         except ValidationError as error:
@@ -56,15 +56,15 @@ def _queue_on(
         except TooManyJobs as error:
             refused.setdefault(str(error), []).append(model.label)
         else:
-            if answered.is_new:
+            if outcome.is_new:
                 queued.append(model.label)
             else:
-                there.append((model.label, answered.run))
+                existing.append((model.label, outcome.run))
     results: list[BulkResult] = []
     if queued:
         text = f"Queued {count(len(queued), 'run')}: {listing(queued, LISTED)}."
         results.append(BulkResult(suite, "done", text, revision.get_absolute_url()))
-    for label, run in there:
+    for label, run in existing:
         text = f"{label} {'has already run on it' if run.is_done else 'already has a run under way'}."
         results.append(BulkResult(suite, "there", text, run.get_absolute_url()))
     for reason, names in refused.items():

@@ -1,7 +1,7 @@
 """Score cache: token surprisals of texts by scorer, kept within a budget.
 
-Evicts what was read longest ago. Safe next to active runs: their scores are kept, and a run scores again what it
-misses.
+Evicts the least recently read scores. Safe while runs are active: their scores are kept, and a run scores missing texts
+again.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from lmgym.runs.score_store import from_json, is_lasting, is_whole, text_key, to
 from lmgym.runs.token_arrays import Scores
 
 BATCH = 500
-USED_TO_THE = timedelta(days=1)
+USED_RESOLUTION = timedelta(days=1)
 
 
 def read(scorer: str, texts: Iterable[str]) -> dict[str, Scores]:
-    """Cached scores among these texts, by text."""
+    """Return cached scores of these texts, by text."""
     by_key = {text_key(text): text for text in texts}
     keys = list(by_key)
-    found: dict[str, Scores] = {}
+    scores: dict[str, Scores] = {}
     for start in range(0, len(keys), BATCH):
         rows = ScoreCache.objects.filter(scorer=scorer, text_sha256__in=keys[start : start + BATCH])
         for key, stored in rows.values_list("text_sha256", "scores"):
-            found[by_key[key]] = from_json(stored)
-        stale = rows.filter(used__lt=timezone.now() - USED_TO_THE)
-        if stale.exists():  # one write per row and day, none for most reads
+            scores[by_key[key]] = from_json(stored)
+        stale = rows.filter(used__lt=timezone.now() - USED_RESOLUTION)
+        if stale.exists():  # one write per row and day; most reads write nothing
             stale.update(used=timezone.now())
-    return found
+    return scores
 
 
 def write(scorer: str, scores: Mapping[str, Scores]) -> None:
@@ -86,13 +86,13 @@ def trim(
 
 
 def _idle() -> QuerySet[ScoreCache]:
-    """Scores that no active run uses."""
+    """Return scores that no active run uses."""
     busy = SuiteRun.objects.filter(completed_at=None, job__state__in=ACTIVE_STATES).exclude(scorer="")
     return ScoreCache.objects.exclude(scorer__in=busy.values("scorer"))
 
 
 def spent_chunks() -> QuerySet[RunChunk]:
-    """Finished chunks of finished runs; no longer needed."""
+    """Return finished chunks of finished runs, which are no longer needed."""
     ended = Q(run__job__state__in=FINAL_STATES) | Q(run__job=None)
     return RunChunk.objects.filter(ended, done=True, run__completed_at__isnull=False)
 

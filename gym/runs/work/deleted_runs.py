@@ -1,6 +1,6 @@
 """Addresses of runs that no longer exist. The address of a deleted public run returns 410 with a description. When a
 suite gets a new secret address, the old addresses of its runs are closed, because they would reveal the new one, and
-jobs of people without a role no longer name it."""
+the jobs of people without a role in the suite no longer name it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RENEWED = "Run of a suite whose address was renewed"
 
 
 def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
-    """Finished runs of public models on public suites: visible to everyone, and possibly cited."""
+    """Return finished runs of public models on public suites, which are visible to everyone and may have been cited."""
     return runs.filter(
         completed_at__isnull=False,
         revision__suite__visibility=Visibility.PUBLIC,
@@ -36,13 +36,13 @@ def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
 
 
 def require_not_in_use(runs: QuerySet[SuiteRun]) -> None:
-    """Raise InUse if something that stays shows one of these runs."""
+    """Raise InUse if anything that is kept, such as a published collection, shows one of these runs."""
     runs_deleting.send(sender=SuiteRun, runs=runs)
 
 
 def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
-    """Delete runs with their results; stop those under way. Each public run leaves a DeletedRun with this note, since
-    others may have cited their addresses. Raises InUse, deleting none of them."""
+    """Delete runs with their results; stop runs under way. Each public run leaves a DeletedRun with this note, since
+    others may have cited their addresses. Raises InUse without deleting any."""
     with transaction.atomic():
         require_not_in_use(runs)
         for run in runs.filter(job__state__in=ACTIVE_STATES).select_related("job"):
@@ -66,7 +66,7 @@ def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
 
 
 def deleted_run_at(user: AnyUser, key: str) -> DeletedRun | None:
-    """Description of a deleted run; None if unknown, or if its suite or model has become private since."""
+    """Return the description of a deleted run; None if unknown, or if its suite or model has become private since."""
     deleted = DeletedRun.objects.filter(key=key).first()
     if deleted is None:
         return None
@@ -82,5 +82,5 @@ def deleted_run_at(user: AnyUser, key: str) -> DeletedRun | None:
 @receiver(secret_address_given, sender=Suite, dispatch_uid="gym.runs.work.deleted_runs")
 def _new_keys(thing: Suite, **kwargs: Any) -> None:
     renew_keys(SuiteRun.objects.filter(revision__suite=thing).only("pk", "key"), FormerRunKey)
-    of_strangers = Job.objects.filter(suite_run__revision__suite=thing).exclude(owner=thing.owner)
-    of_strangers.exclude(owner__in=thing.collaborations.values("user")).update(title=RENEWED, log="")
+    other_jobs = Job.objects.filter(suite_run__revision__suite=thing).exclude(owner=thing.owner)
+    other_jobs.exclude(owner__in=thing.collaborations.values("user")).update(title=RENEWED, log="")

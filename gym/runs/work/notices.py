@@ -15,7 +15,7 @@ from gym.runs.read.selectors import known_runs
 
 
 @receiver(batch_ended, dispatch_uid="notices of runs")
-def tell_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
+def notify_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
     runs = known_runs(batch.owner).filter(job__in=jobs).select_related("job", "model", "revision__suite")
     notify_of_runs(batch.owner, map(_ended, runs), noun="run", all_runs=f"{reverse('run-list')}?mine")
 

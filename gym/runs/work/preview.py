@@ -44,20 +44,20 @@ from models_registry.models import RegisteredModel
 KIND = QUEUE = "preview"
 CHUNK_CHARACTERS = 2_000
 WAIT_SECONDS = 0.2
-LOOK_SECONDS = 0.01
+POLL_SECONDS = 0.01
 KEEP = timedelta(minutes=30)
 RECENT = timedelta(minutes=2)
 """Recent failures are reported instead of retried; longer than the polling interval of a page in the background."""
 
 
 class PreviewFailed(Exception):
-    """The model could not be used; the message says why."""
+    """The model could not be used; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Scores are being computed. `loading`: no worker has the model in memory; `load_seconds`: how long loading took
-    last time, None = unknown."""
+    """Scores are being computed. `loading`: no worker has the model in memory; `load_seconds`: duration of the last
+    load, None = unknown."""
 
     job: str
     loading: bool = False
@@ -65,7 +65,8 @@ class Waiting:
 
 
 def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
-    """Cache key of this model's scores as a worker last loaded it; None if none has."""
+    """Return the cache key of this model's scores, from the facts of its last load by a worker; None if it was never
+    loaded."""
     try:
         return score_store.scorer_key(ModelFacts.from_dict(model.facts), policy)
     except (TypeError, AttributeError):
@@ -81,8 +82,8 @@ def preview(
     *,
     actor: User,
 ) -> dict[str, Any] | Waiting:
-    """Bits, outcomes and margins of these sentences, or Waiting. Sentences missing in the cache count towards the
-    daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
+    """Return bits, outcomes and margins of these sentences, or Waiting. Sentences missing in the cache count towards
+    the daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(suite_id, model, policy, texts, actor)
     missing = [text for text in texts if text not in known]
@@ -95,26 +96,26 @@ def preview(
         known = _known(suite_id, model, policy, texts, actor)
         if any(text not in known for text in texts):  # the cache was cleared in between
             return Waiting(str(job.pk))
-    return _answer(document, items, known, model, policy)
+    return _results(document, items, known, model, policy)
 
 
 def _known(
     suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], actor: User
 ) -> dict[str, Scores]:
-    """Cached scores of these texts, and recent failures of others."""
+    """Return cached scores of these texts, and recent failures of others."""
     scorer = scorer_of(model, policy)
     if scorer is None:
         return {}
     known = cache.read(scorer, texts)
     if len(known) < len(set(texts)):
-        failed = _failed_lately(suite_id, scorer, actor)
+        failed = _recent_failures(suite_id, scorer, actor)
         known |= {text: failed[text] for text in texts if text in failed and text not in known}
     return known
 
 
-def _failed_lately(suite_id: int, scorer: str, actor: User) -> dict[str, Scores]:
-    """Transient failures, which the cache does not keep, from this person's recent previews of this suite."""
-    lately = Job.objects.filter(
+def _recent_failures(suite_id: int, scorer: str, actor: User) -> dict[str, Scores]:
+    """Return transient failures, which the cache does not keep, from this user's recent previews of this suite."""
+    recent_jobs = Job.objects.filter(
         kind=KIND,
         owner=actor,
         state=State.DONE,
@@ -124,12 +125,12 @@ def _failed_lately(suite_id: int, scorer: str, actor: User) -> dict[str, Scores]
     )
     return {
         text: ScoringFailure(reason, transient=True)
-        for payload in lately.values_list("payload", flat=True)
+        for payload in recent_jobs.values_list("payload", flat=True)
         for text, reason in payload["failed"].items()
     }
 
 
-def _answer(
+def _results(
     document: SuiteDocument,
     items: Sequence[int],
     known: dict[str, Scores],
@@ -168,11 +169,11 @@ def _answer(
 
 
 def _words(row: SentenceResult, facts: ModelFacts, coverage: Coverage | None) -> dict[str, Any]:
-    """Distinct words of the sentence that the model knows and does not know; null if unknown."""
-    found = coverage and words_of(
+    """List distinct words of the sentence that the model knows, and those it does not; null if not determined."""
+    words = coverage and words_of(
         row.text, row.tokens, facts.vocabulary_size, in_pieces=coverage.spelling.is_in_pieces
     )
-    known, unknown = found or (None, None)
+    known, unknown = words or (None, None)
     return {"known_words": known, "unknown_words": unknown}
 
 
@@ -182,8 +183,8 @@ Judged = tuple[list[int | None], list[float | None], list[bool | None]]
 def _judge(
     text: str, document: SuiteDocument, grid: Grid, chosen: Sequence[int | None], error_bits: float
 ) -> Judged:
-    """Outcome codes, margins and "too close to call" of one formula; null if it is malformed or the item is not among
-    the rows."""
+    """Compute outcome codes, margins and "too close to call" of one formula; null if it is malformed or the item is not
+    among the rows."""
     nothing: Judged = [None] * len(chosen), [None] * len(chosen), [None] * len(chosen)
     try:
         formula = parse(text)
@@ -205,7 +206,7 @@ def _judge(
 def _queue(
     suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], *, actor: User
 ) -> Job:
-    """The job for these texts: an active one, or a new one that replaces outdated ones."""
+    """Return the job for these texts: an active job, or a new one that replaces outdated jobs."""
     request = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
     digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
     mine = Job.objects.filter(kind=KIND, owner=actor, payload__suite=suite_id)
@@ -235,8 +236,8 @@ def _queue(
 
 
 def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
-    """Wait briefly, since most previews finish before the response could arrive; None when done. Does not wait for a
-    model that has to be loaded first."""
+    """Wait briefly, because most previews finish within that time; return None when done. Does not wait for a model
+    that has to be loaded first."""
     seconds = model.load_seconds if model.load_seconds is not None else model.facts.get("load_seconds")
     slow = BACKENDS[model.backend].needs_torch or (seconds or 0.0) > WAIT_SECONDS
     loading = slow and not held_somewhere(model.slug, QUEUE)
@@ -250,7 +251,7 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
             raise PreviewFailed(error)
         if time.monotonic() >= end or state == State.CANCELLED:
             return Waiting(str(job.pk), loading, seconds)
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 @handler(KIND, seconds=600)
@@ -298,7 +299,7 @@ def score_preview(context: JobContext) -> None:
 def score_missing(
     context: JobContext, backend: Backend, policy: ScoringPolicy, texts: Sequence[str]
 ) -> dict[str, Scores]:
-    """Scores of all these texts; new ones are added to the cache, except transient failures."""
+    """Return scores of all these texts; new scores are added to the cache, except transient failures."""
     scorer = score_store.scorer_key(backend.facts, policy)
     known = cache.read(scorer, texts)
     missing = [text for text in dict.fromkeys(texts) if text not in known]
@@ -308,10 +309,10 @@ def score_missing(
         context.check()
         chunk = [missing[place] for place in places]
         scores: Sequence[Scores] = backend.score(chunk, policy)
-        found = dict(zip(chunk, scores, strict=True))
+        new_scores = dict(zip(chunk, scores, strict=True))
         with context.transaction():
-            cache.write(scorer, found)
-        known |= found
+            cache.write(scorer, new_scores)
+        known |= new_scores
         done += len(chunk)
         context.progress(done, len(texts), "sentences")
     return known

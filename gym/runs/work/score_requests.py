@@ -1,5 +1,7 @@
-"""Score sentences without a suite: queue them, wait briefly, since most finish at once; the worker scores what the
-cache lacks and stores all scores with the state `done`."""
+"""Score sentences that belong to no suite.
+
+A request is queued and waited for briefly, because most finish at once. The worker scores the texts missing in the
+cache and stores all scores."""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def queue_scores(
     characters = sum(map(len, texts))
     if characters > MAX_CHARACTERS:
         raise ValidationError(
-            f"{characters:,} characters; at most {MAX_CHARACTERS:,} at a time. Send fewer at a time."
+            f"{characters:,} characters; at most {MAX_CHARACTERS:,} per request. Send fewer sentences."
         )
     with transaction.atomic():
         daily_sentences.charge(actor, len(texts))
@@ -76,7 +78,7 @@ def queue_scores(
 
 
 def wait_for(request: ScoreRequest, seconds: float = WAIT_SECONDS) -> ScoreRequest:
-    """Poll until the job has ended or `seconds` are over; return the request's current state."""
+    """Poll until the job has ended or `seconds` have passed; return the request's current state."""
     wait_for_job(request.job_id, seconds)
     return ScoreRequest.objects.select_related("model", "job").get(pk=request.pk)
 

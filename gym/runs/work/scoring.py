@@ -25,8 +25,8 @@ from lmgym.runs.needed import Needed
 from lmgym.runs.token_arrays import Scores
 from suites.selectors import document_of
 
-LOOK_SECONDS = 0.1
-"""Interval of checking whether helpers have finished."""
+POLL_SECONDS = 0.1
+"""Interval between checks whether helpers have finished."""
 
 
 class Scoring:
@@ -40,26 +40,26 @@ class Scoring:
         self.needed = Needed(self.document, joined) if self.policy.tokens == "needed" else None
         self.texts = [row.text for row in joined]
         self.scorer = score_store.scorer_key(backend.facts, self.policy)
-        self.passing: dict[str, Scores] = {}  # transient failures, which are stored nowhere
+        self.passing: dict[str, Scores] = {}  # transient failures, which are not stored
 
     @property
     def n_unique(self) -> int:
         return len(set(self.texts))
 
     def scores(self) -> list[Scores]:
-        """Scores of all sentences, in document order."""
+        """Return the scores of all sentences, in document order."""
         while True:
             self._plan()
             self._score_all()
             chunks = self.run.chunks.order_by("number")
-            found = self._kept(chunks) | cache.read(self.scorer, self.texts) | self.passing
-            if all(text in found for text in self.texts):
-                return [found[text] for text in self.texts]
+            known = self._kept(chunks) | cache.read(self.scorer, self.texts) | self.passing
+            if all(text in known for text in self.texts):
+                return [known[text] for text in self.texts]
             self.run.scorer = ""  # the cache was cleared in between: plan the chunks again
 
     def help(self) -> None:
-        """Score some chunks while another attempt computes the run. Does nothing if this worker would get other bits
-        because of another device or other versions."""
+        """Score some chunks while another attempt computes the run. Does nothing if this worker would get different
+        bits because of a different device or versions."""
         if self.run.scorer != self.scorer:
             return
         shared, n = SharedChunks(self.context, self.run), 0
@@ -71,7 +71,7 @@ class Scoring:
 
     def _plan(self) -> None:
         """Plan and store the run's chunks once, so that later attempts find the same ones. Chunks belong to one
-        scorer: with another device or after a new check they are planned again."""
+        scorer: on another device, or after a new check of the model, they are planned again."""
         run = self.run
         if run.scorer != self.scorer:
             known = cache.read(self.scorer, self.texts)
@@ -113,18 +113,18 @@ class Scoring:
                     self.context.log(f"Asked {n} idle worker{'s' if n > 1 else ''} to help.")
                 self._score(shared, chunk)
             elif shared.others_at_work():
-                sleep(LOOK_SECONDS)
+                sleep(POLL_SECONDS)
             else:
                 return
 
     def _score(self, shared: SharedChunks, chunk: RunChunk) -> None:
-        """Store complete sentences in the cache, the others with the chunk."""
+        """Score a chunk; store complete sentences in the cache, the others with the chunk."""
         texts = [self.texts[position] for position in chunk.positions]
         if self.needed is None:
-            found: Sequence[Scores] = self.backend.score(texts, self.policy)
+            results: Sequence[Scores] = self.backend.score(texts, self.policy)
         else:
-            found = self.needed.score(self.backend, texts, self.policy)
-        scores = dict(zip(texts, found, strict=True))
+            results = self.needed.score(self.backend, texts, self.policy)
+        scores = dict(zip(texts, results, strict=True))
         passing = {
             text: score
             for text, score in scores.items()
@@ -147,7 +147,7 @@ class Scoring:
 
 
 class CachedScores:
-    """The site's score cache for one scorer, as `score_document` takes it. Keeps only complete sentences."""
+    """The site's score cache for one scorer, as the `store` of `score_document`. Keeps only complete sentences."""
 
     def __init__(self, backend: Backend, policy: ScoringPolicy) -> None:
         self.scorer = score_store.scorer_key(backend.facts, policy)

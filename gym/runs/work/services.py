@@ -1,4 +1,4 @@
-"""Use cases of runs: queue, cancel, retry, delete, and compute what a leaderboard lacks."""
+"""Use cases of runs: queue, cancel, retry, delete, and queue the missing runs of a leaderboard."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ NOTHING_NEEDED = "This suite has no predictions, so no tokens are needed. Comput
 def queue_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None = None, *, actor: User
 ) -> SuiteRun:
-    """Queue one model on one frozen revision without looking for an existing run; users go through `queue_once`. Run
-    and job are written together or not at all.
+    """Queue one model on one frozen revision without looking for an existing run; requests of users go through
+    `queue_once`. Run and job are created together or not at all.
 
     Raises OverQuota, TooManySentences and TooManyJobs.
     """
@@ -86,8 +86,8 @@ def queue_run(
 def same_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy, *, user: User
 ) -> SuiteRun | None:
-    """Newest visible run, done or under way, with the same model files, revision, policy and engine version. A new one
-    would give the same numbers."""
+    """Return the newest visible run, done or under way, with the same model files, revision, policy and engine version.
+    A new run would give the same numbers."""
     policy = plain(policy, model)
     done = Q(completed_at__isnull=False)
     if model.fingerprint:
@@ -104,7 +104,7 @@ def same_run(
 
 @dataclass(frozen=True)
 class QueuedRun:
-    """A run that meets a request. `is_new`: it was queued for it; else it existed."""
+    """The run for a request. `is_new`: it was queued for this request; else it already existed."""
 
     run: SuiteRun
     is_new: bool
@@ -118,17 +118,17 @@ def queue_once(
     actor: User,
     again: bool = False,
 ) -> QueuedRun:
-    """Return an existing equal run, or queue a new one; `again`: always a new one.
+    """Return an existing equal run, or queue a new one. `again`: always queue a new one.
 
-    Locks the account from the lookup to the new row, so that simultaneous requests make one run. Raises as
-    `queue_run`.
+    Locks the account from the lookup to the new row, so that simultaneous requests create only one run. Raises the same
+    errors as `queue_run`.
     """
     policy = policy or default_policy(revision)
     with transaction.atomic():
         actor.hold()
-        there = None if again else same_run(revision, model, policy, user=actor)
-        if there is not None:
-            return QueuedRun(there, is_new=False)
+        existing = None if again else same_run(revision, model, policy, user=actor)
+        if existing is not None:
+            return QueuedRun(existing, is_new=False)
         return QueuedRun(queue_run(revision, model, policy, actor=actor), is_new=True)
 
 
@@ -166,12 +166,13 @@ def _require_steer(actor: User, run: SuiteRun) -> None:
 
 
 MAX_AT_ONCE = 100
-"""Runs queued by one click."""
+"""Maximum number of runs queued by one click."""
 
 
 @dataclass(frozen=True)
 class Queued:
-    """`runs` are now queued; `waiting` were under way already; `stopped`: why not all could be queued."""
+    """`runs`: now queued; `waiting`: number already under way; `left`: number not queued; `stopped`: reason why not all
+    could be queued."""
 
     runs: Sequence[SuiteRun]
     waiting: int
@@ -180,16 +181,16 @@ class Queued:
 
 
 def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
-    """Missing cells of the board that this user could have computed: the model is hosted, ready and may be run. Counts
-    seeds one by one, and ignores filters."""
+    """Return missing cells of the board whose model is hosted and ready and may be run by this user. Seeds are counted
+    individually, and filters are ignored."""
     if not user.is_authenticated:
         return []
     models = {model.pk for row in board.rows for model in row.models}
     runnable = set(runnable_by(user).filter(pk__in=models).values_list("pk", flat=True))
     if board.options.source or board.options.group:
-        there = _with_rate(board, runnable)
+        with_rate = _with_rate(board, runnable)
         cells = [(model, column) for row in board.rows for model in row.models for column in board.columns]
-        lacking = [(m, c) for m, c in cells if (c.revision.pk, m.pk) not in there]
+        lacking = [(m, c) for m, c in cells if (c.revision.pk, m.pk) not in with_rate]
     else:
         lacking = [
             (row.model, column)
@@ -201,7 +202,7 @@ def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision
 
 
 def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]]:
-    """(revision, model) with a rate under the board's rule, from any run."""
+    """Return (revision, model) pairs with a rate under the board's rule, from any run."""
     rows = RunScore.objects.filter(
         rule=board.options.rule.key,
         rate__isnull=False,
@@ -213,7 +214,8 @@ def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]
 
 
 def queue_missing(board: StoredBoard, *, actor: User) -> Queued:
-    """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; leaves out those under way."""
+    """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; leaves out cells with a run under
+    way."""
     with transaction.atomic():
         actor.hold()
         return _queue_missing(missing_pairs(board, actor), actor)

@@ -1,7 +1,7 @@
 """Chunk ownership when several workers score one run, and recruiting of idle workers.
 
-A chunk belongs to the attempt that claimed it until it is scored or that attempt has ended. So there is only one
-lease, the job's. Numbers do not depend on which attempt scores a chunk.
+A chunk belongs to the attempt that claimed it until it is scored or that attempt has ended. The job's lease is
+therefore the only one. Numbers do not depend on which attempt scores a chunk.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from gym.runs.models import RunChunk, SuiteRun
 HELP = "suite_run_help"
 """Kind of job that scores chunks of another worker's run while no other job waits."""
 LEAST_FREE = 3
-"""With fewer free chunks no help is requested: they are done before a model is loaded."""
+"""Fewest free chunks for which help is requested; fewer are done before a helper has loaded the model."""
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 600.0
-"""Seconds until help is requested again; doubled each time, because it may have been of no use."""
+"""Seconds until help is requested again; doubled each time, because earlier requests may not have helped."""
 
 
 class SharedChunks:
@@ -57,8 +57,8 @@ class SharedChunks:
         RunChunk.objects.filter(pk=chunk.pk).update(**changes)
 
     def ask_for_help(self) -> int:
-        """Queue a helping job for each idle worker, up to the number of free chunks; return how many. Cheap: call
-        before each chunk."""
+        """Queue a helping job for each idle worker, up to the number of free chunks; return how many. Cheap enough to
+        call before each chunk."""
         now = monotonic()
         if now < self._ask_at:
             return 0

@@ -1,5 +1,5 @@
-"""Start tokens of runs by name. "auto" means the model's own token. When that changes, earlier runs get their token's
-name and no longer count as runs under the default policy."""
+"""Names of start tokens in the policies of runs. "auto" means the model's own token. When that token changes, the
+policies of earlier runs name their former token, and these no longer count as runs under the default policy."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ OWN = ("auto", "always")
 
 
 def plain(policy: ScoringPolicy, model: RegisteredModel) -> ScoringPolicy:
-    """The policy with "auto" in place of the model's own start token."""
+    """Return the policy with "auto" in place of the model's own start token."""
     is_own = policy.named_bos is not None and policy.named_bos == model.facts.get("bos")
     return replace(policy, bos="auto") if is_own else policy
 
 
-def _bos_of(bos: str, had: str | None, own: str | None) -> str:
-    """New `bos` of a run with start token `had`, if the model's is now `own`."""
+def _bos_of(bos: str, used: str | None, current: str | None) -> str:
+    """Return the new `bos` of a run that used start token `used`, if the model's token is now `current`."""
     if bos in OWN:
-        return bos if had == own else had or "never"
-    return OWN[0] if bos == own else bos
+        return bos if used == current else used or "never"
+    return OWN[0] if bos == current else bos
 
 
 def name_if_former(run: SuiteRun, facts: ModelFacts) -> None:
     """Name the start token if the model's token has changed while the run waited or was computed. Call before its
-    results are written. `facts`: of the model it was computed with."""
+    results are written. `facts`: facts of the model with which it was computed."""
     settled = RegisteredModel.objects.only("facts").get(pk=run.model_id)
     if not settled.start_tokens:
         return
-    had = facts.start_token(ScoringPolicy.from_dict(run.policy))
-    bos = _bos_of(run.policy["bos"], had, settled.facts["bos"])
+    used = facts.start_token(ScoringPolicy.from_dict(run.policy))
+    bos = _bos_of(run.policy["bos"], used, settled.facts["bos"])
     if bos != run.policy["bos"]:
         run.policy = {**run.policy, "bos": bos}
         run.save(update_fields=["policy"])
@@ -46,7 +46,7 @@ def name_if_former(run: SuiteRun, facts: ModelFacts) -> None:
 
 @receiver(start_token_settled, dispatch_uid="gym.runs.work.start_tokens")
 def name_former_tokens(model: RegisteredModel, **_: Any) -> None:
-    """Name the former token in existing runs; "auto" for those with the model's current token."""
+    """Name the former token in existing runs; use "auto" for runs with the model's current token."""
     runs = SuiteRun.objects.filter(
         model=model, source=SuiteRun.Source.COMPUTED, completed_at__isnull=False
     ).select_related("revision")

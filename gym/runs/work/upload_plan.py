@@ -19,7 +19,7 @@ from suites.models import SuiteRevision
 from suites.selectors import document_of, listed_for
 
 MAX_CANDIDATES = 5
-"""Suites of one name that are tried."""
+"""Maximum number of suites with the same name that are tried."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class GivenFile:
 
 @dataclass
 class PlannedRun:
-    """One model on one revision: results, or the reason for none. `model` is set when the plan is saved."""
+    """One model on one revision: results, or the problems that prevent them. `model` is set when the plan is saved."""
 
     part: Part
     revision: SuiteRevision
@@ -45,8 +45,8 @@ class PlannedRun:
 
 @dataclass
 class Plan:
-    """Preview of an upload. `unmatched`: (name of a suite in the file, why it has no match). `notices`: about the
-    whole file."""
+    """Preview of an upload. `unmatched`: (name of a suite in the file, reason why it has no match). `notices`: about
+    the whole file."""
 
     uploaded: Uploaded
     files: list[GivenFile]
@@ -79,7 +79,7 @@ def plan_upload(
 ) -> Plan:
     """Parse a file and fit it to one revision, or to the suites it names. Saves nothing.
 
-    Raises FormatError with every reason if nothing in it can be used.
+    Raises FormatError with all reasons if nothing in the file can be used.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to upload results")
@@ -149,7 +149,7 @@ def _fitting(
         plan.unmatched.append((name, reason))
         return []
     if len(fits) > 1:
-        message = f"“{name}” is taken as {slugs[0]}; it fits {listing(slugs[1:])} as well"
+        message = f"“{name}” was matched with {slugs[0]}; it also fits {listing(slugs[1:])}"
         plan.notices.append(Notice("file", message))
     return fits[0]
 
@@ -163,7 +163,7 @@ def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) ->
     if part.suite and part.suite not in _names(revision):
         slug = revision.suite.slug
         if applied.failures or not has_text(part):
-            message = f"the file is about “{part.suite}”, and nothing in it shows that this is {slug}"
+            message = f"the file names the suite “{part.suite}”, and nothing in it shows that this is {slug}"
             hint = "If it is, correct the suite's name in the file, or remove it."
             return PlannedRun(part, revision, problems=[Problem("file", message, hint)])
         notice = Notice("file", f"the file calls the suite “{part.suite}”; its sentences are those of {slug}")
@@ -174,12 +174,12 @@ def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) ->
 def _candidates(
     uploaded: Uploaded, revision: SuiteRevision | None, actor: User, plan: Plan
 ) -> dict[str, list[SuiteRevision]]:
-    """Revisions that each suite name of the file may mean, best first (`_rank`). For one revision, everything of its
-    name; if there is nothing, every name."""
+    """Map each suite name in the file to the revisions it may refer to, best first (`_rank`). With `revision`, only
+    names of that suite are matched; if there is none, all names."""
     if revision is not None:
         names = {"", *_names(revision)} & set(uploaded.suites) or set(uploaded.suites)
         others = [name for name in uploaded.suites if name not in names]
-        plan.unmatched = [(name, "this is not the suite of the page") for name in others]
+        plan.unmatched = [(name, "it is not the suite of this page") for name in others]
         return {name: [revision] for name in uploaded.suites if name in names}
     by_name: dict[str, dict[int, SuiteRevision]] = {}
     frozen = SuiteRevision.objects.filter(
@@ -189,21 +189,21 @@ def _candidates(
     for row in newest.values():
         for name in _names(row):
             by_name.setdefault(name, {})[row.suite_id] = row
-    found: dict[str, list[SuiteRevision]] = {}
+    candidates: dict[str, list[SuiteRevision]] = {}
     for name in uploaded.suites:
         rows = list(by_name.get(name, {}).values()) if name else []
         rows.sort(key=lambda row: (*_rank(row, name, actor), row.pk))
-        found[name] = rows[:MAX_CANDIDATES]
+        candidates[name] = rows[:MAX_CANDIDATES]
         if not name:
             reason = "the file does not name a suite; upload it on the suite's page"
             plan.unmatched.append((name, reason))
         elif not rows:
-            plan.unmatched.append((name, "no frozen suite of this name is listed for you"))
-    return found
+            plan.unmatched.append((name, "no frozen suite with this name is listed for you"))
+    return candidates
 
 
 def _rank(revision: SuiteRevision, name: str, actor: User) -> tuple[bool, bool]:
-    """Sort key: the actor's own suites first, even if published at another address; then by address."""
+    """Sort key: the actor's own suites first, even if published under another slug; then suites with this slug."""
     return revision.suite.owner_id != actor.pk, revision.suite.slug != name
 
 
@@ -212,7 +212,7 @@ def _names(revision: SuiteRevision) -> set[str]:
 
 
 def report_of(plan: Plan) -> dict[str, Any]:
-    """The part of a report that is not stored in the runs."""
+    """Return the part of a report that is not stored in the runs."""
     return {
         "kind": KINDS[plan.uploaded.kind],
         "notices": [_shown(row) for row in plan.notices if not row.is_warning],
@@ -237,12 +237,12 @@ def _shown(row: Notice) -> dict[str, str]:
 
 
 def notices_of(planned: PlannedRun, report: dict[str, Any]) -> list[str]:
-    """Notices about a run as sentences, then those about the whole file from `report_of`."""
+    """Return notices about a run as sentences, then those about the whole file from `report_of`."""
     return _sentences(planned, report, is_warning=False)
 
 
 def warnings_of(planned: PlannedRun, report: dict[str, Any]) -> list[str]:
-    """Warnings in the same order: reasons why the values may not be surprisals in bits."""
+    """Return warnings in the same order: reasons why the values may not be surprisals in bits."""
     return _sentences(planned, report, is_warning=True)
 
 

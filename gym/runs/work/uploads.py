@@ -67,7 +67,7 @@ __all__ = [
     "warnings_of",
 ]
 JOB = "results_upload"
-"""Kind of job that makes the runs of a large file a few at a time; a later attempt resumes."""
+"""Kind of job that creates the runs of a large file, a few at a time; a later attempt resumes."""
 AT_ONCE = 300
 """Largest number of runs saved within a request; larger files become a job."""
 STEP = 20
@@ -76,10 +76,10 @@ STEP = 20
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Model of the results: an existing one, or new ones, named as in the file by default.
+    """Model of the results: an existing model, or new models, named as in the file by default.
 
-    `group` and `perplexity`: for the cards of all these models, the model of which they are seeds, and its reported
-    perplexity.
+    `group`: name of the model of which they are seeds; `perplexity`: reported perplexity. Both are written to the cards
+    of all these models.
     """
 
     model: RegisteredModel | None = None
@@ -92,7 +92,7 @@ class ModelChoice:
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
-    AT_ONCE runs: only the upload, and a job that creates the runs. Raises TooManyJobs."""
+    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises TooManyJobs."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
@@ -105,8 +105,8 @@ def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload
 def save_in_steps(
     plan: Plan, choice: ModelChoice, *, actor: User, progress: Callable[[int], None] = lambda done: None
 ) -> ResultUpload:
-    """Save a plan in several transactions, for callers that can wait. Leaves no run if interrupted. `progress(done)`
-    is called after each step."""
+    """Save a plan in several transactions, for callers that can wait. If interrupted, all its runs are deleted.
+    `progress(done)` is called after each step."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
     try:
@@ -135,7 +135,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
 
 
 def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
-    """Queue a job that creates the runs, on the revisions and for the models matched now."""
+    """Queue a job that creates the runs, on the revisions and for the models that were matched."""
     file, *spec = plan.files
     UploadInput.objects.create(
         upload=upload,
@@ -176,7 +176,7 @@ def keep(
 
 
 def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> SuiteRun:
-    """Make one finished run, marked as uploaded. Call inside a transaction."""
+    """Create one finished run, marked as uploaded. Call inside a transaction."""
     applied, model = planned.applied, planned.model
     assert applied is not None
     assert model is not None
@@ -216,7 +216,7 @@ def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> 
 
 
 def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
-    """Reject models that the plan's results cannot belong to."""
+    """Reject a choice of model that does not suit the plan's results."""
     names = plan.models
     if choice.model is not None:
         if not model_permissions.can_upload_to(actor, choice.model):
@@ -274,7 +274,7 @@ def _called(name: str, choice: ModelChoice) -> str:
 
 
 def _known(name: str, choice: ModelChoice, actor: User) -> RegisteredModel | None:
-    """The actor's uploaded model of this name."""
+    """Return the actor's uploaded model with this name."""
     mine = RegisteredModel.objects.filter(owner=actor, backend=UPLOADED, name=_called(name, choice))
     known = mine.order_by("pk").first()
     return None if known is not None and choice.slug and choice.slug != known.slug else known
@@ -291,7 +291,7 @@ def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
 
 
 def may_see(user: AnyUser, upload: ResultUpload) -> bool:
-    """Reports name private suites: only the uploader and staff see them."""
+    """Return whether the user may see it: only the uploader and staff, because reports name private suites."""
     return bool(user.is_authenticated and (user.is_staff or upload.owner_id == user.pk))
 
 
@@ -318,14 +318,14 @@ def delete_upload(upload: ResultUpload, *, actor: User) -> int:
     return n
 
 
-TAKEN_BACK = "The upload was deleted."
+UPLOAD_DELETED = "The upload was deleted."
 
 
 @handler(JOB)
 def results_upload(context: JobContext) -> None:
     waiting = UploadInput.objects.select_related("upload__owner").filter(pk=context.payload["upload"]).first()
     if waiting is None or waiting.upload.owner is None:
-        raise PermanentFailure(TAKEN_BACK)
+        raise PermanentFailure(UPLOAD_DELETED)
     upload, owner = waiting.upload, waiting.upload.owner
     revisions = SuiteRevision.objects.select_related("suite").in_bulk(waiting.revision_ids.values())
     models = RegisteredModel.objects.in_bulk(waiting.model_ids.values())
@@ -353,7 +353,7 @@ def results_upload(context: JobContext) -> None:
     def step() -> Iterator[None]:
         with context.transaction(brings_forward=True):
             if not ResultUpload.objects.select_for_update().filter(pk=upload.pk).exists():
-                raise PermanentFailure(TAKEN_BACK)
+                raise PermanentFailure(UPLOAD_DELETED)
             yield
 
     def progress(more: int) -> None:
@@ -376,7 +376,7 @@ def _left(
     models: dict[int, RegisteredModel],
     done: set[tuple[str, str]],
 ) -> Iterator[PlannedRun]:
-    """Runs of the file that are still to be created."""
+    """Yield the runs of the file that are still to be created."""
     spec = bytes(waiting.spec) if waiting.spec is not None else None
     uploaded = read_results(bytes(waiting.file), spec=spec, kind=waiting.upload.kind, unit=waiting.unit)
     documents = {pk: document_of(revision) for pk, revision in revisions.items()}

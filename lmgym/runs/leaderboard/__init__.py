@@ -1,1 +1,1 @@
-"""Models × suites: table, means, ranks, order, and files. The site fills it from its database."""
+"""Leaderboard of models × suites: table, means, ranks, order and export. The site fills it from its database."""

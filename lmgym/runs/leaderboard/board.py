@@ -16,11 +16,11 @@ from lmgym.runs.rules import RuleCounts
 from lmgym.stats import Spread
 
 Revision = TypeVar("Revision", default=Any, covariant=True)
-"""A revision of a suite. Used: `pk`, `number`, `sha256`, and `suite` with `slug` and `title`. Not bound to a protocol:
-within import cycles mypy does not match Django models to one."""
+"""A revision of a suite; needs `pk`, `number`, `sha256`, and `suite` with `slug` and `title`. Not bound to a protocol,
+because mypy does not match Django models to protocols within import cycles."""
 
 Model = TypeVar("Model", default=Any, covariant=True)
-"""Used: `slug`, `parameters`, `perplexity`, and `is_masked` (values are pseudo-log-likelihoods)."""
+"""A model; needs `slug`, `parameters`, `perplexity`, and `is_masked` (values are pseudo-log-likelihoods)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class Cell(RuleCounts):
 class Mean:
     """Weighted mean over `n` of `of` suites with its 95% interval; `spread` over seeds.
 
-    `shared_items_factor`: by how much the standard error grows because suites share material; included in the
-    interval. None: not computed, so the interval assumes independent items.
+    `shared_items_factor`: factor by which material shared between suites increases the standard error; included in
+    the interval. None: not computed, so the interval assumes independent items.
     """
 
     rate: float
@@ -116,8 +116,8 @@ class Row(Generic[Model]):
     gaps: tuple[MissingRate, ...] = ()
     label: str = ""
     rank: int | None = None
-    """By SG score among the models that have run every suite of the tag or collection, or else every suite that any of
-    them has run; None = not ranked."""
+    """Rank by SG score among the models that have run every suite of the tag or collection or, without either, every
+    suite that any of them has run; None = not ranked."""
 
     @property
     def model(self) -> Model:
@@ -146,11 +146,11 @@ class Board(Generic[Revision, Model]):
     has_groups: bool = False
     run_set: str = ""
     """Suites over which one model's results are tested against chance as a family, independent of filters: "the
-    collection “NAME”", "the tag “NAME”"; empty = each cell by itself."""
+    collection “NAME”", "the tag “NAME”"; empty = cells are tested individually."""
     n_set: int = 0
     """Suites of the tag or collection, or of the whole site, independent of filters."""
     dropped: tuple[MissingRate, ...] = ()
-    """Why `common` excludes suites that its models have run."""
+    """Missing rates because of which `common` excludes suites."""
     sharing: tuple[str, ...] = ()
     """Keys of suites that share material with another suite."""
 
@@ -166,8 +166,8 @@ class Board(Generic[Revision, Model]):
 
     @property
     def has_suites_in_rows(self) -> bool:
-        """Return whether tables for reading (page, heat map, LaTeX) have suites as rows, because there are more suites
-        than models.
+        """Return whether suites are the rows of tables for readers (page, heat map, LaTeX); by default, if there are
+        more suites than models.
         """
         if self.options.layout or not self.rows:
             return self.options.layout == "suites" and bool(self.rows)
@@ -188,8 +188,8 @@ class Board(Generic[Revision, Model]):
 
     @property
     def first_unranked(self) -> Row[Model] | None:
-        """The first unranked row, above which the table says that no ranks follow; None if ranked and unranked rows
-        are mixed."""
+        """First unranked row, above which the table notes that the following rows have no rank; None if ranked and
+        unranked rows are mixed."""
         ranks = [row.rank is not None for row in self.rows]
         return self.unranked[0] if self.unranked and ranks == sorted(ranks, reverse=True) else None
 
@@ -224,15 +224,15 @@ class Board(Generic[Revision, Model]):
 
     @property
     def family(self) -> str:
-        """The family of tests that p is corrected for, as files name it; empty = not corrected."""
+        """Family of tests for which p is corrected, as named in files; empty = not corrected."""
         return f"one model on the {self.n_set} suites of {self.run_set}" if self.run_set else ""
 
     @property
     def tested(self) -> str:
-        """How cells are compared with chance, in words."""
+        """Description of how cells are compared with chance."""
         corrected = (
             f"Holm-corrected for {self.family}, independent of filters"
             if self.run_set
-            else ("of each cell by itself, not corrected: no tag or collection names a set of suites")
+            else "for each cell separately, not corrected (no tag or collection is selected)"
         )
         return f"Against chance: exact one-sided p < {ALPHA}, {corrected}."

@@ -57,12 +57,12 @@ def note(board: Board) -> str:
         parts.append(in_words(board.gaps))
     if board.dropped:
         cells = [f"{gap.suite} ({gap.label}: {gap.why})" for gap in board.dropped]
-        parts.append(f"Not among the suites that all have: {some(cells)}.")
+        parts.append(f"Left out, because not every model has run them: {some(cells)}.")
     return " ".join(parts)
 
 
 def _sharing(board: Board) -> str:
-    """Which suites share material, and how this affects the intervals."""
+    """Name the suites that share material and describe the effect on intervals."""
     suites = f"Suites whose items share material: {some(board.sharing)}."
     known = [factor for factor in board.shared_factors if factor is not None]
     if not board.shared_factors:
@@ -84,14 +84,14 @@ def weights_column(board: Board) -> dict[str, str]:
 
 
 def _weights(board: Board) -> str:
-    """In brackets: (weights a:2,b:0.5; others 1)"""
+    """Format weights in brackets: " (weights a:2,b:0.5; others 1)"; empty if all are 1."""
     named = weights_column(board).get("weights")
     others = "; others 1" if any(column.weight == 1 for column in board.columns) else ""
     return f" (weights {named}{others})" if named else ""
 
 
 def wide(board: Board) -> Table:
-    """One row per model, one column per suite: rates 0..1, as printed in papers."""
+    """Build a table with one row per model and one column per suite: rates 0..1, as printed in papers."""
     fixed = ("model", "rank", "SG score", "low", "high", "suites run", "whitespace")
     between = ("seeds", "sd between seeds", "members") if board.options.group else ()
     policies = ("other policies",) if board.other_policies else ()
@@ -117,7 +117,7 @@ def wide(board: Board) -> Table:
 
 
 def for_paper(board: Board) -> Table:
-    """Compact table for papers: ranks, scores and rates, in the board's layout."""
+    """Build a compact table for papers: ranks, scores and rates, in the board's layout."""
     table = wide(board)
     if not board.has_suites_in_rows:
         return table
@@ -129,16 +129,16 @@ def for_paper(board: Board) -> Table:
 
 
 def _policies(row: Row, board: Board) -> str:
-    """Cells of the row with a non-default policy: "npi: bos=never"."""
+    """List cells of the row with a non-default policy: "npi: bos=never"."""
     cells = zip(board.columns, row.cells, strict=True)
     return "; ".join(f"{column.key}: {cell.policy}" for column, cell in cells if cell and cell.policy)
 
 
 def missing_column(row: Row) -> str:
-    """For wide files: every suite without a rate, and why: "a, b (not run)"."""
-    whose = len(row.models) > 1
-    found = by_model(row.gaps, most=len(row.gaps))
-    return "; ".join(f"{label}: {words}" if whose else words for label, words in found.items())
+    """List every suite without a rate, with the reason, for wide files: "a, b (not run)"."""
+    has_several = len(row.models) > 1
+    gaps_by_model = by_model(row.gaps, most=len(row.gaps))
+    return "; ".join(f"{label}: {words}" if has_several else words for label, words in gaps_by_model.items())
 
 
 def members(row: Row) -> str:
@@ -147,7 +147,7 @@ def members(row: Row) -> str:
 
 
 def mean_and_interval(mean: Mean | None) -> tuple[float | None, float | None, float | None]:
-    """Mean and its limits: of the interval, or over seeds the minimum and maximum."""
+    """Return a mean and the limits of its interval; None for the limits of grouped seeds."""
     if mean is None:
         return None, None, None
     return (mean.rate, mean.low, mean.high) if mean.spread is None else (mean.rate, None, None)
@@ -158,8 +158,8 @@ def seeds(spread: Spread | None) -> tuple[int | None, float | None]:
 
 
 def long_rows(board: Board) -> list[tuple[Any, ...]]:
-    """One row per model and suite with a result, see LONG_HEADER. Without a rate under the rule, `missing` says why,
-    and there are no numbers."""
+    """Return one row per model and suite with a result, see LONG_HEADER. Without a rate under the rule, `missing` gives
+    the reason and the numbers are empty."""
     return [*_rated(board), *_unrated(board)]
 
 
@@ -181,8 +181,8 @@ def _rated(board: Board) -> list[tuple[Any, ...]]:
             "",
         )
         for row in board.rows
-        for column, found in zip(board.columns, row.cells, strict=True)
-        if found is not None and (cell := _exported(found))
+        for column, board_cell in zip(board.columns, row.cells, strict=True)
+        if board_cell is not None and (cell := _exported(board_cell))
     ]
 
 
@@ -221,16 +221,16 @@ _chance_test = attrgetter(*CHANCE_TEST)
 
 
 def _exported(cell: Cell) -> Any:
-    """The cell as exported: a group of seeds has neither run nor interval."""
+    """Return the cell as exported: a group of seeds has neither run nor interval."""
     return cell if cell.spread is None else replace(cell, run=None, low=None, high=None)  # type: ignore[arg-type]
 
 
-def _source(one: Cell | MissingRate) -> str:
-    return "uploaded" if one.uploaded else "computed"
+def _source(entry: Cell | MissingRate) -> str:
+    return "uploaded" if entry.uploaded else "computed"
 
 
 def score_kind(row: Row, cell: Cell) -> str:
-    """Kind of the model's values; empty for uploads that do not state it."""
+    """Return the kind of the model's values; empty for uploads."""
     return "" if cell.uploaded else "pseudo-log-likelihood" if row.is_masked else "surprisal"
 
 

@@ -18,7 +18,7 @@ MAX_NAMES = 500
 @dataclass(frozen=True)
 class Options:
     """`weights`: suite slug -> weight, 1 if missing. `common`: only suites that all shown models have run. `layout`:
-    rows are `models` or `suites`; empty = whichever are more."""
+    rows are `models` or `suites`; empty = whichever is more numerous."""
 
     rule: Rule = EACH
     tag: str = ""

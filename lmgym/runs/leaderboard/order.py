@@ -8,13 +8,13 @@ from dataclasses import replace
 from lmgym.runs.leaderboard.board import Column, Model, Row
 
 EQUAL_SCORES = 1e-9
-"""Scores closer than this differ by rounding only."""
+"""Scores closer than this differ only by rounding."""
 
 
 def ranked(rows: Sequence[Row[Model]], columns: Sequence[Column], *, whole: bool) -> list[Row[Model]]:
-    """Rank by SG score the rows that have run every suite with a weight that any row has run, so that all scores are
-    means over the same suites; the others get no rank. Equal scores share a rank (1, 2, 2, 4). `whole`: the suites
-    are a set, of which none may be missing."""
+    """Rank rows by SG score. Only rows that have run every weighted suite that any row has run are ranked, so that all
+    scores are means over the same suites. Equal scores share a rank (1, 2, 2, 4). `whole`: require every weighted
+    suite, even if no row has run it."""
     counted = [
         place
         for place, column in enumerate(columns)
@@ -28,8 +28,8 @@ def ranked(rows: Sequence[Row[Model]], columns: Sequence[Column], *, whole: bool
         and not {gap.suite for gap in row.gaps} & {columns[place].key for place in counted}
     }
     return [
-        replace(row, rank=1 + sum(other > own + EQUAL_SCORES for other in scores.values()))
-        if (own := scores.get(id(row))) is not None
+        replace(row, rank=1 + sum(rival > score + EQUAL_SCORES for rival in scores.values()))
+        if (score := scores.get(id(row))) is not None
         else row
         for row in rows
     ]

@@ -15,7 +15,7 @@ def grouped(
     rows: Sequence[Row[Model]], group_of: Callable[[Any], tuple[Hashable, str] | None]
 ) -> list[Row[Model]]:
     """Merge rows of models in the same group: means over seeds with their spread, as in the ACL 2020 paper. A model
-    alone in its group is unchanged. `group_of`: key and name of a model's group; None: no group."""
+    alone in its group is unchanged. `group_of`: key and name of a model's group; None = no group."""
     groups: dict[tuple[Hashable, str] | None, list[Row[Model]]] = {}
     for row in rows:
         groups.setdefault(group_of(row.model), []).append(row)

@@ -13,18 +13,18 @@ from lmgym.runs.rules import RULE_COUNTS, RuleCounts
 Place: TypeAlias = tuple[int, int]
 """(revision, model)"""
 Values: TypeAlias = tuple[object, ...]
-"""Of a run: RULE_COUNTS, key, n_words, n_unknown_words, …"""
+"""Values of a run: RULE_COUNTS, key, n_words, n_unknown_words, …"""
 _KEY = len(RULE_COUNTS)
 
 
 def verdicts_of(
     shown: Mapping[Place, Values], counting: Mapping[Place, Values], family: Sequence[int] | None
 ) -> dict[Place, Verdict]:
-    """Verdict of each shown run.
+    """Return the verdict of each shown run.
 
     Args:
         counting: the runs that count without filters, i.e. the members of the families.
-        family: revisions tested together; None = each run by itself.
+        family: revisions tested together; None = each run separately.
     """
     exact = {place: _tails(values) for place, values in shown.items()}
     holm = {} if family is None else _corrected(shown, exact, counting, family)
@@ -44,16 +44,14 @@ def _corrected(
     counting: Mapping[Place, Values],
     family: Sequence[int],
 ) -> dict[Place, Tails | None]:
-    found: dict[Place, Tails | None] = {}
+    corrected: dict[Place, Tails | None] = {}
     same = {place for place, values in shown.items() if counting[place][_KEY] == values[_KEY]}
     for model in {model for _, model in shown}:
         places = [(revision, model) for revision in family if (revision, model) in counting]
         tails = [exact[place] if place in same else _tails(counting[place]) for place in places]
-        for k, (place, own) in enumerate(zip(places, holm_tails(tails), strict=True)):
+        for k, (place, tail) in enumerate(zip(places, holm_tails(tails), strict=True)):
             if place in same:
-                found[place] = own
-            elif (
-                place in shown
-            ):  # a filter may show another run than the one that counts; it takes that one's place
-                found[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
-    return found
+                corrected[place] = tail
+            elif place in shown:  # a filter shows another run, which replaces the one that counts
+                corrected[place] = holm_tails([*tails[:k], exact[place], *tails[k + 1 :]])[k]
+    return corrected

@@ -1,4 +1,4 @@
-"""Column names accepted in uploaded result tables: those of docs/names.md, and synonyms."""
+"""Column names accepted in uploaded result tables: the names in docs/names.md, and synonyms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "passed": ("held", "correct", "success", "result"),
     "prediction": ("prediction_name",),
 }
-"""Column -> names that the SyntaxGym site and other programs use for it."""
+"""Names that the SyntaxGym site and other programs use for each column."""
 
 
 def roles(names: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -39,7 +39,8 @@ class FileToken:
 
 @dataclass(slots=True)
 class FileSentence:
-    """A sentence in a file. `regions` and `contents` by region number; `tokens` if the file has them."""
+    """A sentence in a file. `regions` and `contents` are keyed by region number; `tokens` is empty if the file has
+    none."""
 
     where: str
     item: int
@@ -68,7 +69,7 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """`number`: which of the predictions of that name, from 1, if the file states it."""
+    """`number`: number of the prediction in the suite, from 1, if the file states it."""
 
     where: str
     item: int
@@ -91,7 +92,7 @@ Part: TypeAlias = ScorePart | OutcomePart
 
 
 def has_text(part: Part) -> bool:
-    """Return whether every sentence has its text, so that it can be compared with the suite's."""
+    """Return whether every sentence has text to compare with the suite's."""
     return isinstance(part, ScorePart) and all(row.contents or row.tokens for row in part.sentences)
 
 

@@ -25,7 +25,7 @@ def read_evaluated(text: str, unit: str, report: Report) -> Uploaded:
     items = root.get("items") if isinstance(root, dict) else None
     if not isinstance(items, list) or not items:
         hint = "An evaluated suite is a suite whose regions have a metric_value."
-        report.problem("$.items", "an evaluated suite has a list of items here", hint)
+        report.problem("$.items", "an evaluated suite must have a list of items here", hint)
         report.raise_problems()
         raise AssertionError
     meta = root.get("meta")
@@ -61,26 +61,26 @@ def read_evaluated(text: str, unit: str, report: Report) -> Uploaded:
 
 
 def _conditions(items: list[Any], report: Report) -> list[tuple[Where, dict[str, Any], dict[str, Any]]]:
-    found: list[tuple[Where, dict[str, Any], dict[str, Any]]] = []
+    rows: list[tuple[Where, dict[str, Any], dict[str, Any]]] = []
     for i, item in enumerate(items):
         conditions = item.get("conditions") if isinstance(item, dict) else None
         if not isinstance(conditions, list):
-            report.problem(f"$.items[{i}]", "an item has a list of conditions")
+            report.problem(f"$.items[{i}]", "an item must have a list of conditions")
             continue
         for k, condition in enumerate(conditions):
             where: Where = ("items", i, "conditions", k)
             if isinstance(condition, dict) and isinstance(condition.get("regions"), list):
-                found.append((where, item, condition))
+                rows.append((where, item, condition))
             else:
-                report.problem(json_path(where), "a condition has a list of regions")
-    return found
+                report.problem(json_path(where), "a condition must have a list of regions")
+    return rows
 
 
 def _values(
     where: Where, condition: dict[str, Any], sentence: FileSentence, factor: float, report: Report
 ) -> dict[str, dict[int, float | None]]:
-    """Values by metric and region number; null and NaN are left out."""
-    found: dict[str, dict[int, float | None]] = {}
+    """Read the values by metric and region number; null and NaN become None."""
+    values: dict[str, dict[int, float | None]] = {}
     for k, region in enumerate(condition["regions"]):
         path = (*where, "regions", k)
         number = region.get("region_number") if isinstance(region, dict) else None
@@ -105,8 +105,8 @@ def _values(
                 report.problem(json_path(here), "must be a number or null")
                 continue
             bits = None if value is None else _times(value, factor)
-            found.setdefault(metric, {})[number] = bits
-    return found
+            values.setdefault(metric, {})[number] = bits
+    return values
 
 
 def _times(value: float, factor: float) -> float | None:
@@ -119,7 +119,7 @@ def _times(value: float, factor: float) -> float | None:
 
 
 def _chosen(values: dict[str, Any], meta: dict[str, Any]) -> str:
-    """The metric to use: the file's own, else the first known one."""
+    """Choose the metric to use: the file's own, else the first known one."""
     metric = meta.get("metric")
     if isinstance(metric, str) and metric in values:
         return metric

@@ -25,7 +25,7 @@ LISTED = 12
 
 @dataclass(frozen=True)
 class FittedPart:
-    """A part as results of a suite. `missing`: what the file lacks, in words.
+    """A part as results of a suite. `missing`: names of the data that the file lacks.
 
     `metric` is empty for outcomes; `end_scored`: some end token has bits; `shift` was added to the file's item
     numbers.
@@ -50,7 +50,7 @@ def fit_part(part: Part, document: SuiteDocument) -> FittedPart:
         return _outcomes(part, document, report)
     metric = part.metrics[0] if part.metrics and part.metrics[0] else metric_of(document)
     if metric not in METRICS:
-        report.problem("file", f"the metric “{metric[:40]}” is not known", f"Known: {', '.join(METRICS)}.")
+        report.problem("file", f"unknown metric “{metric[:40]}”", f"Known: {', '.join(METRICS)}.")
     check_signs(part, report)
     report.raise_problems()
     missing: list[str] = []
@@ -91,12 +91,12 @@ def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[F
 
 
 def _by_number(part: ScorePart, document: SuiteDocument, report: Report) -> list[FileSentence | None]:
-    """Match the file's sentences with the suite's by number. Missing ones are reported later."""
+    """Match the file's sentences with the suite's by number. Missing sentences are reported later."""
     by_number = {row.item: row for row in part.sentences}
     n = len(document.sentences)
     for number, row in by_number.items():
         if not 1 <= number <= n:
-            message = f"sentence {number} of the file: the suite has the sentences 1 to {n}"
+            message = f"the file has a sentence {number}, but the suite has sentences 1 to {n}"
             report.problem(row.where, message, "Sentences are numbered in the order of the suite's file.")
     return [by_number.get(number) for number in range(1, n + 1)]
 
@@ -143,8 +143,8 @@ def _region_rows(
 
 
 def _unscore_first(values: list[float | None], sentence: SentenceDoc) -> bool:
-    """Remove the value of a first region with text that has exactly 0 bits, i.e. an unscored first token; return True
-    if removed. A sentence of one region keeps its value."""
+    """Remove the value of the first non-empty region if it is exactly 0 bits, i.e. its token was not scored; return
+    True if removed. A sentence with one region keeps its value."""
     filled = [at for at, content in enumerate(sentence.contents) if content]
     if len(filled) < 2 or values[filled[0]] != 0:
         return False
@@ -153,18 +153,18 @@ def _unscore_first(values: list[float | None], sentence: SentenceDoc) -> bool:
 
 
 def _value(bits: float | None, content: str, metric: str) -> float | None:
-    """Value of a region: an empty one has 0 bits in sums and no value in other metrics."""
+    """Return the value of a region: an empty region has 0 bits for `sum` and no value for other metrics."""
     return 0.0 if bits is None and not content and metric == "sum" else bits
 
 
 def _check_regions(in_file: FileSentence, sentence: SentenceDoc, report: Report) -> int:
-    """Compare region texts; return the number that differ in case only. Other differences are problems."""
+    """Compare region texts; return the number that differ only in case. Other differences are problems."""
     n = len(sentence.contents)
     numbers = range(1, n + 1)
     wrong = sorted(number for number in in_file.regions if number not in numbers)
     if wrong:
         message = f"item {in_file.item}, {in_file.condition}: the suite has no region {listing(wrong)}"
-        report.problem(in_file.where, message, f"It has the regions 1 to {n}.")
+        report.problem(in_file.where, message, f"It has regions 1 to {n}.")
     absent = [number for number in numbers if number not in in_file.regions]
     if absent:
         message = f"item {in_file.item}, {in_file.condition}: no row for region {listing(absent)}"
@@ -189,7 +189,9 @@ def _refuse_if_nothing_fits(rows: Sequence[SentenceResult], report: Report) -> N
     if rows and all(row.failure for row in rows) and not report.problems:
         for row in rows[:LISTED]:
             report.problem(f"item {row.item}, {row.condition}", row.failure)
-        report.problem("file", f"none of the {len(rows)} sentences could be read", "Is this the right suite?")
+        report.problem(
+            "file", f"none of the {len(rows)} sentences could be matched", "Is this the right suite?"
+        )
 
 
 def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> FittedPart:
@@ -227,7 +229,7 @@ def _outcomes(part: OutcomePart, document: SuiteDocument, report: Report) -> Fit
 
 
 def _by_prediction(part: OutcomePart, labels: Sequence[str], report: Report) -> dict[int, list[OutcomeRow]]:
-    """Rows by prediction, each item at most once."""
+    """Group rows by prediction, each item at most once."""
     found: dict[int, list[OutcomeRow]] = {}
     seen: dict[tuple[int, int], str] = {}
     for row in part.rows:
@@ -271,8 +273,8 @@ def align_sentences(
     metric: str,
     report: Report,
 ) -> tuple[list[SentenceResult], bool]:
-    """A result per sentence of the suite, and whether any end token has bits. A sentence that does not fit is a
-    failure."""
+    """Return one result per sentence of the suite, and whether any end token has bits. A sentence that does not fit is
+    a failure."""
     policy = ScoringPolicy(metric=metric)
     rules = part.rules or TokenRules()
     budget = SearchBudget()
@@ -319,8 +321,8 @@ def align_sentences(
 def _align_or_fold(
     contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: SearchBudget
 ) -> tuple[JoinedSentence, list[TokenSpan], bool]:
-    """`_align_tokens`; if it fails, ignoring case (the last value is then True). Tokenizers lower-case without saying
-    so."""
+    """Align with `_align_tokens`; if it fails, retry ignoring case (the last value is then True), because some
+    tokenizers lower-case without declaring it."""
     try:
         return *_align_tokens(contents, tokens, rules, budget), False
     except TokenAlignmentError as error:
@@ -336,7 +338,7 @@ def _align_or_fold(
 def _align_tokens(
     contents: Sequence[str], tokens: Sequence[FileToken], rules: TokenRules, budget: SearchBudget
 ) -> tuple[JoinedSentence, list[TokenSpan]]:
-    """The sentence as joined, and one step per token: from the file's offsets if they fit, else by matching text."""
+    """Return the joined sentence and one span per token: from the file's offsets if they fit, else by matching text."""
     if any(token.span is not None for token in tokens):
         for policy in JOIN_POLICIES:
             joined = join(contents, policy)
@@ -349,7 +351,8 @@ def _align_tokens(
 
 
 def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[TokenSpan] | None:
-    """Steps from offsets; None unless they reach the end of the text and agree with the file's regions."""
+    """Return spans from the file's offsets; None unless they reach the end of the text and agree with the file's
+    regions."""
     steps: list[TokenSpan] = []
     for token in tokens:
         special = token.region == -1
@@ -374,7 +377,7 @@ def _by_offsets(joined: JoinedSentence, tokens: Sequence[FileToken]) -> list[Tok
 
 
 def _scores(tokens: Sequence[FileToken], steps: Sequence[TokenSpan]) -> tuple[TokenScores, bool]:
-    """Tokens with their bits. A first token of exactly 0 bits is taken as unscored."""
+    """Return the tokens with their bits, and whether the first one counts as unscored: its bits are exactly 0."""
     bits = [token.bits for token in tokens]
     free = False
     if bits and bits[0] == 0.0:

@@ -11,8 +11,8 @@ from lmgym.text import is_unspaced
 from lmgym.text.problems import Report
 
 MOST_MEAN_BITS = 20.0
-"""A guess among a million words has 20 bits; vocabularies have up to 262,144 tokens, 18 bits. Rare words may have
-more, the mean of a suite does not."""
+"""A guess among a million words has 20 bits; vocabularies have up to 262,144 tokens, 18 bits. Rare words may exceed
+this, the mean of a suite does not."""
 _OF_WORDS = ("sum", "mean", "median", "min")
 """Metrics whose mean over regions is at most the mean over words."""
 
@@ -51,7 +51,7 @@ def check_mean(rows: Sequence[SentenceResult], document: SuiteDocument, metric: 
 
 
 def _words(content: str) -> int:
-    """Number of words; in scripts without spaces, of characters."""
+    """Count words; in scripts without spaces, characters."""
     words = content.split()
     if content.isascii():
         return len(words)

@@ -52,7 +52,7 @@ def _kind_of(text: str, report: Report) -> str:
 
 
 def _kind_of_table(titles: list[str]) -> str:
-    """Kind of table with this header; empty if it is not a supported header."""
+    """Return the kind of table with this header; empty if the header is not supported."""
     for kind, names, needed in (
         ("lmzoo", table_files.LMZOO_ROLES, tuple(table_files.LMZOO_ROLES)),
         ("tokens", roles(table_files.TOKEN_COLUMNS), table_files.TOKEN_NEEDED),
@@ -65,7 +65,7 @@ def _kind_of_table(titles: list[str]) -> str:
 
 
 def _why_no_kind(header: Header) -> tuple[str, str]:
-    """Message and hint for a first line that is not a supported header."""
+    """Return message and hint for a first line that is not a supported header."""
     if any(_is_number(title) for title in header.titles):
         message = "the table has no header"
         if len(header.titles) == 2:
@@ -76,7 +76,7 @@ def _why_no_kind(header: Header) -> tuple[str, str]:
         )
     titles = listing([f"“{title[:40]}”" for title in header.titles], 12) or "nothing"
     kinds = "; ".join(KINDS.values())
-    return f"this is not a supported file: {kinds}. Its first line has {titles}", GUIDE
+    return f"unsupported file: its first line has {titles}. Supported: {kinds}", GUIDE
 
 
 def _is_number(text: str) -> bool:

@@ -18,7 +18,7 @@ from lmgym.text.problems import Report
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 _DELIMITERS = (",", "\t", ";")
 _HEADER_LINES = 50
-"""Lines searched for a header: programs write a few lines of log before it."""
+"""Number of lines searched for a header, because programs write a few log lines before it."""
 _TRUTH = {
     "true": True,
     "1": True,
@@ -30,7 +30,7 @@ _TRUTH = {
     "0.0": False,
 }
 Roles = Mapping[str, tuple[str, ...]]
-"""Role of a column -> names it may have."""
+"""Names that a column may have, by its role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,12 @@ def plain(title: str) -> str:
 
 def roles_of(header: list[str], roles: Roles) -> dict[str, int]:
     names = [plain(title) for title in header]
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for role, known in roles.items():
         place = next((names.index(name) for name in known if name in names), None)
         if place is not None:
-            found[role] = place
-    return found
+            places[role] = place
+    return places
 
 
 def find_header(text: str, is_header: Callable[[list[str]], bool], report: Report) -> Header:
@@ -102,13 +102,13 @@ def read_table(
     """Read every record of a table. Raises `FormatError`. `raw`: a tab-separated file without quoting."""
     head = find_header(text, lambda titles: set(needed) <= set(roles_of(titles, roles)), report)
     skipped, delimiter, header = head.skipped, head.delimiter, head.titles
-    found = roles_of(header, roles)
+    places = roles_of(header, roles)
     if head.above:
         report.notice(
             "file",
             f"the header is in line {skipped + 1}; {count(head.above, 'line')} of text above it skipped",
         )
-    missing = [roles[role][0] for role in needed if role not in found]
+    missing = [roles[role][0] for role in needed if role not in places]
     if missing:
         titles = listing([f"“{title[:40]}”" for title in header], 12) or "nothing"
         message = f"the header lacks {' and '.join(missing)}; it has {titles}"
@@ -125,11 +125,11 @@ def read_table(
     if not rows:
         report.problem("file", "the table has a header and no rows")
     report.raise_problems()
-    return Table(header, found, rows, skipped + 1)
+    return Table(header, places, rows, skipped + 1)
 
 
 def _lines(text: str, report: Report) -> Iterator[Header]:
-    """Every line with text, split like the header."""
+    """Yield every line with text, split into cells."""
     for skipped, line in enumerate(io.StringIO(text.lstrip("\ufeff"))):
         if not line.strip() or re.fullmatch(r'"?sep=.?"?\s*', line, re.IGNORECASE):
             continue
@@ -162,14 +162,14 @@ def _raw_rows(body: io.StringIO, skipped: int) -> Iterator[Row]:
 
 
 def _unquoted(cell: str) -> str:
-    """Unquote a cell that was quoted in a file without quoting: `""" "` is one quotation mark." ""
+    """Undo CSV quoting of a cell in a raw file: four quotation marks are one."""
     if len(cell) > 2 and cell[0] == cell[-1] == '"':
         return cell[1:-1].replace('""', '"')
     return cell
 
 
 def _checked(records: Iterator[Row], width: int, report: Report) -> list[Row]:
-    """Yield rows with text, up to the limit, checking each before the next is read."""
+    """Return rows with text, up to the limit, checking each before the next is read."""
     rows: list[Row] = []
     for row in records:
         if not any(cell.strip() for cell in row.cells):
@@ -211,7 +211,7 @@ def truth(table: Table, row: Row, role: str, report: Report) -> bool | None:
 
 
 def once(seen: dict[object, str], key: object, row: Row, what: Callable[[], str], report: Report) -> bool:
-    """Return whether this is the first row of its kind. Reports a problem if not."""
+    """Return whether this is the first row with this key; report a problem if not."""
     if key in seen:
         report.problem(row.where, f"{what()} is already in {seen[key]}", "Keep one of the two rows.")
         return False

@@ -1,6 +1,6 @@
 """Supported tables: surprisals by region (our export, the SyntaxGym site's raw file) or by token (our export), the
 output of an LM Zoo container's `get_surprisals` (`sentence_id token_id token surprisal`, tab-separated), and
-outcomes alone (`model,suite,item,correct`, and our export of outcomes)."""
+outcomes only (`model,suite,item,correct`, and our export of outcomes)."""
 
 from __future__ import annotations
 
@@ -137,10 +137,10 @@ def _put(sentence: FileSentence, tokens: dict[int, FileToken], report: Report) -
 def _uploaded(
     kind: str, parts: dict[tuple[str, str], dict[tuple[int, str], FileSentence]], report: Report
 ) -> Uploaded:
-    found = [
+    score_parts = [
         ScorePart(kind, suite, model, list(sentences.values())) for (suite, model), sentences in parts.items()
     ]
-    return Uploaded(kind, tuple(found), tuple(report.notices))
+    return Uploaded(kind, tuple(score_parts), tuple(report.notices))
 
 
 LMZOO_ROLES = {
@@ -168,14 +168,14 @@ def read_lmzoo(text: str, spec: bytes | None, unit: str, report: Report) -> Uplo
             by_sentence.setdefault(sentence, FileSentence(row.where, sentence, ""))
             place = table.roles["token"]
             tokens.setdefault(sentence, {})[number] = FileToken(row.cells[place], value)
-    for sentence, found in tokens.items():
-        if len(found) > MAX_TOKENS:
+    for sentence, sentence_tokens in tokens.items():
+        if len(sentence_tokens) > MAX_TOKENS:
             report.problem(by_sentence[sentence].where, f"a sentence has more than {MAX_TOKENS:,} tokens")
-        by_sentence[sentence].tokens = [found[number] for number in sorted(found)]
+        by_sentence[sentence].tokens = [sentence_tokens[number] for number in sorted(sentence_tokens)]
     _from_one(by_sentence, report)
     if spec is None:
         message = (
-            "no spec.json: the usual marks and special tokens are assumed, and a vocabulary with capitals"
+            "no spec.json: the usual markers and special tokens are assumed, and a case-sensitive vocabulary"
         )
         report.notice("file", message)
     report.raise_problems()
@@ -236,9 +236,7 @@ def numbering(found: Collection[int], items: Collection[int], report: Report) ->
             return shift
     fits = [shift for shift in (0, 1) if {number + shift for number in file_items} <= suite_items]
     if len(fits) == 2:
-        message = (
-            f"{len(file_items)} of the suite's {len(suite_items)} items are there, counted from 0 or from 1"
-        )
+        message = f"the file has {len(file_items)} of the suite's {len(suite_items)} items, numbered from 0 or from 1"
         report.problem("file", message, "List every item to make the numbering unambiguous.")
     elif fits:
         missing = sorted(suite_items - {number + fits[0] for number in file_items})

@@ -1,6 +1,6 @@
 """Units of surprisal, and common names of columns with surprisals or log probabilities.
 
-A unit is only taken from a name that states it (`surprisal_nats`, `sum_surprisal_base2`, `surp_ln`). `surprisal`,
+A unit is taken only from a name that states it (`surprisal_nats`, `sum_surprisal_base2`, `surp_ln`). `surprisal`,
 `nll` and `logprob` state none: minicons and most scripts write nats there, SyntaxGym and LM Zoo bits.
 """
 
@@ -37,8 +37,8 @@ Role = Literal["surprisal", "log probability", "value"]
 
 @dataclass(frozen=True, slots=True)
 class ValueName:
-    """What a column title states about its values. `unit` is empty if it states none; `value` is the role of a generic
-    title such as "value"."""
+    """Role and unit of a column's values, as stated by its title. `unit` is empty if none is stated; `value` is the
+    role of a generic title such as "value"."""
 
     role: Role
     unit: str
@@ -48,14 +48,14 @@ def value_name(title: str) -> ValueName | None:
     """Parse a title; None if it does not name surprisals or log probabilities."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", title)
     name = " ".join(re.findall(r"[a-z]+[0-9]*|[0-9]+", spaced.lower()))
-    stated = [(unit, found) for unit, pattern in _STATED.items() if (found := pattern.search(name))]
+    stated = [(unit, match) for unit, pattern in _STATED.items() if (match := pattern.search(name))]
     if len(stated) > 1:
         return None
     unit = ""
     if stated:
-        unit, found = stated[0]
-        of_log = "log" if found[0].startswith(("log", "ln")) else ""
-        name = " ".join(f"{name[: found.start()]}{of_log}{name[found.end() :]}".split())
+        unit, match = stated[0]
+        of_log = "log" if match[0].startswith(("log", "ln")) else ""
+        name = " ".join(f"{name[: match.start()]}{of_log}{name[match.end() :]}".split())
     if _SURPRISAL.fullmatch(name):
         return ValueName("surprisal", unit)
     if _LOG_PROBABILITY.fullmatch(name) or (unit and name == "log"):

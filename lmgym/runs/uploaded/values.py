@@ -1,6 +1,6 @@
 """Find the surprisal column of a table and its unit: as the title states, or as the user chose.
 
-Of several columns one in bits is preferred. A unit is never guessed from a title that states none.
+Of several columns, one in bits is preferred. A unit is never guessed from a title that states none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RATIOS = {"nats": FACTORS["nats"], "powers of ten": FACTORS["log10"]}
 
 @dataclass(frozen=True, slots=True)
 class ValueColumn:
-    """A column that may have the surprisals; `factor` converts its numbers to bits."""
+    """A column that may hold the surprisals; `factor` converts its numbers to bits."""
 
     place: int
     title: str
@@ -52,14 +52,14 @@ class ValueColumn:
             report.problem(row.where, f"the {what} is “{text[:40]}”, which is not a finite number", hint)
             return None
         if what == "log probability" and number > 0:
-            hint = "Log probabilities are at most 0. Call the column surprisal and its unit if these are surprisals."
+            hint = "Log probabilities are at most 0. If these are surprisals, name the column surprisal plus its unit."
             report.problem(row.where, f"the {what} is “{text[:40]}”", hint)
             return None
         return value
 
 
 def has_values(header: Sequence[str]) -> bool:
-    """Return whether there is a column that may have surprisals."""
+    """Return whether any column may hold surprisals."""
     return any(value_name(title) for title in header)
 
 
@@ -90,8 +90,8 @@ def value_column(
     others = [other for other in columns if other.place != column.place and other.name.role != "value"]
     if others:
         names = listing([f"“{other.title[:40]}”" for other in others])
-        unread = f"{names} {'is' if len(others) == 1 else 'are'} left out"
-        report.notice("file", f"of several columns “{column.title[:40]}” is used; {unread}")
+        unread = f"{names} {'is' if len(others) == 1 else 'are'} ignored"
+        report.notice("file", f"of several columns, “{column.title[:40]}” is used; {unread}")
     _check_others(column, others, table, report)
     return column
 
@@ -101,20 +101,21 @@ def _plural(column: ValueColumn) -> str:
 
 
 def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Report) -> list[ValueColumn]:
-    """Columns in the chosen unit, with that unit. Titles that name surprisals go before generic ones."""
+    """Return columns in the chosen unit, with that unit. Titles that name surprisals take precedence over generic
+    ones."""
     if not columns:
         titles = listing([f"“{title[:40]}”" for title in table.header], 12)
-        hint = "Call it surprisal_bits, surprisal_nats or surprisal_log10."
+        hint = "Name it surprisal_bits, surprisal_nats or surprisal_log10."
         report.problem(f"line {table.line}", f"the header has no column of surprisals; it has {titles}", hint)
         report.raise_problems()
     columns = [column for column in columns if column.name.role != "value"] or columns
     units = FACTORS if unit == AUTO else (unit,)
-    found = next((same for candidate in units if (same := [c for c in columns if c.unit == candidate])), [])
-    if found:
-        return found
+    matches = next((same for candidate in units if (same := [c for c in columns if c.unit == candidate])), [])
+    if matches:
+        return matches
     names = listing([f"“{column.title[:40]}”" for column in columns])
     if unit == AUTO:
-        message = f"nothing states the unit of {names}"
+        message = f"the file does not state the unit of {names}"
         hint = "Choose the unit of surprisals: bits, nats or log10 (page: About the file; API: unit; command: --unit)."
         report.problem(f"line {table.line}", message, hint)
     elif all(column.unit for column in columns):
@@ -126,7 +127,7 @@ def _matching(columns: list[ValueColumn], unit: str, table: Table, report: Repor
 
 
 def _only(columns: list[ValueColumn], table: Table, report: Report) -> ValueColumn:
-    """The only column, or the first of several with equal values."""
+    """Return the only column, or the first of several with equal values."""
     first, *others = columns
     if differ := [other for other in others if _first_difference(first, other, table)]:
         names = listing([f"“{column.title[:40]}”" for column in (first, *differ)])

@@ -27,9 +27,7 @@ from suites.models import JoinPolicy
 
 
 class Command(SiteCommand):
-    help = (
-        "Run a registered model on a suite file in the foreground and print the numbers of the site's page."
-    )
+    help = "Run a registered model on a suite file in the foreground and print the same numbers as the site."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("suite", type=Path, help="suite file: JSON, CSV or TSV")
@@ -49,11 +47,9 @@ class Command(SiteCommand):
         parser.add_argument(
             "--policy",
             metavar="JSON",
-            help='all of these as JSON, e.g. \'{"join": "natural", "bos": "never"}\'',
+            help='all of these settings as JSON, e.g. \'{"join": "natural", "bos": "never"}\'',
         )
-        parser.add_argument(
-            "--no-cache", action="store_true", help="ignore the score cache, and store nothing"
-        )
+        parser.add_argument("--no-cache", action="store_true", help="neither read nor write the score cache")
         parser.add_argument("--output", "-o", type=Path, help="default: standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -9,7 +9,7 @@ from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):
-    help = "Keep the score cache within its budget (GYM_SCORE_CACHE_SENTENCES): what was read longest ago is deleted."
+    help = "Reduce the score cache to its budget (GYM_SCORE_CACHE_SENTENCES): delete the least recently read scores."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--keep", type=int, help="sentences to keep, instead of the setting; 0 = none")

@@ -23,13 +23,13 @@ from suites.management.files import actor_named
 from suites.models import Suite, SuiteRevision
 
 PLACES = 3
-"""Places named per notice; the rest is counted."""
+"""Maximum number of places named per notice; the others are counted."""
 
 
 class Command(SiteCommand):
     help = (
-        "Store results computed elsewhere as uploaded runs. Files with problems are reported with their "
-        "problems, and the others are stored."
+        "Store results computed elsewhere as uploaded runs. Files with problems are reported, and "
+        "the others are stored."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,10 +41,16 @@ class Command(SiteCommand):
             "--revision", type=int, metavar="N", help="revision of --suite; default: the newest frozen one"
         )
         parser.add_argument(
-            "--model", metavar="SLUG", default="", help="created if new; default: the names in the file"
+            "--model",
+            metavar="SLUG",
+            default="",
+            help="model of the results, created if new; default: the models named in the file",
         )
         parser.add_argument(
-            "--group", metavar="NAME", default="", help="the models are seeds or checkpoints of this one"
+            "--group",
+            metavar="NAME",
+            default="",
+            help="name of the model of which these are seeds or checkpoints",
         )
         parser.add_argument(
             "--perplexity", type=_perplexity, metavar="NUMBER", help="perplexity of every model in the files"
@@ -53,7 +59,10 @@ class Command(SiteCommand):
         parser.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
         parser.add_argument("--spec", type=Path, metavar="JSON", help="spec.json of an LM Zoo model")
         parser.add_argument(
-            "--visibility", choices=dict(PRIVATE_OR_PUBLIC), default="private", help="of new models"
+            "--visibility",
+            choices=dict(PRIVATE_OR_PUBLIC),
+            default="private",
+            help="visibility of new models",
         )
         parser.add_argument("--owner", default="", help="uploading account; default: the first superuser")
         parser.add_argument("--check", action="store_true", help="preview only; nothing is stored")
@@ -63,12 +72,12 @@ class Command(SiteCommand):
         self.left_out: dict[str, dict[str, None]] = {}
         actor = actor_named(options["owner"])
         revision = _revision(options["suite"], options["revision"])
-        spec = _given(options["spec"]) if options["spec"] else None
+        spec = _read_file(options["spec"]) if options["spec"] else None
         _choice(options)
         troubles = []
         for path in options["files"]:
             try:
-                self._take(path, actor, revision, spec, options)
+                self._process(path, actor, revision, spec, options)
             except FormatError as error:
                 problems = "\n".join(f"  {problem}" for problem in error.problems)
                 troubles.append(f"{path} cannot be used:\n{problems}")
@@ -78,17 +87,17 @@ class Command(SiteCommand):
                 troubles.append(f"{path}: {error}")
             except CommandError as error:
                 troubles.append(str(error))
-        self._say_notices()
+        self._report_notices()
         if troubles:
             kept = len(options["files"]) - len(troubles)
             if kept and not options["check"]:
-                are = "is" if kept == 1 else "are"
+                were = "was" if kept == 1 else "were"
                 troubles.append(
-                    f"{count(kept, 'file')} of {len(options['files'])} {are} kept; upload only the rest again."
+                    f"{count(kept, 'file')} of {len(options['files'])} {were} stored; upload only the others again."
                 )
             raise CommandError("\n".join(troubles))
 
-    def _take(
+    def _process(
         self,
         path: Path,
         actor: User,
@@ -97,7 +106,7 @@ class Command(SiteCommand):
         options: dict[str, Any],
     ) -> None:
         plan = uploads.plan_upload(
-            _given(path),
+            _read_file(path),
             actor=actor,
             revision=revision,
             spec=spec,
@@ -114,9 +123,9 @@ class Command(SiteCommand):
                 uploads.save_in_steps(
                     plan, choice, actor=actor, progress=lambda done: bar.update(done - bar.n)
                 )
-        self._say(path, plan, choice)
+        self._report(path, plan, choice)
 
-    def _say(self, path: Path, plan: Plan, choice: ModelChoice) -> None:
+    def _report(self, path: Path, plan: Plan, choice: ModelChoice) -> None:
         for run in plan.good:
             applied = run.applied
             assert applied is not None
@@ -145,8 +154,8 @@ class Command(SiteCommand):
     def _note(self, place: str, message: str) -> None:
         self.notices.setdefault(message, []).append(place)
 
-    def _say_notices(self) -> None:
-        """Print each notice once, with how often it applies and its first places."""
+    def _report_notices(self) -> None:
+        """Print each notice once, with the number of its occurrences and the first places."""
         for message, places in self.notices.items():
             often = f" ({len(places):,} times: {listing(places, PLACES)})" if len(places) > 1 else ""
             self.stderr.write(f"{message}{often}" if often else f"{places[0]}: {message}")
@@ -163,7 +172,7 @@ def _at(place: str, where: str) -> str:
 
 
 def _name(run: PlannedRun, choice: ModelChoice) -> str:
-    """Slug of the model, or the name of the one to be created."""
+    """Return the slug of the model, or the name of the model to be created."""
     model = run.model or choice.model
     return model.slug if model is not None else choice.slug or run.part.model or "the new model"
 
@@ -191,10 +200,10 @@ def _revision(slug: str, number: int | None) -> SuiteRevision | None:
 
 
 def _choice(options: dict[str, Any]) -> ModelChoice:
-    """Choice for one file; read for each file, as the first one may have created the model."""
+    """Build the choice for one file; called for each file, because the first file may have created the model."""
     slug, group = options["model"], options["group"].strip()
     if "," in group:
-        raise CommandError("--group is one name, without commas.")
+        raise CommandError("--group takes a single name, without commas.")
     model = RegisteredModel.objects.filter(slug=slug).first() if slug else None
     if model is not None and model.backend != UPLOADED:
         raise CommandError(f"{slug} is hosted here: its results are computed, not uploaded.")
@@ -208,7 +217,7 @@ def _choice(options: dict[str, Any]) -> ModelChoice:
     )
 
 
-def _given(path: Path) -> GivenFile:
+def _read_file(path: Path) -> GivenFile:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CommandError(f"{path}: larger than {MAX_BYTES / 1_000_000:g} MB")

@@ -1,4 +1,4 @@
-"""Parse the options of a leaderboard from its address."""
+"""Parse the options of a leaderboard from its URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lmgym.runs.rules import rule_of
 
 
 def read_options(query: QueryDict) -> Options:
-    """Ignore invalid values; never raises."""
+    """Parse the options. Invalid values are ignored."""
 
     def text(name: str) -> str:
         return query.get(name, "").replace("\0", "").strip()[:200]
@@ -36,12 +36,12 @@ def read_options(query: QueryDict) -> Options:
 
 
 def _weights(query: QueryDict) -> dict[str, float]:
-    """Weights from `weights=a:2,b:0.5`, and from form fields `w.a=2`, where 1 is the default."""
+    """Parse weights from `weights=a:2,b:0.5`, and from form fields `w.a=2`, where 1 is the default."""
     pairs = [part.rpartition(":") for part in query.get("weights", "").split(",")]
-    found = {name.strip(): value for name, _, value in pairs if name.strip()}
-    found |= {key[2:]: str(value) for key, value in query.items() if key.startswith("w.")}
+    texts = {name.strip(): value for name, _, value in pairs if name.strip()}
+    texts |= {key[2:]: str(value) for key, value in query.items() if key.startswith("w.")}
     weights: dict[str, float] = {}
-    for name, value in list(found.items())[:MAX_NAMES]:
+    for name, value in list(texts.items())[:MAX_NAMES]:
         try:
             number = float(str(value).replace(",", "."))
         except ValueError:

@@ -49,27 +49,27 @@ def leaderboard(
     """Build the leaderboard.
 
     Args:
-        revisions: default: the newest frozen ones of all suites listed for the user. Must be visible to the user.
+        revisions: must be visible to the user; default: the newest frozen revisions of all suites listed for them.
         collection: name of the collection they belong to, if any.
-        shows_means: False if intervals of means are not shown, so that shared material need not be found.
+        shows_means: False if intervals of means are not shown, so that shared material need not be looked up.
     """
     offered = newest_revisions(listed_for(user)) if revisions is None else list(revisions)
     tags = {row.pk: tuple(tag.name for tag in row.suite.tags.all()) for row in offered}
-    chosen = [row for row in offered if _wanted(row, tags[row.pk], options)]
+    chosen = [row for row in offered if _is_selected(row, tags[row.pk], options)]
     models = {model.pk: model for model in visible_models(user).select_related(None).defer("facts", "config")}
     run_set = (
         f"the collection “{collection}”" if collection else f"the tag “{options.tag}”" if options.tag else ""
     )
     together = [row for row in offered if collection or not options.tag or options.tag in tags[row.pk]]
-    found, lacking = _scores(chosen, models, options, together if run_set else None)
-    shown = _shown_models(found if options.common else {**found, **lacking}, models, options)
+    cells, lacking = _scores(chosen, models, options, together if run_set else None)
+    shown = _shown_models(cells if options.common else {**cells, **lacking}, models, options)
     disambiguate(shown)
     dropped: tuple[MissingRate, ...] = ()
     if options.common:
-        common = [row for row in chosen if all((row.pk, model.pk) in found for model in shown)]
+        common = [row for row in chosen if all((row.pk, model.pk) in cells for model in shown)]
         dropped = _dropped([row for row in chosen if row not in common], shown, lacking)
         chosen = common
-    chance = {revision: cell.chance for (revision, _), cell in found.items()}
+    chance = {revision: cell.chance for (revision, _), cell in cells.items()}
     columns = tuple(
         Column(row, key, tags[row.pk], options.weight(row.suite.slug), chance.get(row.pk))
         for row, key in zip(chosen, column_keys(chosen), strict=True)
@@ -77,15 +77,15 @@ def leaderboard(
     column_tags = _tag_columns(columns)
     groups = groups_of(chosen) if shows_means else {}
     sharing = [
-        found[place].run
+        cells[place].run
         for row in chosen
         if row.pk in groups
         for m in shown
-        if (place := (row.pk, m.pk)) in found
+        if (place := (row.pk, m.pk)) in cells
     ]
     shares = shares_of_runs(sharing, options.rule) if sharing else {}
     material = Material(groups, shares)
-    rows = [_row(model, columns, column_tags, found, lacking, options.rule, material) for model in shown]
+    rows = [_row(model, columns, column_tags, cells, lacking, options.rule, material) for model in shown]
     if options.group:
         rows = grouped(rows, group_of)
     rows = ranked(rows, columns, whole=bool(run_set))
@@ -107,8 +107,8 @@ def leaderboard(
 
 
 def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRevision]:
-    """Newest frozen revision of each suite with suite and tags, by title. Leaves out suites without predictions. Does
-    not query suites again that were already read."""
+    """Return the newest frozen revision of each suite with suite and tags, by title. Leaves out suites without
+    predictions. Does not query suites that were already fetched."""
     frozen = SuiteRevision.objects.filter(suite__in=suites, state=SuiteRevision.State.FROZEN)
     judged = frozen.annotate(judged=Exists(Prediction.objects.filter(revision=OuterRef("pk"))))
     light = judged.select_related("suite").only(
@@ -116,16 +116,16 @@ def newest_revisions(suites: QuerySet[Suite] | Sequence[Suite]) -> list[SuiteRev
         "suite__visibility", "suite__owner_id", "suite__without_modifier_id",
     )  # fmt: skip
     newest = {row.suite_id: row for row in light.order_by("number")}
-    found = [row for row in newest.values() if row.judged]
+    with_predictions = [row for row in newest.values() if row.judged]
     if not isinstance(suites, QuerySet):
         known = {suite.pk: suite for suite in suites}
-        for row in found:
+        for row in with_predictions:
             row.suite = known[row.suite_id]
-    prefetch_related_objects(found, "suite__tags")
-    return sorted(found, key=lambda row: (row.suite.title.lower(), row.suite_id))
+    prefetch_related_objects(with_predictions, "suite__tags")
+    return sorted(with_predictions, key=lambda row: (row.suite.title.lower(), row.suite_id))
 
 
-def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> bool:
+def _is_selected(revision: SuiteRevision, tags: Sequence[str], options: Options) -> bool:
     if options.suites and revision.suite.slug not in options.suites:
         return False
     return not options.tag or options.tag in tags
@@ -133,12 +133,12 @@ def _wanted(revision: SuiteRevision, tags: Sequence[str], options: Options) -> b
 
 _FIELDS = (*RULE_COUNTS, "run__key", "run__n_words", "run__n_unknown_words", "run__source")
 _CELL = (*RULE_COUNTS, "run", "n_words", "n_unknown_words")
-"""Cell attributes stored in all but the last column."""
+"""Cell attributes in the order of _FIELDS, without its last column."""
 _RATE, _KEY, _SOURCE = (_FIELDS.index(name) for name in ("rate", "run__key", "run__source"))
 _OTHER_POLICY = Case(
     When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
 )
-"""The policy if it is not the default one, else null, to keep most rows small."""
+"""The policy if it is not the default policy, else null, to keep most rows small."""
 
 
 def _scores(
@@ -147,8 +147,8 @@ def _scores(
     options: Options,
     family: Sequence[SuiteRevision] | None,
 ) -> tuple[dict[Place, Cell], dict[Place, MissingRate]]:
-    """(revision, model) -> the run that counts (gym.runs.policies) if it has a rate under the rule, and the missing
-    rates. `family`: see `verdicts_of`."""
+    """Return, by (revision, model), the run that counts (gym.runs.policies) if it has a rate under the rule, and the
+    missing rates. `family`: see `verdicts_of`."""
     by_pk = {row.pk: row for row in revisions}
     together = None if family is None else [row.pk for row in family]
     rows = RunScore.objects.filter(
@@ -180,7 +180,7 @@ def _scores(
 
 
 def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
-    """`SuiteRun.whitespace` of a row; `policy`: None = the default one."""
+    """Return `SuiteRun.whitespace` of a row. `policy`: None = the default policy."""
     if policy is None:
         return "" if uploaded else "none"
     return str(policy.get("whitespace", ""))
@@ -189,7 +189,7 @@ def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
 def _lacking(
     rows: dict[tuple[int, int], tuple[Any, ...]], models: dict[int, RegisteredModel], options: Options
 ) -> dict[tuple[int, int], MissingRate]:
-    """How many of the suite's predictions each run without a rate has. No query if there are none."""
+    """Count the predictions held by each run without a rate. Makes no query if there is no such run."""
     if not rows:
         return {}
     results = PredictionResult.objects.filter(run__key__in=[row[_KEY] for row in rows.values()])
@@ -222,10 +222,10 @@ def _dropped(
 
 
 def _shown_models(
-    found: Iterable[tuple[int, int]], models: dict[int, RegisteredModel], options: Options
+    places: Iterable[tuple[int, int]], models: dict[int, RegisteredModel], options: Options
 ) -> list[RegisteredModel]:
-    """Models with a result, or all models requested by name."""
-    with_results = {model for _, model in found}
+    """Return models with a result, or all models requested by name."""
+    with_results = {model for _, model in places}
     words = options.q.lower().split()
 
     def is_shown(model: RegisteredModel) -> bool:
@@ -238,7 +238,7 @@ def _shown_models(
 
 
 def _tag_columns(columns: Sequence[StoredColumn]) -> tuple[str, ...]:
-    """Tags that divide the suites: on two or more of them, but not on all."""
+    """Return the tags that divide the suites: on two or more of them, but not on all."""
     counted = _counted(column.tags for column in columns)
     useful = [(name, n) for name, n in counted if 2 <= n < len(columns)]
     most = sorted(useful, key=lambda pair: (-pair[1], pair[0]))[:MAX_TAGS]
@@ -257,12 +257,12 @@ def _row(
     model: RegisteredModel,
     columns: Sequence[StoredColumn],
     tags: Sequence[str],
-    found: dict[tuple[int, int], Cell],
+    all_cells: dict[tuple[int, int], Cell],
     lacking: dict[tuple[int, int], MissingRate],
     rule: Rule,
     material: Material,
 ) -> StoredRow:
-    cells = tuple(found.get((column.revision.pk, model.pk)) for column in columns)
+    cells = tuple(all_cells.get((column.revision.pk, model.pk)) for column in columns)
     gaps = tuple(
         replace(gap, label=model.label, suite=column.key)
         if (gap := lacking.get((column.revision.pk, model.pk)))
@@ -281,17 +281,17 @@ def _row(
 def _unknown(
     options: Options, revisions: Iterable[SuiteRevision], models: Iterable[RegisteredModel]
 ) -> tuple[str, ...]:
-    """Names in the address that match nothing this user can see."""
+    """Return names in the URL that match nothing this user can see."""
     suites, slugs = {row.suite.slug for row in revisions}, {model.slug for model in models}
     wrong = [name for name in (*options.suites, *options.weights) if name not in suites]
     return tuple(dict.fromkeys([*wrong, *(name for name in options.models if name not in slugs)]))
 
 
 def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
-    """Slug of the suite; "slug r2" if there are several revisions of one suite."""
-    often = Counter(row.suite.slug for row in revisions)
+    """Return a key per revision: the suite's slug, or "slug r2" if there are several revisions of the suite."""
+    counts = Counter(row.suite.slug for row in revisions)
     return [
-        row.suite.slug if often[row.suite.slug] == 1 else f"{row.suite.slug} r{row.number}"
+        row.suite.slug if counts[row.suite.slug] == 1 else f"{row.suite.slug} r{row.number}"
         for row in revisions
     ]
 
@@ -303,13 +303,13 @@ def labelled(rows: Sequence[StoredRow]) -> list[StoredRow]:
 
 # --- seeds and checkpoints ------------------------------------------------------------------------------------------
 def tagged(model: RegisteredModel, prefix: str) -> str:
-    """Rest of the model's first tag with this prefix."""
+    """Return the model's first tag with this prefix, without the prefix; empty if there is none."""
     tags = (str(tag) for tag in model.tags)
     return next((tag[len(prefix) :].strip() for tag in tags if tag.startswith(prefix)), "")
 
 
 def group_of(model: RegisteredModel) -> tuple[int, str] | None:
-    """Group by owner and name: models of other owners may have the same name."""
+    """Return owner and name of the model's group, because other owners may use the same name; None without a group."""
     name = tagged(model, GROUP)
     return (model.owner_id, name) if name else None
 
@@ -337,16 +337,16 @@ class HomeTable:
 
 
 def home_table(user: AnyUser, rule: Rule, *, most_suites: int, most_models: int) -> HomeTable:
-    """The most recently changed suites, and the models that have run most of them."""
+    """Build a table of the most recently changed suites and the models that have run most of them."""
     judged = Prediction.objects.filter(revision=OuterRef("pk"))
     frozen = SuiteRevision.objects.filter(Exists(judged), suite=OuterRef("pk"), state="frozen")
     suites = listed_for(user).filter(Exists(frozen))
     newest = list(suites.order_by("-updated", "-pk")[:most_suites])
     board = _board(user, rule, newest)
-    often = sorted(board.rows, key=lambda row: (row.missing, row.name.lower()))[:most_models]
+    most_run = sorted(board.rows, key=lambda row: (row.missing, row.name.lower()))[:most_models]
     return HomeTable(
         board.columns,
-        tuple(sorted(often, key=lambda row: row.name.lower())),
+        tuple(sorted(most_run, key=lambda row: row.name.lower())),
         suites.count() if len(newest) == most_suites else len(board.columns),
         len(board.rows),
     )
@@ -363,18 +363,18 @@ class FieldScores:
 
 
 def field_scores(user: AnyUser, suites: Sequence[Suite], rule: Rule) -> dict[int, FieldScores]:
-    """By suite id, over the newest frozen revision; leaves out suites without a finished run."""
+    """Return scores by suite id, over the newest frozen revisions; leaves out suites without a finished run."""
     board = _board(user, rule, suites)
-    found = {}
+    scores = {}
     for k, column in enumerate(board.columns):
         cells = [(cell, row.model) for row in board.rows if (cell := row.cells[k])]
         if cells:
             best, model = max(cells, key=lambda pair: pair[0].rate)
             mean = sum(cell.rate for cell, _ in cells) / len(cells)
-            found[column.revision.suite_id] = FieldScores(best, model, mean, len(cells))
-    return found
+            scores[column.revision.suite_id] = FieldScores(best, model, mean, len(cells))
+    return scores
 
 
 def _board(user: AnyUser, rule: Rule, suites: Sequence[Suite]) -> StoredBoard:
-    """Leaderboard of these suites, which must be visible to the user."""
+    """Build the leaderboard of these suites, which must be visible to the user."""
     return leaderboard(user, Options(rule=rule), newest_revisions(suites), shows_means=False)

@@ -75,7 +75,7 @@ def test_one_sentence_that_does_not_fit_fails_alone():
 
 def test_a_file_about_other_sentences_is_refused_with_reasons():
     text = problems(golden("lmzoo.tsv").replace("Ġ".encode(), b"x"), spec=golden("spec.json"))
-    assert "none of the 6 sentences could be read" in text
+    assert "none of the 6 sentences could be matched" in text
 
 
 def test_outcomes_counted_from_0_or_from_1_are_told_apart():
@@ -87,7 +87,7 @@ def test_outcomes_counted_from_0_or_from_1_are_told_apart():
     assert found.result.sentences == []
     from_one = b"item,correct\n1,1\n2,0\n3,1\n"
     assert applied(from_one, doc).shift == 0
-    assert "counted from 0 or from 1" in problems(b"item,correct\n1,1\n2,0\n", doc)
+    assert "numbered from 0 or from 1" in problems(b"item,correct\n1,1\n2,0\n", doc)
     assert "no outcome for item 2" in problems(b"item,correct\n1,1\n3,0\n", doc)
     assert "the suite has no item 7" in problems(b"item,correct\n1,1\n7,0\n", doc)
 
@@ -132,7 +132,7 @@ def test_a_table_of_our_own_needs_no_unit_and_reads_as_under_its_earlier_names()
     now = b"\n".join([header + b",score_kind", *(row + b",surprisal" for row in rows)])
     assert applied(now).result == applied(before).result
     assert "the file states bits for “surprisal”" in problems(now, unit="nats")
-    assert "nothing states the unit" in problems(now.replace(b"score_kind", b"other"))
+    assert "the file does not state the unit" in problems(now.replace(b"score_kind", b"other"))
 
 
 def test_other_units_become_bits():

@@ -103,7 +103,7 @@ def test_the_stated_unit_becomes_bits(columns):
 def test_a_name_without_a_unit_is_asked_about(column):
     factor = -1 / NATS if column == "logprob" else 1 / NATS
     asked = refusal(table(**{column: factor}))
-    assert f"nothing states the unit of “{column}”" in asked
+    assert f"the file does not state the unit of “{column}”" in asked
     assert "--unit" in asked
     assert first_bits(table(**{column: factor}), "nats") == pytest.approx(5, abs=1e-5)
 
@@ -118,7 +118,7 @@ def test_a_chosen_unit_does_not_overrule_the_one_that_the_name_states():
 def test_the_choice_among_columns_is_said():
     notices = read_results(table(sum_surprisal=1 / NATS, sum_surprisal_base2=1)).notices
     assert [str(row) for row in notices] == [
-        "file: of several columns “sum_surprisal_base2” is used; “sum_surprisal” is left out."
+        "file: of several columns, “sum_surprisal_base2” is used; “sum_surprisal” is ignored."
     ]
     [notice] = read_results(table(logprob=-1 / NATS), unit="nats").notices
     assert "holds log probabilities in nats: converted to surprisals in bits" in str(notice)
