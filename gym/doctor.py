@@ -66,13 +66,13 @@ def _packages() -> list[Finding]:
         "safetensors",
         "scipy",
     ]
-    found = []
+    lines = []
     for name in needed:
         try:
-            found.append((OK, f"{name} {version(name)}"))
+            lines.append((OK, f"{name} {version(name)}"))
         except PackageNotFoundError:
-            found.append((BAD, f'{name} is not installed: pip install "lm-gym[site,hf]"'))
-    return found
+            lines.append((BAD, f'{name} is not installed: pip install "lm-gym[site,hf]"'))
+    return lines
 
 
 def _database() -> list[Finding]:

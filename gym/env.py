@@ -49,21 +49,21 @@ def number(name: str, default: int, *, least: int = 0) -> int:
     if value is None or value == "":
         return default
     try:
-        found = int(value)
+        parsed = int(value)
     except ValueError as error:
         raise EnvError(f"{name}={value!r} is not a whole number") from error
-    if found < least:
+    if parsed < least:
         raise EnvError(f"{name}={value!r} is too small; use {least} or more")
-    return found
+    return parsed
 
 
 def quota(name: str, default: str) -> tuple[int, int]:
     """Number of things and bytes: `500, 500 MB`; 0 = no limit."""
     value = os.environ.get(name) or default
-    found = re.fullmatch(r"\s*(\d{1,12})\s*,\s*(\d{1,12})\s*(kB|MB|GB)?\s*", value)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d{1,12})\s*,\s*(\d{1,12})\s*(kB|MB|GB)?\s*", value)
+    if match is None:
         raise EnvError(f"{name}={value!r} is not a number and a size, as in {default}")
-    return int(found[1]), int(found[2]) * {"kB": 10**3, "MB": 10**6, "GB": 10**9}.get(found[3] or "", 1)
+    return int(match[1]), int(match[2]) * {"kB": 10**3, "MB": 10**6, "GB": 10**9}.get(match[3] or "", 1)
 
 
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
@@ -79,27 +79,27 @@ def words(name: str, default: str = "") -> list[str]:
 
 def sizes(name: str, default: str = "") -> dict[str, int | None]:
     """Names with optional integers: `gpu, large=16000`; None without one."""
-    found: dict[str, int | None] = {}
+    parsed: dict[str, int | None] = {}
     for word in words(name, default):
         parts = re.fullmatch(r"([a-z0-9][a-z0-9_-]{0,39})(?:\s*=\s*(\d{1,9}))?", word)
         if parts is None:
             raise EnvError(f"{name}: {word!r} is neither a name nor a name and a number, as in large=16000")
-        found[parts[1]] = int(parts[2]) if parts[2] else None
-    return found
+        parsed[parts[1]] = int(parts[2]) if parts[2] else None
+    return parsed
 
 
 def commands(name: str, default: str = "{}") -> dict[str, list[str]]:
     """Argument lists by name, as JSON: {"gpt2": ["docker", "run", "--rm", "-i", "--network=none", "image"]}."""
     value = os.environ.get(name) or default
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except ValueError as error:
         raise EnvError(f"{name} is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise EnvError(
             f'{name} is not an object of names and argument lists, as in {{"gpt2": ["docker", "run"]}}'
         )
-    for key, argv in found.items():
+    for key, argv in parsed.items():
         if not isinstance(argv, list) or not argv or not all(isinstance(part, str) and part for part in argv):
             raise EnvError(
                 f"{name}: {key!r} has no list of arguments; write each argument as a separate string"
@@ -108,7 +108,7 @@ def commands(name: str, default: str = "{}") -> dict[str, list[str]]:
             raise EnvError(
                 f"{name}: {key!r} is not a valid name; use letters, digits, dots, hyphens and underscores"
             )
-    return found
+    return parsed
 
 
 SQLITE_OPTIONS = {

@@ -62,7 +62,7 @@ class SignOut(auth.LogoutView):
 
 
 def forget_in_browser(response: HttpResponseBase, username: str) -> None:
-    """Delete this user's data in the browser's storage on the next page: others may use the browser."""
+    """Make the next page delete this user's data from the browser's storage, since others may use the browser."""
     secure = settings.SESSION_COOKIE_SECURE
     response.set_cookie(SIGNED_OUT, quote(username), max_age=3600, secure=secure, samesite="Lax")
 
@@ -73,14 +73,17 @@ class SignIn(auth.LoginView):
     redirect_authenticated_user = True
 
     def get_redirect_url(self) -> str:  # type: ignore[override]  # takes the request from Django 6 on
-        """`next` if it is a page of this site, and not an AUTH_PAGE."""
+        """Return `next` if it is a page of this site and not an AUTH_PAGE."""
         address: str = super().get_redirect_url()
         return "" if is_auth_page(address) else address
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.buckets = (
             (throttle.sign_in_by_address(), client_address(request)),
-            (throttle.sign_in_by_account(), throttle.who_tries(request, request.POST.get("username", ""))),
+            (
+                throttle.sign_in_by_account(),
+                throttle.throttle_subject(request, request.POST.get("username", "")),
+            ),
         )
         try:
             throttle.take_all(*self.buckets)
@@ -99,7 +102,7 @@ class SignIn(auth.LoginView):
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect the admin's sign-in to the site's, so that the throttles apply there, too."""
     if request.user.is_authenticated and not request.user.is_staff:
-        raise PermissionDenied("the administration is for staff")
+        raise PermissionDenied("only staff may use the administration pages")
     return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
 
@@ -154,7 +157,7 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 
 class PasswordResetConfirm(auth.PasswordResetConfirmView):
-    """Context: form, validlink. The link in the mail may have a `next` for after signing in."""
+    """Context: form, validlink. The link in the mail may carry a `next` to open after signing in."""
 
     template_name = "accounts/password_reset_confirm.html"
 
@@ -247,13 +250,13 @@ def token_list(request: SignedInRequest) -> HttpResponse:
 def token_revoke(request: SignedInRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)
     tokens.revoke_token(token, actor=request.user)
-    messages.success(request, f"{token.name} is revoked.")
+    messages.success(request, f"{token.name} was revoked.")
     return redirect("token-list")
 
 
 def with_password(request: HttpRequest, form: Any, field: str) -> bool:
-    """Validate a form with the current password in `field`. Wrong passwords are throttled: the screen may have been
-    left unlocked."""
+    """Validate a form with the current password in `field`. Wrong passwords are throttled, as a stranger may have found
+    the computer unlocked."""
     limit, subject = throttle.own_password(), request.user.pk
     limit.take(subject)
     valid = form.is_valid()

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 KEEP = timedelta(hours=24)
 BUSY = timedelta(minutes=2)
-"""No request takes longer: a claim without a response after this was cut off, and its work rolled back."""
+"""Upper limit on the duration of a request. An older claim without a response was interrupted, and its work rolled
+back."""
 
 
 class SentRequest(models.Model):
