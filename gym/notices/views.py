@@ -34,7 +34,7 @@ def notifications_read(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_POST
 def notification_read(request: SignedInRequest, pk: int) -> HttpResponse:
-    """Mark one as read; with `go`, redirect to what it is about."""
+    """Mark a notice as read; with `go`, redirect to its address."""
     notice = get_object_or_404(request.user.notices, pk=pk)
     services.mark_read(request.user, [notice.pk])
     return redirect(notice.address if "go" in request.POST and notice.address else "notifications")

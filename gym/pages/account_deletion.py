@@ -1,7 +1,7 @@
-"""Delete an account: `plan` lists what happens to everything it owns, `delete_account` carries it out.
+"""Account deletion: `plan` lists what happens to everything the account owns, `delete_account` carries it out.
 
-What only the owner could see is deleted. Public suites and models, and everything with collaborators or other people's
-results, is handed over to the inactive account FORMER_MEMBER.
+Objects that only the owner could see are deleted. Public suites and models, and objects with collaborators or other
+people's results, are handed over to the inactive account FORMER_MEMBER.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FORMER_MEMBER = "(former member)"  # sign-up accepts neither spaces nor brackets
 
 @dataclass(frozen=True)
 class DeletionPlan:
-    """What will be deleted and kept, as querysets for the page and the deletion."""
+    """Querysets of the objects to delete and to keep, for the page and for the deletion."""
 
     deleted_suites: QuerySet[Suite]
     kept_suites: QuerySet[Suite]
@@ -112,10 +112,10 @@ def plan(user: User) -> DeletionPlan:
 
 
 def delete_account(user: User) -> None:
-    """Carry out the `plan` in one transaction. Deletions are serialised, so that two accounts that share something do
-    not conflict, and the last administrator cannot be deleted.
+    """Carry out the `plan` in one transaction. Deletions are serialised, so that accounts with shared objects do not
+    conflict, and the last administrator cannot be deleted.
 
-    Raises Conflict if the account is already deleted, ValidationError if the site needs it."""
+    Raises Conflict if the account is already deleted, ValidationError if the site needs the account."""
     try:
         with transaction.atomic():
             former_member().hold()
@@ -138,7 +138,7 @@ def delete_account(user: User) -> None:
 def require_dispensable(users: list[User]) -> None:
     """Raise ValidationError if the site needs one of these accounts."""
     if any(user.username == FORMER_MEMBER for user in users):
-        raise ValidationError(f"{FORMER_MEMBER} owns what deleted accounts left and cannot be deleted.")
+        raise ValidationError(f"{FORMER_MEMBER} owns the objects of deleted accounts and cannot be deleted.")
     gone = [user.pk for user in users]
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk__in=gone)
     if any(user.is_superuser for user in users) and not others.exists():
@@ -146,7 +146,7 @@ def require_dispensable(users: list[User]) -> None:
 
 
 def former_member() -> User:
-    """The inactive account, without a password, that owns what deleted accounts left."""
+    """Return the inactive account, without a password, that owns the objects of deleted accounts."""
     user, created = User.objects.get_or_create(
         username=FORMER_MEMBER, defaults={"first_name": "a former member", "is_active": False}
     )

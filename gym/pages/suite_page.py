@@ -115,8 +115,8 @@ def _no_pairs(document: SuiteDocument) -> list[str]:
 
 @require_safe
 def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
-    """The polled part of a suite's page. `known`: the runs it showed; if one of them has ended, the event `run-ended`
-    makes the page reload its results. Context: suite, runs_under_way."""
+    """Render the polled part of a suite's page. `known`: runs that the page shows; if one of them has ended, the event
+    `run-ended` makes the page reload its results. Context: suite, runs_under_way."""
     suite = get_object_or_404(visible_to(request.user), slug=slug)
     runs = list(
         under_way(visible_runs(request.user).filter(revision__suite=suite)).order_by("-pk")[:UNFINISHED]
@@ -130,7 +130,8 @@ def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
-    """Context: models_figure (pass rates of all models), regions_figure (bits by region of `shown_run`)."""
+    """Return the context of the figures: models_figure (pass rates of all models), regions_figure (bits by region of
+    `shown_run`)."""
     drawable = [score.run for score in scores if score.run.has_surprisals]
     run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
     rated = [score for score in scores if score.rate is not None]
@@ -143,7 +144,7 @@ def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[s
 
 
 def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
-    """Revisions of a suite that this user may read, newest first, with the suite."""
+    """Return the revisions of a suite that this user may read, newest first, with the suite."""
     rows = revisions_for(request.user).filter(suite__slug=slug)
     revisions = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
     if not revisions:
@@ -152,7 +153,7 @@ def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
 
 
 def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
-    """The requested revision; without a number the newest frozen one, else the draft."""
+    """Return the requested revision; without a number, the newest frozen revision, else the draft."""
     if number is not None:
         revision = next((row for row in revisions if row.number == number), None)
     else:
