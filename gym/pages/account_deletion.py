@@ -123,11 +123,11 @@ def delete_account(user: User) -> None:
                 raise Conflict("This account has already been deleted.")
             require_dispensable([user])
             hold_all_of(user)
-            what = plan(user)
-            for job in what.active_jobs:
+            deletion = plan(user)
+            for job in deletion.active_jobs:
                 jobs.stop(job, actor=None)
             agents.delete_or_hand_over(user, former_member())
-            _carry_out(what)
+            _carry_out(deletion)
             propara.delete_or_hand_over(user, former_member())
             lmchallenge.delete_or_hand_over(user, former_member())
             user.delete()
@@ -160,12 +160,12 @@ def _keys(rows: QuerySet[Any]) -> list[int]:
     return list(rows.values_list("pk", flat=True))
 
 
-def _carry_out(what: DeletionPlan) -> None:
+def _carry_out(deletion: DeletionPlan) -> None:
     # The queries depend on each other: read the keys before anything changes.
-    suites, models = _keys(what.deleted_suites), _keys(what.deleted_models)
-    runs, collections = _keys(what.deleted_runs), _keys(what.deleted_collections)
-    kept_suites, kept_models = _keys(what.kept_suites), _keys(what.kept_models)
-    kept_collections = _keys(what.kept_collections)
+    suites, models = _keys(deletion.deleted_suites), _keys(deletion.deleted_models)
+    runs, collections = _keys(deletion.deleted_runs), _keys(deletion.deleted_collections)
+    kept_suites, kept_models = _keys(deletion.kept_suites), _keys(deletion.kept_models)
+    kept_collections = _keys(deletion.kept_collections)
     Job.objects.filter(suite_run__in=runs).update(title="a deleted run", log="")
     SuiteRun.objects.filter(pk__in=runs).delete()
     Collection.objects.filter(pk__in=collections).delete()

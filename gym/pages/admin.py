@@ -106,10 +106,10 @@ def _may_touch(actor: AnyUser, account: User | None) -> bool:
 
 def _counted(user: User) -> list[tuple[str, str, int]]:
     """Return (deleted or kept, noun, number) for every kind of object in the account's deletion plan."""
-    what = plan(user)
+    deletion = plan(user)
     counts = [
-        (*field.name.split("_", 1), getattr(what, field.name).count())
-        for field in fields(what)
+        (*field.name.split("_", 1), getattr(deletion, field.name).count())
+        for field in fields(deletion)
         if field.name.startswith(("deleted_", "kept_"))
     ]
     return [(fate, noun.replace("_", " "), n) for fate, noun, n in counts if n]

@@ -1,4 +1,4 @@
-"""The Share page of every kind of thing with collaborators, and answers to invitations. Apps add
+"""The Share page of every kind of object with collaborators, and answers to invitations. Apps add
 `people_urls(SHAREABLE)` to their URLs; the home page lists open invitations."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CollaboratorForm(forms.Form):
 
 
 def people_urls(shareable: Shareable, before: str = "<slug:slug>/") -> list[URLPattern]:
-    """URLs below that of a thing."""
+    """Return the URLs of an object's Share page and its forms."""
     kwargs = {"shareable": shareable}
     row = f"{before}people/<int:pk>/"
     return [
@@ -57,7 +57,7 @@ def people(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpRes
     user's own role), address."""
     thing = _visible(request, slug, shareable)
     if not permissions.may_read(request.user, thing):
-        raise PermissionDenied(f"only people with access may see this page of the {services.noun_of(thing)}")
+        raise PermissionDenied(f"only people with access to the {services.noun_of(thing)} may see this page")
     form = CollaboratorForm(request.POST or None)
     if request.method == "POST":
         services.require_owner(request.user, thing)

@@ -93,13 +93,13 @@ class UserUse:
 def busiest_users() -> list[UserUse]:
     """Return accounts with active jobs, sentences queued in the last day, kept runs or individual limits; heaviest
     first."""
-    own = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
+    has_limits = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
     users: QuerySet[Any] = (
         get_user_model()
         .objects.filter(is_active=True)
         .annotate(**used_columns(), **quotas.columns_of([RUNS]))
     )
-    busy = users.filter(Q(used_jobs__gt=0) | Q(used_sentences__gt=0) | Q(runs_number__gt=0) | own)
+    busy = users.filter(Q(used_jobs__gt=0) | Q(used_sentences__gt=0) | Q(runs_number__gt=0) | has_limits)
     return [
         UserUse(user, user.used_jobs, user.used_sentences, user.runs_number)
         for user in busy.order_by("-used_jobs", "-used_sentences", "-runs_number", "username")[:MOST_USERS]
@@ -152,7 +152,7 @@ def doctor_lines(job: Job | None) -> list[tuple[str, str]]:
     """Parse a doctor job's log into (level, sentence) pairs."""
     lines = []
     for line in (job.log if job else "").splitlines():
-        found = re.fullmatch(r"\S+ \S+ (ok|note|BAD): (.*)", line)
-        if found:
-            lines.append((found[1], found[2]))
+        match = re.fullmatch(r"\S+ \S+ (ok|note|BAD): (.*)", line)
+        if match:
+            lines.append((match[1], match[2]))
     return lines

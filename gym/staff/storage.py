@@ -58,8 +58,8 @@ class Storage:
 
 def storage() -> Storage:
     """Return the storage in use, at most KEPT_SECONDS old."""
-    found: Storage = cache.get_or_set(KEY, measure, KEPT_SECONDS)  # type: ignore[assignment]
-    return found
+    measured: Storage = cache.get_or_set(KEY, measure, KEPT_SECONDS)  # type: ignore[assignment]
+    return measured
 
 
 def measure() -> Storage:
@@ -125,8 +125,8 @@ def _tables() -> tuple[dict[str, int], dict[str, int]]:
                 "SELECT relname, pg_total_relation_size(oid), reltuples::bigint FROM pg_class "
                 "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
             )
-            found = cursor.fetchall()
-            return {name: size for name, size, _ in found}, {name: rows for name, _, rows in found}
+            tables = cursor.fetchall()
+            return {name: size for name, size, _ in tables}, {name: rows for name, _, rows in tables}
         cursor.execute("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'")
         if cursor.fetchone() is None:
             return {}, {}
