@@ -52,7 +52,7 @@ def test_a_model_is_refused_by_keyboard_and_its_owner_reads_why(signed_in, waiti
     staff.keyboard.type("Nobody knows where its weights come from.")
     staff.keyboard.press("Tab")
     staff.keyboard.press("Enter")
-    staff.get_by_text("Refused. The reason is shown to its owner on this page.").wait_for()
+    staff.get_by_text("Refused. The owner sees the reason on this page.").wait_for()
 
     signed_in.goto(address)
     assert signed_in.get_by_text("Staff refused this model.").is_visible()
