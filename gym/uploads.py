@@ -62,7 +62,7 @@ def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:
         )
     data: bytes = upload.read(limit + 1)
     if len(data) > limit:
-        raise ValidationError(f"{upload.name} is larger than the size that was announced.", code="too-large")
+        raise ValidationError(f"{upload.name} is larger than its announced size.", code="too-large")
     return data
 
 
