@@ -4,7 +4,7 @@ The model field `SecretsField` stores named secrets, each encrypted, so that dat
 them. Only code that sends a request calls `reveal`.
 
     agent.secrets = sealed(agent.secrets, {"api_key": "sk-…"})   # "" keeps the stored secret, None deletes it
-    key = reveal(agent.secrets, "api_key")                       # "" if there is none; raises SecretError
+    key = reveal(agent.secrets, "api_key")                       # "" if it is not stored; raises SecretError
 
 The key is GYM_SECRETS_KEY, or derived from GYM_SECRET_KEY. For key rotation, set several keys separated by commas: the
 first one encrypts, all of them decrypt."""

@@ -111,7 +111,7 @@ def form_field(name: str, schema: dict[str, Any], choices: Sequence[str] | None 
 
 
 def secret_field(label: str, help_text: str, max_length: int | None) -> forms.CharField:
-    """A write-only field: its value is never rendered, not even after an error."""
+    """Return a write-only field, whose value is never rendered, not even after an error."""
     widget = forms.PasswordInput(render_value=False, attrs={"autocomplete": "off", "spellcheck": "false"})
     return forms.CharField(
         required=False, label=label, help_text=help_text, max_length=max_length, widget=widget

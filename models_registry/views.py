@@ -27,7 +27,7 @@ SHAREABLE = Shareable("model", "model-list", "Models", visible_to)
 
 @require_safe
 def model_list(request: HttpRequest) -> HttpResponse:
-    """Context: models, wrong; for staff also offered [(PackagedModel, its active Job or None)]."""
+    """List models. Context: models, wrong; for staff also offered [(PackagedModel, its active Job or None)]."""
     filtered = ModelFilter(request.GET, queryset=visible_to(request.user), request=request)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
     context: dict[str, Any] = {
@@ -83,7 +83,7 @@ def model_status(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def model_edit(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: model, form."""
+    """Edit a model's card. Context: model, form."""
     model = _visible(request, slug)
     if not permissions.can_edit(request.user, model):
         raise PermissionDenied("you may not edit this model")

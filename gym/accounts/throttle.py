@@ -104,8 +104,8 @@ DEVICE_AGE = 365 * DAY
 
 
 def remember_device(request: HttpRequest, response: HttpResponse, username: str) -> None:
-    """Give a browser that has signed in a bucket of its own, so that a stranger's wrong passwords do not lock out the
-    owner (OWASP: device cookies)."""
+    """Give a browser that has signed in its own bucket, so that a stranger's wrong passwords do not lock out the owner
+    (OWASP: device cookies)."""
     value = {
         "account": account_key(username),
         "device": _device_of(request, username) or get_random_string(22),

@@ -111,7 +111,7 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 @form_page
 @throttled
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Context: form, next. 403 when GYM_SIGN_UP is off. A new account is signed in and redirected to `next`."""
+    """Sign up, sign in to the new account and redirect to `next`; 403 if GYM_SIGN_UP is off. Context: form, next."""
     next_page = SignIn(request=request).get_success_url()
     if request.user.is_authenticated:
         return redirect(next_page)
@@ -191,7 +191,7 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
 @form_page
 @throttled
 def profile_edit(request: SignedInRequest) -> HttpResponse:
-    """Context: form."""
+    """Change name and e-mail address. Context: form."""
     user = request.user
     old = user.email
     form = ProfileForm(request.POST or None, instance=User.objects.get(pk=user.pk))
@@ -209,7 +209,7 @@ def profile_edit(request: SignedInRequest) -> HttpResponse:
 @form_page
 @throttled
 def password_change(request: SignedInRequest) -> HttpResponse:
-    """Context: form. Ends all other sessions of the account."""
+    """Change the password and end all other sessions of the account. Context: form."""
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and with_password(request, form, "old_password"):
         form.save()
@@ -223,7 +223,7 @@ def password_change(request: SignedInRequest) -> HttpResponse:
 @never_cache
 @form_page
 def token_list(request: SignedInRequest) -> HttpResponse:
-    """Context: tokens, form, created, plain. `plain`, the secret string, is shown once, in the response to the POST."""
+    """List and create tokens. Context: tokens, form, created, plain (the secret string, shown only after creation)."""
     form = TokenForm(request.POST or None)
     created, plain = None, ""
     if request.method == "POST" and form.is_valid():

@@ -34,6 +34,6 @@ class SentRequest(models.Model):
 
     @property
     def is_over(self) -> bool:
-        """Return whether its response has expired or never came."""
+        """True if the stored response has expired, or the request ended without one."""
         age = timezone.now() - self.created
         return age > (BUSY if self.status is None else KEEP)

@@ -70,7 +70,7 @@ class GymSchema(AutoSchema):
         return [{"token": []}, *([{}] if reading and not private else [])]
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        """`@operation(many=True)` is a list; its CSV and NDJSON tables, which have a raw schema, are not."""
+        """Return True for `@operation(many=True)`, except for its CSV and NDJSON tables, which have a raw schema."""
         described = self._operation()
         raw = isinstance(serializer, dict) and "type" in serializer
         return described is not None and described.many and not raw

@@ -111,7 +111,7 @@ class Grammar:
         return [self.determiner(), *(["old"] if self.dice.chance(probability) else []), noun]
 
     def phrase(self) -> Words:
-        """A prepositional phrase with a person in it: the intervening noun."""
+        """Generate a prepositional phrase that contains a person, the intervening noun."""
         links = lex.LINKS if self.dice.chance(0.85) else lex.SHORT_LINKS
         return [*self.dice.pick(links).split(), *self.person(0.2)]
 
@@ -203,7 +203,7 @@ class Grammar:
         return [*subject, *middle, dice.pick(lex.SELF_VERBS), *end]
 
     def polarity(self) -> Words:
-        """The word "ever" is licensed by "No" on the subject, never by a "no" inside the relative clause."""
+        """Generate a sentence in which "No" on the subject licenses "ever"; a "no" in the relative clause does not."""
         dice = self.dice
         number = self.number()
         licensed = dice.chance(0.5)
@@ -239,7 +239,7 @@ class Grammar:
         return " ".join(words).split()
 
     def subordination(self) -> Words:
-        """A subordinate clause with its matrix clause, or sometimes the same clause as a full sentence."""
+        """Generate a subordinate clause with its matrix clause, or sometimes the same clause as a full sentence."""
         dice = self.dice
         kind = dice.weighted([(2.5, "optional"), (1.5, "intransitive"), (2, "handling")])
         clause = self.person(0.2)
@@ -261,13 +261,13 @@ class Grammar:
         return [dice.pick(lex.SUBORDINATORS), *clause, *comma, *self.guest(), *self.past_predicate()]
 
     def guest(self) -> Words:
-        """A person, often with a place of origin; used both as object and as matrix subject."""
+        """Generate a person, often with a place of origin, for use as object or matrix subject."""
         words = self.person(0.3)
         return [*words, "from", "the", self.dice.pick(lex.HOMES)] if self.dice.chance(0.5) else words
 
     def centre_embedding(self) -> Words:
-        """Centre embedding, as in "The song that the girl sang helped" and "The singer that the girl helped sang": only
-        the first noun determines the order of the two verbs, and both orders are equally frequent."""
+        """Generate centre embedding, as in "The song that the girl sang helped" and "The singer that the girl helped
+        sang": only the first noun determines the order of the two verbs, and both orders are equally frequent."""
         dice = self.dice
         craft, sway = dice.pick(lex.CRAFTS), dice.pick(lex.SWAY)
         product = dice.chance(0.5)

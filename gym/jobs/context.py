@@ -69,7 +69,7 @@ class JobContext:
             raise WorkerStopping
 
     def yield_turn(self) -> None:
-        """`check` for a handler that can resume later: also raises Preempted if the attempt has run for
+        """Call `check`, for a handler that can resume later. Also raise Preempted if the attempt has run for
         GYM_JOB_TURN_SECONDS and other users' jobs wait for this worker."""
         self.check()
         if monotonic() < self._turn_until or self.finished:
@@ -80,7 +80,7 @@ class JobContext:
 
     @property
     def is_out_of_time(self) -> bool:
-        """Return whether this attempt has exceeded its time limit."""
+        """True if this attempt has exceeded its time limit."""
         return monotonic() >= self._until
 
     def run_cancellable(self, function: Callable[[], T]) -> T:
@@ -110,7 +110,7 @@ class JobContext:
         self._lost.set()
 
     def refresh(self) -> None:
-        """Query whether the attempt is still live and not cancelled."""
+        """Query the database and note if the attempt has been lost or cancelled."""
         self._checked_at = monotonic()
         row = states.fenced(self.job_id, self.attempt).values_list("cancel_requested", flat=True).first()
         if row is None:

@@ -104,7 +104,7 @@ def request_cancel(job: Job, *, actor: User | None) -> Job:
 
 
 def stop(job: Job | None, *, actor: User | None) -> None:
-    """`request_cancel` for a job whose results are no longer needed. Does nothing if it has ended."""
+    """Cancel a job whose results are no longer needed. Does nothing if it has ended."""
     if job is not None and job.is_active:
         with suppress(WrongState):  # it has ended in the meantime
             request_cancel(job, actor=actor)

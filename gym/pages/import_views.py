@@ -51,8 +51,8 @@ class ImportAndRunForm(ImportForm):
 
 @login_required
 def suite_import(request: SignedInRequest) -> HttpResponse:
-    """Context: form, problems [{where, message, hint}] of a single file. Redirects to the draft of a single file, else
-    to the report."""
+    """Import files, then redirect to the draft of a single file, else to the report. Context: form, problems [{where,
+    message, hint}] of a single file."""
     form = ImportAndRunForm(request.POST or None, request.FILES or None, user=request.user)
     problems: list[Any] = []
     if request.method == "POST" and form.is_valid():

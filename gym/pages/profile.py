@@ -73,7 +73,7 @@ def used_columns() -> dict[str, Any]:
 @login_required
 @require_safe
 def profile(request: SignedInRequest) -> HttpResponse:
-    """Context: profile (Profile)."""
+    """Show the account's profile. Context: profile (Profile)."""
     return render(request, "accounts/profile.html", {"profile": profile_of(request.user)})
 
 

@@ -48,13 +48,12 @@ PER_PAGE = 50
 
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
-    """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas refer to), design (DesignTable or None), findings and dismissed (lint),
-    scores (Scored, best first), rule,
-    rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
-    runs_under_way (queued or running, on any revision), runs_stopped (failed or cancelled), run_form, freeze_form,
-    may_edit, may_see_people, may_run, n_items, n_sentences, downloads, pairs_refused (reasons why
-    it cannot be exported as minimal pairs)."""
+    """Show a revision of a suite with its results. Context: suite, revision, revisions, predictions (ShownPrediction),
+    example (Sentence rows of the first item), critical (region numbers that formulas refer to), design (DesignTable or
+    None), findings and dismissed (lint), scores (Scored, best first), rule, rules, models_figure and regions_figure
+    (Figure), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
+    runs_stopped (failed or cancelled), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
+    downloads, pairs_refused (reasons why it cannot be exported as minimal pairs)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
@@ -170,8 +169,9 @@ NARROWING = ("q", "tag", "language", "mine")
 
 @require_safe
 def suite_list(request: HttpRequest) -> HttpResponse:
-    """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter, wrong,
-    tags [{"name", "n"}], current_tag, query, sort, total, is_narrowed, scores {suite.pk: FieldScores}, rule, rules."""
+    """List suites. Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state),
+    filter, wrong, tags [{"name", "n"}], current_tag, query, sort, total, is_narrowed, scores {suite.pk: FieldScores},
+    rule, rules."""
     listed = listed_for(request.user)
     filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user), request=request)
     wrong = [message for name in NARROWING for message in filtered.errors.get(name, ())]

@@ -12,7 +12,7 @@ from django.db import models
 
 
 class Visibility(models.TextChoices):
-    """Who can see an object: the owner and collaborators, anyone with the address, or everyone."""
+    """Visibility of an object: to owner and collaborators, to anyone with the address, or to everyone."""
 
     PRIVATE = "private", "private"
     UNLISTED = "unlisted", "unlisted"

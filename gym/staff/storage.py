@@ -102,7 +102,7 @@ def size_of(folder: Path, skip: Path | None = None, most: int = MOST_FILES) -> t
     for path in islice(files, most):
         try:
             total += path.lstat().st_size
-        except FileNotFoundError:  # deleted meanwhile
+        except FileNotFoundError:  # deleted in the meantime
             continue
     return total, next(files, None) is not None
 

@@ -48,8 +48,9 @@ class CleanUpForm(AgeForm):
 @login_required
 @require_safe
 def staff(request: SignedInRequest) -> HttpResponse:
-    """Context: workers, summary (of queues), counts (of jobs by state), failures, failure_days, storage, users, waiting
-    (models), doctor, lines (of the doctor's log), tidy, may (which pages of the admin this user may open)."""
+    """Show the staff page. Context: workers, summary (of queues), counts (of jobs by state), failures, failure_days,
+    storage, users, waiting (models), doctor, lines (of the doctor's log), tidy, may (which pages of the admin this user
+    may open)."""
     services.require_staff(request.user)
     staff_jobs = selectors.last_jobs(DOCTOR, TIDY)
     doctor = staff_jobs.get(DOCTOR)

@@ -46,7 +46,7 @@ def test_a_model_is_refused_by_keyboard_and_its_owner_reads_why(signed_in, waiti
     staff.get_by_role("link", name="Refuse … refused-model").focus()
     staff.keyboard.press("Enter")
     staff.wait_for_url(f"**{address}#reason")
-    reason = staff.get_by_label("Why")
+    reason = staff.get_by_label("Reason")
     reason.wait_for(state="visible")  # the link opens what holds it
     reason.focus()
     staff.keyboard.type("Nobody knows where its weights come from.")
