@@ -1,7 +1,7 @@
-# make run       a working site at http://127.0.0.1:8000 with demo data (web and worker together)
-# make test      the tests that need only Python
-# make test-all  all tests, including those with a browser, services, real processes and other programs
-# All of them create a virtual environment in .venv and can be repeated.
+# make run       start a site with demo data, web server and worker at http://127.0.0.1:8000
+# make test      run the tests that need only Python
+# make test-all  run all tests, including those with a browser, services, real processes and other programs
+# All of them create a virtual environment in .venv if needed, and can be repeated.
 
 PYTHON ?= python3
 VENV := .venv
@@ -37,7 +37,7 @@ lint: $(VENV)/.dev
 	$(BIN)/python manage.py check
 	@$(MAKE) --no-print-directory $(if $(NPM),lint-static,no-npm)
 
-# make lint-static   only the checks of static/ (needs npm); `make lint` runs them where npm is installed
+# make lint-static   run only the checks of static/ (needs npm); `make lint` includes them if npm is installed
 lint-static: node_modules/.installed
 	$(NPM) run --silent lint
 
@@ -63,7 +63,7 @@ $(BIN)/python:
 		[ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); } || \
 		{ rm -rf $(VENV); echo "Python's venv module is incomplete. On Debian: sudo apt-get install python3-venv"; exit 1; }
 
-# torch is not locked, because its build (CPU, CUDA, ROCm) depends on the machine. An installed one is kept.
+# torch is not locked, because its build (CPU, CUDA, ROCm) depends on the machine. An installed torch is kept.
 TORCH ?= torch==2.13.*
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -88,7 +88,7 @@ lock: $(VENV)/.dev
 	$(COMPILE) --upgrade --extra hf --extra site --group checkout --output-file requirements.txt
 	$(COMPILE) --upgrade --all-extras --group dev --constraints requirements.txt --output-file requirements-dev.txt
 
-# make bench-engine   the engine against minicons and lm-eval; takes hours (BENCH_ARGS="--suites 3 --rounds 3" for less)
+# make bench-engine   compare the engine with minicons and lm-eval; takes hours (less with BENCH_ARGS="--suites 3 --rounds 3")
 bench-engine: benchmarks/engine/requirements.txt requirements.txt
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
@@ -96,7 +96,7 @@ bench-engine: benchmarks/engine/requirements.txt requirements.txt
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/engine/requirements.txt
 	.venv-bench/bin/python -m benchmarks.engine $(BENCH_ARGS)
 
-# make bench-edit     time from an edited cell to its result, through a running site
+# make bench-edit     measure the time from editing a cell to its result on a running site
 bench-edit: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.edit $(BENCH_ARGS)
 

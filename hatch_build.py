@@ -1,6 +1,6 @@
-"""Build hook that adds the site to the wheel as lmgym/_site, which lmgym/cli/site.py starts.
+"""Build hook that adds the site to the wheel as lmgym/_site, from where lmgym/cli/site.py starts it.
 
-An editable install uses the repository instead.
+An editable install runs the site from the repository instead.
 """
 
 from __future__ import annotations

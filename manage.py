@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Entry point of LM Gym. Without its environment it says what to do instead of a traceback."""
+"""Entry point of LM Gym. If Django is missing, it prints instructions instead of a traceback."""
 
 import os
 import sys
@@ -9,14 +9,14 @@ SITE = str(Path(__file__).resolve().parent)
 
 
 def main() -> None:
-    # Before anything that is installed under the name of one of the site's packages, also if PYTHONSAFEPATH is set.
+    # Take precedence over installed packages with the same names as the site's, even if PYTHONSAFEPATH is set.
     sys.path[:] = [SITE, *(path for path in sys.path if path != SITE)]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gym.settings")
     try:
         from django.core.management import execute_from_command_line
     except ImportError:
         sys.exit(
-            "Django is not installed in this Python. Type `make run`: it makes .venv and starts the site."
+            "Django is not installed in this Python. Run `make run`, which creates .venv and starts the site."
         )
     from django.db import Error as DatabaseError
 
@@ -34,7 +34,7 @@ def main() -> None:
     except DatabaseError:
         from gym.site_command import connection_problem, migration_problem
 
-        # A migration that fails leaves others waiting: its own error is the one to see.
+        # After a failed migration others are still unapplied; its own error is the useful one.
         problem = connection_problem() or (migration_problem() if sys.argv[1] != "migrate" else "")
         if not problem:
             raise

@@ -1,1 +1,1 @@
-"""The site of LM Gym, on top of the library `lmgym`."""
+"""The LM Gym site, built on the library `lmgym`."""

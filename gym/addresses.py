@@ -22,10 +22,10 @@ def slug_from(title: str, default: str, max_length: int = 70) -> str:
 
 
 def at_free_slug(base: str, save: Callable[[str], Saved], *kinds: type[models.Model]) -> Saved:
-    """Call `save` with a slug that no row of these kinds has: `base`, else `base-2` and so on.
+    """Call `save` with a slug that is free in these models: `base`, else `base-2` and so on.
 
-    Another request may take the slug before it is saved. Retries skip a random, growing number of slugs, so that
-    concurrent requests do not collide again."""
+    If another request takes the slug first, retry after skipping a random, growing number of slugs, so that concurrent
+    requests do not collide again."""
     for tries in range(TRIES):
         slug = _free(base, kinds, skip=secrets.randbelow(2**tries))
         try:

@@ -1,4 +1,4 @@
-"""Base classes of the admin, and the log of staff's changes."""
+"""Base classes for the admin, and the log of staff changes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lmgym.text import MOST_CHARACTERS
 
 
 class SiteAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Lists can be filtered only by the columns they show: a filter such as `?text__startswith=` would reveal a hidden
-    text letter by letter."""
+    """Admin whose lists can be filtered only by visible columns: a filter such as `?text__startswith=` would reveal
+    hidden text letter by letter."""
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return _path_of(self.model, lookup) in self._filtered_by()
@@ -31,7 +31,7 @@ class SiteAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django 5.2 canno
 
 
 def _path_of(model: Any, lookup: str) -> str:
-    """The fields that a lookup traverses: owner__username for owner__username__startswith, owner for owner__id."""
+    """Return the fields that a lookup traverses: owner__username of owner__username__startswith, owner of owner__id."""
     path: list[str] = []
     for name in lookup.split("__"):
         if model is None:
@@ -56,7 +56,7 @@ class ReadOnlyAdmin(SiteAdmin):
 
 @admin.register(LogEntry)
 class LogAdmin(ReadOnlyAdmin):
-    """Changes by staff in the admin, on the site's pages and through the API."""
+    """Log of changes by staff in the admin, on the site's pages and through the API."""
 
     list_display = ["action_time", "user", "object_repr", "change_message"]
     list_filter = ["action_time", "user"]

@@ -18,7 +18,7 @@ class Conflict(Exception):
 
 
 def is_conflict(error: Exception, *, changes: bool) -> bool:
-    """Whether a concurrent change caused this error. `changes`: the request writes, so a missing row counts, too."""
+    """Return True if a concurrent change caused this error. `changes`: the request writes, so a missing row counts."""
     if isinstance(error, OperationalError):
         return getattr(error.__cause__, "sqlstate", None) in _CONCURRENT
     is_missing = changes and isinstance(error, ObjectDoesNotExist)

@@ -27,8 +27,8 @@ IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-li
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """`gym.version`; `gym.rooms`: the navigation; `gym.in_bits`: whether this section shows surprisal; `gym.sign_up`:
-    whether sign-up is open; `gym.demo_accounts`: accounts to try, shown on the sign-in page."""
+    """Return `gym.version`; `gym.rooms`: the navigation; `gym.in_bits`: True in sections that show surprisal;
+    `gym.sign_up`: True if sign-up is open; `gym.demo_accounts`: demo accounts to show on the sign-in page."""
     return {
         "gym": {
             "version": __version__,
@@ -41,7 +41,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
 
 
 def rooms(path: str) -> list[dict[str, Any]]:
-    """The main navigation for this path: label, address, is_here, starts_group."""
+    """Return the main navigation for this path as dicts of label, address, is_here and starts_group."""
     return [
         {
             "label": label,
@@ -54,7 +54,7 @@ def rooms(path: str) -> list[dict[str, Any]]:
 
 
 def demo_accounts(request: HttpRequest) -> list[dict[str, str]]:
-    """Username, password and purpose of each demo account; empty if they are disabled for this request."""
+    """Return username, password and purpose of each demo account; empty if they are disabled for this request."""
     from gym.accounts.backends import ACCOUNTS, accounts_open
 
     if not accounts_open(request):

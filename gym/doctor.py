@@ -22,16 +22,17 @@ from gym.jobs.selectors import queue_summary, workers
 from gym.reachability import only_here
 from gym.site_command import database_problem
 from lmgym.net.rules import parse_rule
+from lmgym.text import count
 
 OK, WARN, BAD = "ok  ", "note", "BAD "
 NVIDIA = Path("/dev/nvidiactl")
-"""Exists if NVIDIA's driver is loaded."""
+"""Path that exists if NVIDIA's driver is loaded."""
 PROXY_HELP = "docs/deploy.md, Behind a TLS proxy"
 Finding = tuple[str, str]
 
 
 def findings() -> list[Finding]:
-    """(OK, WARN or BAD, message) of every check."""
+    """Run every check and return its results as (OK, WARN or BAD, message)."""
     return [
         *_python(),
         *_packages(),
@@ -66,20 +67,20 @@ def _packages() -> list[Finding]:
         "safetensors",
         "scipy",
     ]
-    found = []
+    lines = []
     for name in needed:
         try:
-            found.append((OK, f"{name} {version(name)}"))
+            lines.append((OK, f"{name} {version(name)}"))
         except PackageNotFoundError:
-            found.append((BAD, f'{name} is not installed: pip install "lm-gym[site,hf]"'))
-    return found
+            lines.append((BAD, f'{name} is not installed: pip install "lm-gym[site,hf]"'))
+    return lines
 
 
 def _database() -> list[Finding]:
     if problem := database_problem():
         return [(BAD, problem)]
     vendor = connection.vendor
-    lines = [(OK, f"{vendor} answers, migrations applied")]
+    lines = [(OK, f"{vendor} responds, all migrations are applied")]
     if vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA journal_mode")
@@ -99,13 +100,13 @@ def _secrets() -> list[Finding]:
         return [(BAD, f"stored secrets cannot be read: {error}")]
     lost = [row for row, readable in rows if not readable]
     if not lost:
-        return [(OK, f"{len(rows)} rows with stored secrets, all readable")] if rows else []
+        return [(OK, f"{count(len(rows), 'row')} with stored secrets, all readable")] if rows else []
     kinds = ", ".join(sorted({f"{row._meta.verbose_name} {row.pk}" for row in lost})[:5])
     return [
         (
             BAD,
-            f"the secrets of {len(lost)} of {len(rows)} rows cannot be read ({kinds}): GYM_SECRETS_KEY (or without it "
-            "GYM_SECRET_KEY) has changed since they were stored. Set the old key, or enter the secrets again.",
+            f"the secrets of {len(lost)} of {count(len(rows), 'row')} cannot be read ({kinds}): GYM_SECRETS_KEY (if "
+            "unset, GYM_SECRET_KEY) has changed since they were stored. Set the old key, or enter the secrets again.",
         )
     ]
 
@@ -119,11 +120,11 @@ def _queue() -> list[Finding]:
     except DatabaseError as error:
         return [*lines, (BAD, f"the job tables cannot be read: {error}")]
     if alive:
-        lines.append((OK, f"{len(alive)} workers are alive"))
+        lines.append((OK, f"live workers: {len(alive)}"))
     else:
         lines.append((WARN, "no worker is alive: `make run` or `lmgym worker` starts one"))
     lines += [
-        (BAD, f"{queue.queued} jobs are waiting in queue {queue.name}, and no worker serves it")
+        (BAD, f"no worker serves queue {queue.name} ({count(queue.queued, 'waiting job')})")
         for queue in stuck
     ]
     return lines
@@ -180,7 +181,7 @@ def _gpus() -> list[Finding]:
     elif lines:
         lines.append((WARN, f"GYM_DEVICE={device}: models run on the CPU, although there is a GPU"))
     else:
-        lines.append((WARN, f"{_why_no_gpu()}: models run on {torch.get_num_threads()} CPU threads"))
+        lines.append((WARN, f"models run on {count(torch.get_num_threads(), 'CPU thread')}: {_why_no_gpu()}"))
     return lines
 
 
@@ -188,17 +189,13 @@ def _why_no_gpu() -> str:
     import torch
 
     if not NVIDIA.exists():
-        return "no GPU"
+        return "no GPU found"
     built = torch.version.cuda
     if built is None:
-        return (
-            f"an NVIDIA GPU, but torch {torch.__version__} was built without CUDA: install the build for CUDA"
-        )
+        return f"torch {torch.__version__} was built without CUDA and cannot use the NVIDIA GPU; install a CUDA build"
     if (shown := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
-        return f"an NVIDIA GPU that CUDA_VISIBLE_DEVICES={shown} hides"
-    return (
-        f"an NVIDIA GPU that torch {torch.__version__} cannot use: its CUDA {built} may need a newer driver"
-    )
+        return f"CUDA_VISIBLE_DEVICES={shown} hides the NVIDIA GPU"
+    return f"torch {torch.__version__} cannot use the NVIDIA GPU; its CUDA {built} may need a newer driver"
 
 
 def _outbound() -> list[Finding]:
@@ -211,7 +208,10 @@ def _outbound() -> list[Finding]:
     allowed = ", ".join(settings.GYM_NET_ALLOW) or "nowhere"
     lines.append((OK, f"requests may go to: {allowed}"))
     missing = [name for name, argv in settings.GYM_LMZOO_COMMANDS.items() if shutil.which(argv[0]) is None]
-    lines += [(BAD, f"GYM_LMZOO_COMMANDS: the program of {name} is not on this machine") for name in missing]
+    lines += [
+        (BAD, f"GYM_LMZOO_COMMANDS: the program for {name} is not installed on this machine")
+        for name in missing
+    ]
     return lines
 
 
@@ -222,7 +222,7 @@ def _disk() -> list[Finding]:
 
 
 def _is_local() -> bool:
-    """Whether only this machine can reach the site."""
+    """Return True if only this machine can reach the site."""
     return only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON)
 
 
@@ -256,7 +256,7 @@ def _safety() -> list[Finding]:
         lines.append((BAD, "others can reach this site and GYM_DEBUG is on"))
     if "console" in settings.EMAIL_BACKEND and not local:
         lines.append((WARN, "e-mails (forgotten passwords) go to the console; set GYM_EMAIL_URL"))
-    return lines or [(OK, "secret key and debug setting are safe for everyone who can reach the site")]
+    return lines or [(OK, "the secret key and debug settings are safe for this site")]
 
 
 def _browser() -> list[Finding]:

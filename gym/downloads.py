@@ -1,4 +1,4 @@
-"""Download responses. Tables are written by lmgym.text.csv_writer, suites by lmgym.suites.formats."""
+"""Responses for downloads. lmgym.text.csv_writer writes tables, lmgym.suites.formats writes suites."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmgym.text.csv_writer import csv_pieces, csv_text
 
 
 def download(content: str, filename: str, content_type: str) -> HttpResponse:
-    """An attachment in UTF-8."""
+    """Return a text attachment in UTF-8."""
     response = HttpResponse(content, content_type=f"{content_type}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
@@ -23,7 +23,7 @@ def csv_download(filename: str, header: Sequence[str], rows: Iterable[Sequence[A
 
 
 def json_download(filename: str, data: Any) -> HttpResponse:
-    """JSON attachment. NaN is not allowed; missing numbers are null."""
+    """Return a JSON attachment. NaN is not allowed; missing numbers are null."""
     return download(
         json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False), filename, "application/json"
     )
@@ -32,18 +32,18 @@ def json_download(filename: str, data: Any) -> HttpResponse:
 def stream(
     pieces: Iterable[str] | Iterable[bytes], filename: str, content_type: str
 ) -> StreamingHttpResponse:
-    """Like `download`, but streamed."""
+    """Return a streamed text attachment in UTF-8."""
     response = StreamingHttpResponse(pieces, content_type=f"{content_type}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
 
 
 def csv_stream(filename: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> StreamingHttpResponse:
-    """Like `csv_download`, but streamed."""
+    """Return a streamed CSV attachment."""
     return stream(csv_pieces(header, rows), filename, "text/csv")
 
 
 def file_download(file: IO[bytes], filename: str, content_type: str) -> FileResponse:
-    """A binary attachment; the file is closed after sending."""
+    """Return a binary attachment; the file is closed after sending."""
     file.seek(0)
     return FileResponse(file, as_attachment=True, filename=filename, content_type=content_type)

@@ -23,7 +23,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def secret(name: str, default: str = "") -> str:
-    """Value of NAME, or the content of the file named by NAME_FILE (for container secrets)."""
+    """Read NAME, or the file whose path is in NAME_FILE (for container secrets)."""
     path = os.environ.get(f"{name}_FILE")
     if not path:
         return os.environ.get(name, default)
@@ -49,21 +49,21 @@ def number(name: str, default: int, *, least: int = 0) -> int:
     if value is None or value == "":
         return default
     try:
-        found = int(value)
+        parsed = int(value)
     except ValueError as error:
         raise EnvError(f"{name}={value!r} is not a whole number") from error
-    if found < least:
+    if parsed < least:
         raise EnvError(f"{name}={value!r} is too small; use {least} or more")
-    return found
+    return parsed
 
 
 def quota(name: str, default: str) -> tuple[int, int]:
-    """Number of things and bytes: `500, 500 MB`; 0 = no limit."""
+    """Read a number of objects and a size in bytes: `500, 500 MB`; 0 = no limit."""
     value = os.environ.get(name) or default
-    found = re.fullmatch(r"\s*(\d{1,12})\s*,\s*(\d{1,12})\s*(kB|MB|GB)?\s*", value)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d{1,12})\s*,\s*(\d{1,12})\s*(kB|MB|GB)?\s*", value)
+    if match is None:
         raise EnvError(f"{name}={value!r} is not a number and a size, as in {default}")
-    return int(found[1]), int(found[2]) * {"kB": 10**3, "MB": 10**6, "GB": 10**9}.get(found[3] or "", 1)
+    return int(match[1]), int(match[2]) * {"kB": 10**3, "MB": 10**6, "GB": 10**9}.get(match[3] or "", 1)
 
 
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
@@ -78,28 +78,28 @@ def words(name: str, default: str = "") -> list[str]:
 
 
 def sizes(name: str, default: str = "") -> dict[str, int | None]:
-    """Names with optional integers: `gpu, large=16000`; None without one."""
-    found: dict[str, int | None] = {}
+    """Read names with optional integers: `gpu, large=16000`. A name without an integer maps to None."""
+    parsed: dict[str, int | None] = {}
     for word in words(name, default):
         parts = re.fullmatch(r"([a-z0-9][a-z0-9_-]{0,39})(?:\s*=\s*(\d{1,9}))?", word)
         if parts is None:
-            raise EnvError(f"{name}: {word!r} is neither a name nor a name and a number, as in large=16000")
-        found[parts[1]] = int(parts[2]) if parts[2] else None
-    return found
+            raise EnvError(f"{name}: {word!r} is neither a name (gpu) nor a name with a number (large=16000)")
+        parsed[parts[1]] = int(parts[2]) if parts[2] else None
+    return parsed
 
 
 def commands(name: str, default: str = "{}") -> dict[str, list[str]]:
-    """Argument lists by name, as JSON: {"gpt2": ["docker", "run", "--rm", "-i", "--network=none", "image"]}."""
+    """Read argument lists by name, as JSON: {"gpt2": ["docker", "run", "--rm", "-i", "--network=none", "image"]}."""
     value = os.environ.get(name) or default
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except ValueError as error:
         raise EnvError(f"{name} is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise EnvError(
-            f'{name} is not an object of names and argument lists, as in {{"gpt2": ["docker", "run"]}}'
+            f'{name} is not an object that maps names to argument lists, as in {{"gpt2": ["docker", "run"]}}'
         )
-    for key, argv in found.items():
+    for key, argv in parsed.items():
         if not isinstance(argv, list) or not argv or not all(isinstance(part, str) and part for part in argv):
             raise EnvError(
                 f"{name}: {key!r} has no list of arguments; write each argument as a separate string"
@@ -108,7 +108,7 @@ def commands(name: str, default: str = "{}") -> dict[str, list[str]]:
             raise EnvError(
                 f"{name}: {key!r} is not a valid name; use letters, digits, dots, hyphens and underscores"
             )
-    return found
+    return parsed
 
 
 SQLITE_OPTIONS = {
@@ -125,12 +125,13 @@ POSTGRESQL_OPTIONS = {
     "tcp_user_timeout": "25000",
     "options": "-c max_parallel_workers_per_gather=0 -c random_page_cost=1.1",
 }
-"""Detect an unreachable server within half a minute. No parallel workers: starting them takes longer than most queries.
-random_page_cost suits SSDs. Parameters of the URL take precedence."""
+"""Options of PostgreSQL connections. They detect an unreachable server within half a minute. There are no parallel
+workers, since starting them takes longer than most queries; random_page_cost suits SSDs. Parameters of the URL take
+precedence."""
 
 
 def database(name: str, default_path: Path) -> dict[str, Any]:
-    """Django DATABASES entry from `sqlite:///file` or `postgresql://user:password@host:port/name`."""
+    """Read a DATABASES entry from `sqlite:///file` or `postgresql://user:password@host:port/name`."""
     url = os.environ.get(name, "")
     if not url:
         default_path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,11 +143,11 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
         raise EnvError(f"{name} is not the address of a database; use sqlite:/// or postgresql://") from None
     if parts.scheme in {"sqlite", "sqlite3"}:
         if parts.netloc or len(parts.path) < 2:
-            raise EnvError(f"{name} names no file; use sqlite:///file or sqlite:////absolute/file")
+            raise EnvError(f"{name} does not name a file; use sqlite:///file or sqlite:////absolute/file")
         return _sqlite(Path(unquote(parts.path.removeprefix("/"))))
     if parts.scheme in {"postgres", "postgresql"}:
         if len(parts.path) < 2:
-            raise EnvError(f"{name} names no database; use postgresql://user:password@host:port/name")
+            raise EnvError(f"{name} does not name a database; use postgresql://user:password@host:port/name")
         query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
         return {
             "ENGINE": "django.db.backends.postgresql",
@@ -179,9 +180,9 @@ class Email:
 
 
 def email(name: str, default: str = "") -> Email:
-    """`smtp://user:password@host:587` (STARTTLS; `?tls=0`: none) or `smtps://…` (TLS from the start).
+    """Read `smtp://user:password@host:587` (STARTTLS; without encryption if `?tls=0`) or `smtps://…` (implicit TLS).
 
-    It may contain a password, so it can be read from the file NAME_FILE, and errors do not repeat it."""
+    The URL may contain a password, so it can be read from the file NAME_FILE, and errors do not repeat it."""
     url = secret(name, default)
     if not url or url == "console:":
         return Email()

@@ -1,4 +1,4 @@
-"""Errors outside of views: an HTML page, or problem+json for the API."""
+"""Responses to errors outside of views: an HTML page, or problem+json for the API."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def error_answer(
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Unexpected exception."""
+    """Respond to an unexpected exception."""
     return BROKEN.plain_response() if _is_api(request) else defaults.server_error(request)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """A request that Django rejects before the view."""
+    """Respond to a request that Django rejects before calling the view."""
     if _is_api(request):
         return ApiProblem(400, "Bad request.", "invalid").plain_response()
     return defaults.bad_request(request, exception)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form rejected by CSRF protection.
+    """Respond to a form rejected by CSRF protection.
 
-    Context: cause ("proxy": a form of this site over https while the site believes it is served over http; "elsewhere",
-    "cookie", "stale"), origin (from the browser)."""
+    Context: cause ("proxy": sent over https, but the site assumes http; "elsewhere": sent from another site; "cookie":
+    the cookie is missing; "stale": the token is outdated), origin (from the browser)."""
     origin = request.headers.get("Origin", "")
     if origin == f"https://{request.get_host()}" and not request.is_secure():
         cause = "proxy"

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 if the database responds; for supervisors and load balancers."""
+    """Respond with 200 if the database responds; for supervisors and load balancers."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return JsonResponse({"status": "ok"})

@@ -25,7 +25,7 @@ SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
 class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise is untyped
-    """WhiteNoise without a warning before `collectstatic`: until STATIC_ROOT exists, the finders find every file."""
+    """WhiteNoise without its warning before `collectstatic`: until STATIC_ROOT exists, the finders find every file."""
 
     def add_files(self, root: str | Path, prefix: str | None = None) -> None:
         if Path(root).is_dir():
@@ -33,7 +33,7 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise is 
 
 
 class Compressed(GZipMiddleware):
-    """Compress text responses. Archives, Parquet and images are compressed already."""
+    """Compress text responses. Archives, Parquet files and images are already compressed."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         kind = response.get("Content-Type", "").partition(";")[0]
@@ -50,7 +50,7 @@ class SignOfLife(MiddlewareMixin):
 
 
 class PrivateAnswers(MiddlewareMixin):
-    """Answers to a session or a token are cached by neither proxies nor browsers."""
+    """Keep proxies and browsers from caching responses to requests with a session or a token."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if settings.SESSION_COOKIE_NAME in request.COOKIES or "Authorization" in request.headers:
@@ -59,8 +59,8 @@ class PrivateAnswers(MiddlewareMixin):
 
 
 class VisitorPages(ConditionalGetMiddleware):
-    """Browsers cache pages of visitors, but revalidate them every time, so that what was made private is hidden at
-    once. Fragments for htmx share the addresses of pages, so they are not cached."""
+    """Let browsers of anonymous visitors cache pages, but revalidate them every time, so that an object made private
+    disappears at once. Fragments for htmx share the addresses of pages, so they are not cached."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         is_page = (
@@ -73,7 +73,7 @@ class VisitorPages(ConditionalGetMiddleware):
 
 
 class HtmxRedirects(MiddlewareMixin):
-    """Turn the redirect after a form sent by htmx into HX-Redirect, so that the browser follows it, not the request.
+    """Turn the redirect after a form sent by htmx into HX-Redirect, so that the browser follows it, not XMLHttpRequest.
 
     A redirect followed by XMLHttpRequest would use up the messages meant for the next page.
     """
@@ -98,7 +98,7 @@ class Conflicts(MiddlewareMixin):
 
 
 class OverQuotas(MiddlewareMixin):
-    """Show an exceeded quota that the page's form does not handle. The API handles it itself."""
+    """Show an error page for an exceeded quota that the page's form does not handle. The API handles its own."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, OverQuota):

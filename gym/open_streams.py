@@ -18,12 +18,12 @@ BUSY = "Too many large downloads are in progress. Try again in a few seconds."
 
 @cache
 def slots() -> threading.BoundedSemaphore:
-    """One slot for half of the threads of this process; the others serve short requests."""
+    """Return the semaphore. Downloads may use half of this process's threads; the others serve short requests."""
     return threading.BoundedSemaphore(max(1, settings.GYM_WEB_THREADS // 2))
 
 
 class StreamSlot:
-    """Pieces of a response. Its slot is released when the server closes it or it is garbage-collected."""
+    """Iterator over a response's pieces. Its slot is released when the server closes it or it is garbage-collected."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)

@@ -1,4 +1,4 @@
-"""The site's rules for outbound requests: GYM_NET_ALLOW as a policy of lmgym.net."""
+"""The site's rules for outbound requests: GYM_NET_ALLOW as a lmgym.net.NetPolicy."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from lmgym.net import NetPolicy
 
 
 def net_policy(**limits: Any) -> NetPolicy:
-    """The rules of this site, with other limits."""
+    """Return the rules of this site with these limits."""
     return NetPolicy.allowing(*settings.GYM_NET_ALLOW, **limits)

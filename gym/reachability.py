@@ -1,4 +1,4 @@
-"""Whether other machines can reach this site; if so, it must not use the published secret key and demo accounts."""
+"""Detection of sites that other machines can reach, which must not use the published secret key or demo accounts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gym.env import EnvError
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is localhost or a loopback address."""
+    """Return True if the host is localhost or a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -19,13 +19,13 @@ def is_loopback(host: str) -> bool:
 
 
 def only_here(hosts: Sequence[str], listens_on: str) -> bool:
-    """Whether a site with these host names and listening address is reachable from this machine only."""
+    """Return True if a site with these host names and this listening address is reachable from this machine only."""
     return all(map(is_loopback, [*hosts, listens_on]))
 
 
 def require_own_secret(secret: str, published: str, *, is_local: bool) -> None:
-    """Raise EnvError if a reachable site uses the published key, which would let others forge sessions and read stored
-    keys."""
+    """Raise EnvError if a site that others can reach uses the published key, with which they could forge sessions and
+    read stored keys."""
     if secret == published and not is_local:
         raise EnvError(
             "GYM_SECRET_KEY is not set, and other machines can reach this site (GYM_ALLOWED_HOSTS, --host). "

@@ -3,11 +3,11 @@
 The model field `SecretsField` stores named secrets, each encrypted, so that database dumps and the admin do not reveal
 them. Only code that sends a request calls `reveal`.
 
-    agent.secrets = sealed(agent.secrets, {"api_key": "sk-…"})   # "" keeps, None deletes
-    key = reveal(agent.secrets, "api_key")                       # "" if there is none; raises SecretError
+    agent.secrets = sealed(agent.secrets, {"api_key": "sk-…"})   # "" keeps the stored secret, None deletes it
+    key = reveal(agent.secrets, "api_key")                       # "" if it is not stored; raises SecretError
 
-The key is GYM_SECRETS_KEY, or derived from GYM_SECRET_KEY. With several, separated by commas, the first encrypts and
-all decrypt, which allows key rotation."""
+The key is GYM_SECRETS_KEY, or derived from GYM_SECRET_KEY. For key rotation, set several keys separated by commas: the
+first one encrypts, all of them decrypt."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SecretError(Exception):
 
 
 def encrypt(text: str) -> str:
-    """Encrypt a text with the site's key, as printable characters."""
+    """Encrypt a text with the site's key. The result consists of printable characters."""
     return _box().encrypt(text.encode()).decode()
 
 
@@ -46,7 +46,7 @@ def decrypt(token: str) -> str:
 
 
 def sealed(stored: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the stored secrets with these changes: "" (an empty field) keeps, None deletes."""
+    """Return the stored secrets with these changes: "" (an empty field) keeps a secret, None deletes it."""
     kept = dict(stored)
     for name, value in changes.items():
         if value is None:
@@ -57,7 +57,7 @@ def sealed(stored: Mapping[str, str], changes: Mapping[str, str | None]) -> dict
 
 
 def reveal(stored: Mapping[str, str], name: str) -> str:
-    """Decrypt one secret, for the code that sends it. "" if there is none."""
+    """Decrypt one secret, for the code that sends it. Return "" if it is not stored."""
     return decrypt(stored[name]) if stored.get(name) else ""
 
 
@@ -74,7 +74,7 @@ class SecretsField(models.JSONField):
 
 
 def stored() -> Iterator[tuple[models.Model, bool]]:
-    """Yield every row with secrets, and whether all of them can be decrypted."""
+    """Yield every row with secrets, and True if all of them can be decrypted."""
     for model in apps.get_models():
         names = [field.name for field in model._meta.fields if isinstance(field, SecretsField)]
         for row in model._default_manager.only("pk", *names).iterator() if names else ():
@@ -103,7 +103,7 @@ def _derived(key: str) -> bytes:
 
 
 def forget_secrets(thing: Any) -> None:
-    """Delete all secrets of a thing and of its agent server."""
+    """Delete all secrets of an object and of its agent server."""
     for part in (thing, getattr(thing, "agent_server", None)):
         names = [field.name for field in part._meta.fields if isinstance(field, SecretsField)] if part else []
         for name in names:

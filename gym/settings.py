@@ -15,7 +15,7 @@ from gym.reachability import only_here, require_own_secret
 from lmgym import __version__
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-# A site that pip installed (lmgym/_site) keeps its data outside site-packages, where an upgrade would replace them.
+# A site installed by pip (lmgym/_site) keeps its data outside site-packages, where an upgrade would replace them.
 _DATA = user_data_path("lm-gym") if BASE_DIR.name == "_site" else BASE_DIR / "var"
 VAR_DIR = Path(env.text("GYM_VAR_DIR", str(_DATA)))
 
@@ -245,7 +245,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GYM_BEHIND_PROXY else None
 CSRF_FAILURE_VIEW = "gym.error_pages.csrf_failure"
 
-# Memory of each process: requests of the API are counted here, those longest unseen are forgotten first.
+# Memory of each process, for counting API requests. The least recently used entries are dropped first.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
@@ -281,7 +281,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_PATCH": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    # Without a name here, choices of different fields called "state" or "kind" are named by a hash.
+    # Names for choices of fields called "state" or "kind", which would otherwise be named by a hash.
     "ENUM_NAME_OVERRIDES": {
         "AgentServerKind": "gym.agents.models.AgentServer.Kind",
         "GameKind": "gym.lmchallenge.models.Game.Kind",

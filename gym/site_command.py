@@ -1,4 +1,4 @@
-"""Base of the site's commands, which say what to run if the database is not ready."""
+"""Base class of the site's commands, which report what to run if the database is not ready."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SiteCommand(BaseCommand):
 
 
 def database_problem() -> str:
-    """Why the site's tables cannot be used, and what to run; empty if they can."""
+    """Return why the site's tables cannot be used, and what to run; empty if they can be used."""
     return connection_problem() or migration_problem()
 
 
@@ -43,7 +43,7 @@ FORMER = (
 
 
 def is_former(applied: Iterable[tuple[str, str]]) -> bool:
-    """Whether these (app, migration) pairs are from before the migrations were squashed."""
+    """Return True if these (app, migration) pairs are from before the migrations were squashed."""
     return any(app == "evaluations" for app, _ in applied)
 
 

@@ -50,10 +50,10 @@ def _is_clocks(wrapper: Any) -> bool:
 
 
 class _Clock:
-    """CPU time of this thread in SQLite since the last statement started."""
+    """Clock of the CPU time that this thread has spent in SQLite since the last statement started."""
 
     MAX_BETWEEN = 0.25
-    """Most seconds counted between two checks: time that Python spends between two rows is not the database's."""
+    """Maximum seconds counted between two checks, as time that Python spends between two rows must not count."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -71,7 +71,7 @@ class _Clock:
 
 
 def took_too_long(error: BaseException) -> bool:
-    """Whether the limit ended this statement."""
+    """Return True if the limit ended this statement."""
     cause = error.__cause__
     if not isinstance(error, OperationalError) or cause is None:
         return False

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
 KEEP = {"hx-preserve": True}
-"""Chosen files stay chosen where htmx replaces the form around the input."""
+"""Attributes that keep the chosen files when htmx replaces the form around the input."""
 
 
 class _OneFileInput(forms.ClearableFileInput):
@@ -19,7 +19,7 @@ class _OneFileInput(forms.ClearableFileInput):
 
 
 class OneFileField(forms.FileField):
-    """A single file. Several files are refused, where Django would take the last one."""
+    """A single file. Several files are an error, whereas Django would take the last one."""
 
     widget = _OneFileInput
 
@@ -62,7 +62,7 @@ def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:
         )
     data: bytes = upload.read(limit + 1)
     if len(data) > limit:
-        raise ValidationError(f"{upload.name} is larger than announced.", code="too-large")
+        raise ValidationError(f"{upload.name} is larger than its announced size.", code="too-large")
     return data
 
 

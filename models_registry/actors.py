@@ -1,7 +1,7 @@
 """The job that checks a model.
 
-Models that read files are loaded in a child process, so that a file that hangs or crashes a library cannot take the
-worker with it; a thread that is building a model cannot be stopped in any other way.
+Models that read files are loaded in a child process. A file that hangs or crashes a library then does not affect the
+worker, which could not stop a thread that is building a model.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ MAX_LOGGED = 2_000
 
 
 def _seconds() -> float:
-    """Time limit of the job. `_wait` ends the child first; this is for a check that hangs elsewhere."""
+    """Return the time limit of the job. `_wait` ends the child earlier; this limit ends checks that hang elsewhere."""
     return float(settings.GYM_MODEL_CHECK_SECONDS) + 60
 
 
@@ -71,7 +71,7 @@ def _seconds() -> float:
 def check_model(context: JobContext) -> None:
     """Load the model, score a probe sentence, and store the findings or the reason why it does not work.
 
-    The recheck of a ready model stores nothing if a server is unavailable or this worker lacks files: it is retried."""
+    If a server is unavailable or files are missing here, the recheck of a ready model stores nothing and is retried."""
     rows = RegisteredModel.objects.filter(pk=context.payload["model"], check_job=context.job_id)
     model = rows.first()
     if model is None:
@@ -86,7 +86,7 @@ def check_model(context: JobContext) -> None:
     if findings["status_reason"]:
         context.log(findings["status_reason"])
     with context.finish():
-        # no row matches if the model was corrected meanwhile: another check is queued then
+        # no row matches if the model has been corrected in the meantime, which queues another check
         if rows.update(**findings) and findings["facts"]:
             model.facts = findings["facts"]
             start_token_settled.send(sender=RegisteredModel, model=model)
@@ -105,8 +105,8 @@ def inspect(
 
     Args:
         repin: resolve a branch of the hub to its newest commit; else keep the approved commit.
-        recheck: require the model that was checked before, and raise BackendUnavailable and NotOnThisMachine, which
-            say nothing about the model.
+        recheck: require the same model as in the last check, and raise BackendUnavailable and NotOnThisMachine, which
+            are not the model's fault.
         tick: called several times a second while files are loaded; may raise.
     """
     model.facts = {}
@@ -155,7 +155,7 @@ def _broken(reason: str) -> dict[str, Any]:
 
 @receiver(time_passes, dispatch_uid="models_registry.checks that ended")
 def settle_ended_checks(**_: Any) -> None:
-    """Mark models as broken whose check ended without findings: cancelled, timed out, or its worker died."""
+    """Mark models as broken whose check ended without findings: it was cancelled, timed out or lost its worker."""
     unchecked = RegisteredModel.objects.filter(status=RegisteredModel.Status.UNCHECKED)
     ended = unchecked.filter(check_job__state__in=[State.FAILED, State.CANCELLED])
     for model in ended.select_related("check_job"):
@@ -168,8 +168,8 @@ def settle_ended_checks(**_: Any) -> None:
 def _load_and_probe(
     model: RegisteredModel, tick: Callable[[], None]
 ) -> tuple[ModelFacts, dict[str, Any], float]:
-    """Return facts, probe results and seconds of loading. Files are loaded in a child process that can be killed;
-    remote backends have time limits of their own. Raises BackendError."""
+    """Return facts, probe results and the loading time in seconds. Files are loaded in a child process that can be
+    killed; remote backends have their own time limits. Raises BackendError."""
     spec = BACKENDS[model.backend]
     if spec.needs_files and not spec.needs_external_access:
         return retry_after_eviction(lambda: _load_in_child(model, tick))
@@ -183,8 +183,8 @@ def _load_and_probe(
 def _load_in_child(
     model: RegisteredModel, tick: Callable[[], None]
 ) -> tuple[ModelFacts, dict[str, Any], float]:
-    """Like `_load_and_probe`, but in a child process. `tick` is called several times a second; if it raises, the child
-    is killed."""
+    """Run `_load_and_probe` in a child process. `tick` is called several times a second; if it raises, the child is
+    killed."""
     request = {
         "slug": model.slug,
         "kind": model.backend,
@@ -205,7 +205,7 @@ def _load_in_child(
             stdin=stdin,
             stdout=stdout,
             stderr=errors,
-            cwd=LIBRARY_PATH,  # where `-m` finds the library in a checkout
+            cwd=LIBRARY_PATH,  # so that `-m` finds the library in a checkout
             env=os.environ | {"OMP_NUM_THREADS": str(thread_count())},
         )
         try:
@@ -238,7 +238,7 @@ def _wait(child: subprocess.Popen[bytes], tick: Callable[[], None]) -> None:
 
 
 class _Lacking(NotOnThisMachine):
-    """A missing resource that the child reported, in words."""
+    """Error for a missing resource that the child process described in words."""
 
     def __init__(self, message: str, what: str) -> None:
         super().__init__(message)
@@ -249,7 +249,7 @@ class _Lacking(NotOnThisMachine):
 
 
 def memory_limit() -> int:
-    """Memory limit of a check in bytes, without mapped files."""
+    """Return the memory limit of a check in bytes, not counting mapped files."""
     if settings.GYM_MODEL_CHECK_MEMORY_MB:
         return int(settings.GYM_MODEL_CHECK_MEMORY_MB) * MEGABYTE
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE_OF_RAM)
@@ -262,7 +262,7 @@ def _result(child: subprocess.Popen[bytes], stdout: IO[bytes], errors: IO[bytes]
         logger.error("the process that checked a model failed\n%s", _end_of(errors))
         raise BackendError(
             "The process that checks the model failed without a result.",
-            "The worker's log has the reason.",
+            "See the worker's log for the reason.",
         )
     stdout.seek(0)
     result: dict[str, Any] = json.load(stdout)

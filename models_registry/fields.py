@@ -1,4 +1,4 @@
-"""Form fields to choose models, labelled by name, slug and owner."""
+"""Form fields for choosing models, labelled by name, slug and owner."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models_registry.models import RegisteredModel
 from models_registry.names import named_with_owner
 
 SEARCHED = {"data-search": "models"}
-"""Attributes of a select that gets a search box if it has many options (static/js/filter.js)."""
+"""Attributes that give a select a search box if it has many options (static/js/filter.js)."""
 
 
 def choose_models(field: Any, models: Any) -> None:
@@ -30,7 +30,7 @@ class OneModelField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django
 
 
 class SomeModelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Choice of any number of models, as tick boxes."""
+    """Choice of any number of models by tick boxes."""
 
     widget = forms.CheckboxSelectMultiple
 

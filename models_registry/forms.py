@@ -1,8 +1,8 @@
-"""Forms of registered models. Fields of the configuration are generated from the JSON schemas of the backends.
+"""Forms of registered models. The fields of the configuration are generated from the JSON schemas of the backends.
 
-Each way to register a model (`Source`) is a backend with one branch of its schema. Properties become fields: titles are
-labels, descriptions help texts, enumerations choices, `writeOnly` properties password fields that never show a value.
-Properties that several sources define identically share a field.
+Each source of models (`Source`) is a backend with one branch of its schema. Properties become fields: titles become
+labels, descriptions become help texts, enumerations become choices, and `writeOnly` properties become password fields
+that never show a value. Properties that several sources define identically share a field.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Choices = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Source:
-    """One entry of the list "Source"."""
+    """A source of models: one entry of the form's Source list."""
 
     key: str
     label: str
     backend: str
     schema: dict[str, Any]
     fixed: dict[str, Any] = field(default_factory=dict)
-    """Properties fixed by the choice of the source."""
+    """Properties whose values follow from the choice of this source."""
 
     @property
     def properties(self) -> dict[str, dict[str, Any]]:
@@ -44,7 +44,7 @@ class Source:
 
 
 def sources() -> Iterator[Source]:
-    """Every way to register a hosted model."""
+    """Yield every source of hosted models."""
     for spec in BACKENDS.values():
         branches = spec.schema.get("oneOf")
         if not branches:
@@ -65,12 +65,12 @@ class ConfigField:
     name: str
     for_sources: list[str]
     is_main: bool
-    """Whether it is always shown; the others are in a collapsed section."""
+    """True if the field is always shown; the others are in a collapsed section."""
 
 
 def fields_of(sources_: Sequence[Source], taken: Sequence[str], choices: Choices) -> dict[str, ConfigField]:
-    """Build the fields for these sources, by field name. A property name that is `taken`, or has another schema for an
-    earlier source, is prefixed with the source. `choices`: values of properties that only this site knows."""
+    """Build the fields for these sources, by field name. A property name that is `taken`, or has a different schema in
+    an earlier source, is prefixed with the source. `choices`: values of properties that depend on this site."""
     fields: dict[str, ConfigField] = {}
     for source in sources_:
         for prop, schema in source.properties.items():
@@ -87,8 +87,8 @@ def fields_of(sources_: Sequence[Source], taken: Sequence[str], choices: Choices
 
 
 def form_field(name: str, schema: dict[str, Any], choices: Sequence[str] | None = None) -> forms.Field:
-    """Build the form field of a property. None is required here: that depends on the source and is checked with the
-    schema."""
+    """Build the form field of a property. Whether it is required depends on the source and is checked with the schema,
+    so the field itself is optional."""
     more: dict[str, Any] = {
         "required": False,
         "label": schema.get("title") or name.replace("_", " ").capitalize(),
@@ -111,7 +111,7 @@ def form_field(name: str, schema: dict[str, Any], choices: Sequence[str] | None 
 
 
 def secret_field(label: str, help_text: str, max_length: int | None) -> forms.CharField:
-    """A write-only field: its value is never rendered, not even after an error."""
+    """Return a write-only field, whose value is never rendered, not even after an error."""
     widget = forms.PasswordInput(render_value=False, attrs={"autocomplete": "off", "spellcheck": "false"})
     return forms.CharField(
         required=False, label=label, help_text=help_text, max_length=max_length, widget=widget
@@ -121,8 +121,8 @@ def secret_field(label: str, help_text: str, max_length: int | None) -> forms.Ch
 def config_of(
     source: Source, cleaned: Mapping[str, Any], fields: Mapping[str, ConfigField]
 ) -> dict[str, Any]:
-    """Build the configuration from cleaned data. Empty and default values are left out, except for choices that are
-    always shown, which are stored."""
+    """Build the configuration from cleaned data. Empty and default values are left out, except those of choices that
+    are always shown."""
     config = dict(source.fixed)
     for name, field_ in fields.items():
         if source.key not in field_.for_sources:
@@ -142,15 +142,15 @@ CARD = ["description", "authorship", "licence", "corpus", "perplexity", "url", "
 
 
 class TagNames(forms.CharField):
-    """Comma-separated tags, cleaned to a list."""
+    """Field for comma-separated tags, which are cleaned to a list."""
 
     def __init__(self) -> None:
         super().__init__(
             required=False,
             label="Tags",
-            help_text="Separated by commas. Two kinds are special: your models with the same group:NAME are seeds or "
+            help_text="Separated by commas. Two kinds are special: group:NAME marks your models as seeds or "
             "checkpoints of one model, which the leaderboard can show in one row; step:2000 is the training step of a "
-            "checkpoint, for its learning curve.",
+            "checkpoint, for learning curves.",
         )
 
     def prepare_value(self, value: Any) -> Any:
@@ -162,7 +162,7 @@ class TagNames(forms.CharField):
 
 
 class SourceForm(forms.Form):
-    """Source and configuration of a model."""
+    """Form for the source and configuration of a model."""
 
     kind = forms.ChoiceField(initial="hub", label="Source")
 
@@ -218,22 +218,22 @@ class SourceForm(forms.Form):
         return source
 
     def reads_files(self) -> bool:
-        """Whether models of this source are read from files, so that a valid form is reviewed first."""
+        """Return True if this source reads models from files, so that a valid form is reviewed first."""
         return reads_files(self.source()["backend"])
 
     def fields_to_resubmit(self) -> Iterator[BoundField]:
-        """Every field except those of other sources, to be posted again after the review."""
+        """Yield the fields to post again after the review: all except those of other sources."""
         source = self.cleaned_data["kind"]
         for name in self.fields:
             if name not in self._config_fields or source in self._config_fields[name].for_sources:
                 yield self[name]
 
     def main_fields(self) -> Iterator[tuple[str, BoundField]]:
-        """(keys of its sources, field) of the fields that are always shown."""
+        """Yield (keys of its sources, field) for each field that is always shown."""
         return self._bound(main=True)
 
     def more_fields(self) -> Iterator[tuple[str, BoundField]]:
-        """(keys of its sources, field) of the fields in the collapsed section."""
+        """Yield (keys of its sources, field) for each field in the collapsed section."""
         return self._bound(main=False)
 
     def kinds_with_more(self) -> str:
@@ -276,14 +276,14 @@ class RegisterForm(SourceForm, _CardFields):
         self._owner = owner
 
     def clean_slug(self) -> str:
-        """Allow the slug of the owner's own refused model, which the new one replaces."""
+        """Accept the slug of a refused model of the same owner; the new model replaces it."""
         slug: str = self.cleaned_data["slug"]
         self.instance = refused_of(self._owner).filter(slug=slug).first() or self.instance
         return slug
 
 
 class CardForm(_CardFields):
-    """A model's card, and replacement of its secrets. Backend and configuration are not changed."""
+    """Form for a model's card and for new values of its secrets. Backend and configuration are not changed."""
 
     def __init__(self, *args: Any, may_manage: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -299,7 +299,7 @@ class CardForm(_CardFields):
             title = schema.get("title", name)
             stored = name in self.instance.secrets
             help_text = (
-                "One is stored. Leave empty to keep it." if stored else "None is stored."
+                "A value is stored. Leave empty to keep it." if stored else "No value is stored."
             ) + " It is encrypted and never shown again."
             self.fields[f"secret-{name}"] = secret_field(f"New {title}", help_text, schema.get("maxLength"))
             if stored:
@@ -308,7 +308,7 @@ class CardForm(_CardFields):
                 )
 
     def secrets(self) -> dict[str, str | None]:
-        """Changes to secrets by name: "" keeps, None deletes; see gym.secrets.sealed."""
+        """Return changes to secrets by name: "" keeps a secret, None deletes it; see gym.secrets.sealed."""
         changes: dict[str, str | None] = {}
         for name in self._secret_names:
             new = self.cleaned_data.get(f"secret-{name}", "")

@@ -15,7 +15,7 @@ from gym.secrets import SecretsField
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
 
 UPLOADED = "uploaded"
-"""Backend of models that are not hosted here: only a card for uploaded results, never loaded."""
+"""Backend of models that are not hosted here. They have only a card for uploaded results and are never loaded."""
 BYTES_PER_NUMBER = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 AGENT = "agent"
 """Backend of agents (gym.agents), which have no surprisals and cannot run suites."""
@@ -78,21 +78,21 @@ class RegisteredModel(models.Model):
 
     @property
     def is_hosted(self) -> bool:
-        """Whether this site can load it and run it on suites."""
+        """True if this site can load the model and run it on suites."""
         return self.backend not in (UPLOADED, AGENT)
 
     @property
     def not_hosted(self) -> str:
-        """Reason why this site cannot load it; empty if it can."""
+        """Reason why this site cannot load the model; empty if it can."""
         if self.backend == AGENT:
-            return f"{self.name} is an agent: it is run on agent tests and has no surprisals."
+            return f"{self.name} is an agent: it runs on agent tests and has no surprisals."
         if self.backend == UPLOADED:
             return f"{self.name} is not hosted here: it has uploaded results only."
         return ""
 
     @cached_property
     def label(self) -> str:
-        """The name, with the slug if `names.disambiguate` found others of the same name."""
+        """The name, followed by the slug if `names.disambiguate` found other models of the same name."""
         return self.name
 
     @property
@@ -102,13 +102,13 @@ class RegisteredModel(models.Model):
 
     @property
     def start_tokens(self) -> dict[str, Any]:
-        """What the check measured about start tokens (backends.start_tokens.measured); empty if it tried none."""
+        """Measurements of start tokens by the check (backends.start_tokens.measured); empty if it tried none."""
         measured: dict[str, Any] = self.facts.get("probe", {}).get("start_tokens") or {}
         return measured
 
     @property
     def is_masked(self) -> bool:
-        """Whether its bits are pseudo-log-likelihoods, conditioned on both sides of each token."""
+        """True if its bits are pseudo-log-likelihoods, conditioned on both sides of each token."""
         return self.backend == "masked"
 
     @property

@@ -1,4 +1,4 @@
-"""Labels of models that are shown together."""
+"""Labels for models that are shown together."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ GROUP = "group:"
 
 
 def unambiguous(names: Sequence[tuple[str, str]]) -> list[str]:
-    """Map (name, slug) pairs to names, with the slug added to ambiguous ones: "GPT-2 (gpt2-b)"."""
+    """Convert (name, slug) pairs to labels. Ambiguous names are followed by the slug: "GPT-2 (gpt2-b)"."""
     counts = Counter(name for name, _ in set(names))
     return [name if counts[name] == 1 else f"{name} ({slug})" for name, slug in names]
 
 
 def named_with_owner(model: RegisteredModel) -> str:
-    """Label of a model in a list of choices."""
+    """Return the label of a model in a list of choices."""
     return f"{model.name} ({model.slug}), by {model.owner.display_name}"
 
 

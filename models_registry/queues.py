@@ -1,4 +1,4 @@
-"""Choose the queue of a model's jobs, served by workers that can load it."""
+"""Choice of the queue for a model's jobs, so that they run on workers that can load it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GPU = "gpu"
 
 
 def queue_of_check(model: RegisteredModel) -> str:
-    """Queue of a check: SHORT, unless only certain workers can load the model."""
+    """Return the queue of a check: SHORT, unless only certain workers can load the model."""
     queue = queue_of(model)
     return SHORT if queue == "default" else queue
 
 
 def queue_of(model: RegisteredModel) -> str:
-    """The queue of GYM_MODEL_QUEUES named by a tag; else `gpu` if the model is configured for one; else that with the
-    largest size in megabytes that its weights reach; else `default`."""
+    """Return the queue of GYM_MODEL_QUEUES named by a tag; else `gpu` if the model is configured for a GPU; else the
+    queue with the largest size (in megabytes) that its weights reach; else `default`."""
     queues: dict[str, int | None] = settings.GYM_MODEL_QUEUES
     for tag in model.tags:
         if str(tag).startswith(TAG) and (name := str(tag).removeprefix(TAG)) in queues:

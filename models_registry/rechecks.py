@@ -17,7 +17,7 @@ from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of
 
 CHECK_VERSION = 3
-"""Increase whenever a check may find different or more facts. Stored in the facts."""
+"""Version of the check, stored in the facts. Increase it whenever a check may find different or more facts."""
 
 
 @receiver(worker_signed_in, dispatch_uid="models_registry.rechecks")

@@ -1,4 +1,4 @@
-"""Reads of registered models."""
+"""Queries for registered models."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ def visible_to(user: AnyUser) -> QuerySet[RegisteredModel]:
 
 
 def refused_of(owner: User) -> QuerySet[RegisteredModel]:
-    """This owner's models that staff refused. Nothing was computed with them, so the owner may reuse their
-    addresses."""
+    """Return this owner's models that staff refused. They have no results, so the owner may reuse their addresses."""
     return RegisteredModel.objects.filter(owner=owner, status=RegisteredModel.Status.REFUSED)
 
 
 def used_in(model: RegisteredModel) -> list[str]:
-    """Objects that refer to a model, counted: ["3 suite runs", "1 game"]; without those deleted along with it."""
+    """Count the objects that refer to a model: ["3 suite runs", "1 game"]. Objects deleted with it are left out."""
     counts = []
     for relation in model._meta.related_objects:
         if relation.on_delete is CASCADE:
@@ -41,7 +40,7 @@ def used_in(model: RegisteredModel) -> list[str]:
 
 
 def runnable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
-    """Models this user can start a run with now."""
+    """Return the models with which this user can start a run now."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
     return visible_to(user).filter(status=RegisteredModel.Status.READY).exclude(backend__in=[UPLOADED, AGENT])
@@ -61,7 +60,7 @@ def strongest_first(models: QuerySet[RegisteredModel]) -> QuerySet[RegisteredMod
 
 
 def uploadable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
-    """Models with uploaded results only, to which this user may upload."""
+    """Return the models that are not hosted here and to which this user may upload results."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
     models = visible_to(user).filter(backend=UPLOADED)
@@ -69,11 +68,11 @@ def uploadable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
 
 
 class ModelFilter(Filters):
-    """Search, filters and sorting of models, for the page and the API."""
+    """Search, filters and sort order of models, for the page and the API."""
 
     q = WordsFilter(
         *("name", "slug", "description", "authorship", "corpus"),
-        label="Words in name, slug, description, authors or corpus",
+        label="Words that occur in name, slug, description, authors or corpus",
     )
     backend = django_filters.CharFilter(field_name="backend", label="Kind of backend")
     status = django_filters.ChoiceFilter(choices=RegisteredModel.Status.choices, label="Status")

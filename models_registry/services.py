@@ -41,11 +41,11 @@ PINNED: dict[str, Any] = {
     "checked_at": None,
     "load_seconds": None,
 }
-"""Fields written by a check, as they are before the first one."""
+"""Fields that a check writes, with their values before the first check."""
 
 
 class InUse(ValidationError):
-    """The model is in use; the message says by what, and what to do."""
+    """The model is in use. The message names the objects that use it and says what to do."""
 
 
 def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]:
@@ -57,7 +57,7 @@ def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]
     return [
         (
             error.json_path,
-            f"this secret cannot be used ({error.validator})"
+            f"this secret is not valid ({error.validator})"
             if error.path and error.path[0] in spec.secret_names
             else error.message,
         )
@@ -66,15 +66,15 @@ def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]
 
 
 def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
-    """Errors of a backend's configuration, secrets included, as sentences."""
+    """Return the errors of a backend's configuration, including secrets, as sentences."""
     if backend not in BACKENDS:
         return [f"Unknown backend {backend!r}; choose one of {', '.join(sorted(BACKENDS))}."]
     return [f"{path}: {message}" for path, message in config_errors(backend, config)]
 
 
 def download_of(backend: str, config: dict[str, Any], *, actor: AnyUser) -> Download:
-    """What a model would download or read, before it is registered. Free space is reported only if all workers run on
-    this machine."""
+    """Return the files that a model would download or read, before it is registered. Free space is reported only if all
+    workers run on this machine."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
     config, _ = _split_config(backend, config)
@@ -94,8 +94,8 @@ def register_model(
     config: dict[str, Any],
     **card: Any,
 ) -> RegisteredModel:
-    """Register a model. It replaces a refused one of the actor's with the same slug. Staff's models are checked right
-    away; models that load files wait for approval otherwise.
+    """Register a model. It replaces a refused model of the same owner and slug. Models that load files wait for
+    approval unless staff register them; all others are checked right away.
 
     Secrets are passed in `config` but stored separately, encrypted."""
     if not actor.is_authenticated:
@@ -111,8 +111,8 @@ def register_model(
 
 
 def correct_model(model: RegisteredModel, *, actor: User, backend: str, config: dict[str, Any]) -> None:
-    """Change the source and configuration of an unused model. It is approved and checked like a new one. Stored secrets
-    are kept if the address of the server does not change."""
+    """Change the source and configuration of an unused model, which is then approved and checked like a new one. Stored
+    secrets are kept if the address of the server does not change."""
     _require_manage(actor, model)
     _require_hosted(model)
     config, secrets = _split_config(backend, config)
@@ -128,7 +128,7 @@ def correct_model(model: RegisteredModel, *, actor: User, backend: str, config: 
 
 
 def _split_config(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Split a configuration into its public part and its secrets (the `writeOnly` properties of the schema). Raises
+    """Split a configuration into its public part and its secrets (`writeOnly` properties of the schema). Raises
     ValidationError if it does not match the schema."""
     if problems := config_problems(backend, config):
         raise ValidationError(problems)
@@ -159,7 +159,7 @@ def _admit(model: RegisteredModel, actor: User) -> None:
     allowed = not BACKENDS[model.backend].needs_files or permissions.can_approve(actor)
     model.status, model.status_reason = (Status.UNCHECKED if allowed else Status.UNAPPROVED), ""
     model.check_job = None
-    model.full_clean(exclude=["facts"])  # nothing is known before the check
+    model.full_clean(exclude=["facts"])  # empty until the check
     model.save()
     if allowed:
         _queue_check(model, actor)
@@ -167,7 +167,7 @@ def _admit(model: RegisteredModel, actor: User) -> None:
 
 def register_uploaded_model(*, actor: User, name: str, slug: str = "", **card: Any) -> RegisteredModel:
     """Register a model that is not hosted here, for uploaded results. It is ready right away, since it is never loaded.
-    Without a slug, a free one is derived from its name."""
+    If `slug` is empty, a free slug is derived from the name."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
     model = RegisteredModel(name=name, owner=actor, backend=UPLOADED, status=Status.READY, **card)
@@ -188,7 +188,7 @@ def _slug_of(name: str) -> str:
 
 
 def change_secrets(model: RegisteredModel, changes: Mapping[str, str | None], *, actor: User) -> None:
-    """Replace or delete a model's secrets: "" keeps a stored one, None deletes it."""
+    """Replace or delete a model's secrets: "" keeps a stored secret, None deletes it."""
     if not permissions.can_manage(actor, model):
         raise PermissionDenied("only its owner may change a model's secrets")
     names = BACKENDS[model.backend].secret_names if model.backend in BACKENDS else ()
@@ -227,9 +227,9 @@ def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
         raise PermissionDenied("only staff may refuse models")
     reason = reason.strip()
     if not reason:
-        raise ValidationError({"reason": "Enter a reason; it is shown to the owner."})
+        raise ValidationError({"reason": "Enter a reason to show to the owner."})
     if len(reason) > MAX_REASON:
-        raise ValidationError({"reason": f"At most {MAX_REASON} characters."})
+        raise ValidationError({"reason": f"Enter at most {MAX_REASON} characters."})
     with transaction.atomic():
         _notify_owner(
             model, "was not approved; its page says why", actor, by_mail=False
@@ -245,7 +245,7 @@ def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
 
 
 def check_model(model: RegisteredModel, *, actor: User) -> None:
-    """Queue another check, e.g. after files were put in place."""
+    """Queue another check, e.g. after missing files were added."""
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not check this model")
     _require_hosted(model)
@@ -257,8 +257,8 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
 
 
 def change_start_token(model: RegisteredModel, token: str | None, *, actor: User) -> None:
-    """Set the model's start token to one that the check tried; None: no start token. The check's own choice is not
-    stored in the configuration, since a later check may choose another. Existing runs keep their token, by name."""
+    """Set the model's start token to one that the check tried, or None for no start token. The check's own choice is
+    not stored in the configuration, since a later check may choose another. Existing runs keep their token, by name."""
     _require_manage(actor, model)
     with transaction.atomic():
         hold(model)
@@ -267,7 +267,7 @@ def change_start_token(model: RegisteredModel, token: str | None, *, actor: User
             named = ", ".join("no start token" if token is None else token for token in tried)
             raise ValidationError(
                 {
-                    "start_token": f"Choose one that the check tried: {named}. A run can use any other by name."
+                    "start_token": f"Choose a token that the check tried: {named}. A run can use any other by name."
                     if tried
                     else "The check tried no start tokens of this model, so there is none to choose."
                 }
@@ -299,7 +299,7 @@ CARD = (
 
 
 def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
-    """Change any of CARD. Source and configuration are not changed here."""
+    """Change any of the CARD fields. Source and configuration are not changed here."""
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not edit this model")
     if changes.get("visibility", model.visibility) != model.visibility:
@@ -310,7 +310,7 @@ def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
     model.clean_fields(exclude=[field.name for field in model._meta.fields if field.name not in fields])
     if fields:
         with MODELS.growing(model.owner, actor=actor):
-            model.save(update_fields=fields)  # a check may write other fields meanwhile
+            model.save(update_fields=fields)  # a check may write other fields at the same time
 
 
 def _require_manage(actor: User, model: RegisteredModel) -> None:

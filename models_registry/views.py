@@ -27,7 +27,7 @@ SHAREABLE = Shareable("model", "model-list", "Models", visible_to)
 
 @require_safe
 def model_list(request: HttpRequest) -> HttpResponse:
-    """Context: models, wrong; of staff: offered [(PackagedModel, its running Job or None)]."""
+    """List models. Context: models, wrong; for staff also offered [(PackagedModel, its active Job or None)]."""
     filtered = ModelFilter(request.GET, queryset=visible_to(request.user), request=request)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
     context: dict[str, Any] = {
@@ -53,8 +53,8 @@ def model_fetch(request: SignedInRequest, name: str) -> HttpResponse:
 
 @login_required
 def model_register(request: SignedInRequest) -> HttpResponse:
-    """Models read from files are reviewed first (POST `reviewed`, or `back`). Context: form, may_approve (staff's
-    models are checked right away); of the review: form, download, may_approve."""
+    """Register a model. Models read from files are reviewed first (POST `reviewed` or `back`). Context: form,
+    may_approve (models of staff are checked right away); for the review: form, download, may_approve."""
     form = RegisterForm(request.POST or None, owner=request.user)
     context = {"form": form, "may_approve": permissions.can_approve(request.user)}
     if request.method == "POST" and form.is_valid():
@@ -74,7 +74,7 @@ def model_register(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def model_status(request: HttpRequest, slug: str) -> HttpResponse:
-    """The status line, polled while a check is active. Context: model."""
+    """Render the status line, polled while a check is active. Context: model."""
     model = _visible(request, slug)
     if model.backend == AGENT:
         return redirect("agent-server-status", slug)
@@ -83,7 +83,7 @@ def model_status(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def model_edit(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: model, form."""
+    """Edit a model's card. Context: model, form."""
     model = _visible(request, slug)
     if not permissions.can_edit(request.user, model):
         raise PermissionDenied("you may not edit this model")
@@ -103,8 +103,8 @@ def model_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @login_required
 def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Correct the source of an unused model, reviewed like a new one, or delete it. Context: model, form, used_in (what
-    prevents it), may_approve."""
+    """Correct the source of an unused model, reviewed like a new one, or delete it. Context: model, form, used_in
+    (objects that prevent both), may_approve."""
     model = _managed(request, slug)
     if model.backend == AGENT:
         return redirect(model)
@@ -146,16 +146,16 @@ def model_check(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def model_start_token(request: HttpRequest, slug: str) -> HttpResponse:
-    """POST token; empty: no start token."""
+    """Set the start token. POST `token`; empty: no start token."""
     change = partial(services.change_start_token, token=request.POST.get("token", "") or None)
-    done = "Changed. New runs use it; existing runs keep the start token they had."
+    done = "The start token was changed. New runs use it; existing runs keep theirs."
     return act(request, _managed(request, slug), change, done)
 
 
 @login_required
 @require_POST
 def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
-    """Models read from files are reviewed first (POST `reviewed`)."""
+    """Approve a model. Models read from files are reviewed first (POST `reviewed`)."""
     model = _visible(request, slug)
     may_approve = permissions.can_approve(request.user)
     if may_approve and reads_files(model.backend) and "reviewed" not in request.POST:
@@ -167,11 +167,9 @@ def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def model_refuse(request: HttpRequest, slug: str) -> HttpResponse:
-    """POST reason."""
+    """Refuse a model. POST `reason`."""
     refuse = partial(services.refuse_model, reason=request.POST.get("reason", ""))
-    return act(
-        request, _visible(request, slug), refuse, "Refused. The reason is shown to its owner on this page."
-    )
+    return act(request, _visible(request, slug), refuse, "Refused. The owner sees the reason on this page.")
 
 
 def _is_reviewed(request: HttpRequest, form: SourceForm) -> bool:
@@ -179,8 +177,8 @@ def _is_reviewed(request: HttpRequest, form: SourceForm) -> bool:
 
 
 def _review(request: HttpRequest, source: dict[str, Any], context: dict[str, Any]) -> HttpResponse:
-    """Review what a model would download. Context: download, may_approve, form (valid; not when approving), model (when
-    correcting or approving)."""
+    """Show what a model would download. Context: download, may_approve, form (valid; absent when approving), model
+    (when correcting or approving)."""
     download = services.download_of(**source, actor=request.user)
     return render(request, "models_registry/review.html", {**context, "download": download})
 

@@ -1,7 +1,7 @@
 """LRU cache of loaded models under a memory budget, so that the next run of a model starts right away.
 
 For workers and the command line; never called in the web process. A model in use is never evicted, even if the budget
-is exceeded meanwhile."""
+is exceeded."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MEGABYTE = 1_000_000
 
 @dataclass
 class _Held:
-    """A loaded model, or one that is being loaded (`backend` is None; `ready` is set when that ends)."""
+    """A model that is loaded or being loaded. During loading, `backend` is None; `ready` is set when loading ends."""
 
     slug: str
     needed_bytes: int
@@ -68,8 +68,8 @@ _threads = 0
 
 @contextmanager
 def loaded_model(model: RegisteredModel) -> Iterator[Backend]:
-    """Pin the model's backend in memory while the block runs. Raises BackendError if it cannot be loaded or its
-    files differ from those that were checked."""
+    """Keep the model's backend in memory while the block runs. Raises BackendError if it cannot be loaded or its files
+    differ from those that were checked."""
     held = _pinned(model)
     try:
         yield _backend(held)
@@ -80,13 +80,13 @@ def loaded_model(model: RegisteredModel) -> Iterator[Backend]:
 
 
 def load_pinned(model: RegisteredModel) -> Backend:
-    """Like `loaded_model`, for short-lived processes."""
+    """Return the model's backend like `loaded_model`, for short-lived processes."""
     with loaded_model(model) as backend:
         return backend
 
 
 def load_registered(model: RegisteredModel) -> Backend:
-    """The model's backend, from the cache if loaded, without comparing it with the results of the check. Raises
+    """Return the model's backend, from the cache if loaded, without comparing it with the results of the check. Raises
     BackendError."""
     held = _acquire(model)
     with _lock:
@@ -96,7 +96,7 @@ def load_registered(model: RegisteredModel) -> Backend:
 
 @receiver(worker_replaced, dispatch_uid="models_registry.warm")
 def import_libraries(**kwargs: Any) -> None:
-    """Import transformers in advance, if any ready model needs it: it takes seven seconds of CPU time."""
+    """Import transformers in advance if any ready model needs it, as this takes seven seconds of CPU time."""
     kinds = [kind for kind, spec in BACKENDS.items() if spec.needs_torch]
     if RegisteredModel.objects.filter(backend__in=kinds, status=RegisteredModel.Status.READY).exists():
         from transformers import PreTrainedModel  # noqa: F401
@@ -125,7 +125,7 @@ def _report_device() -> None:
 
 
 def forget(model: RegisteredModel | None = None) -> None:
-    """Evict one model, or all. Current users keep theirs."""
+    """Evict one model, or all. Code that is using a model keeps its reference."""
     with _lock:
         evicted = [
             key
@@ -138,7 +138,7 @@ def forget(model: RegisteredModel | None = None) -> None:
 
 
 def retry_after_eviction(load: Callable[[], Found]) -> Found:
-    """Call `load`; if the device's memory is full, evict idle models of this worker and try once more."""
+    """Call `load`. If the device's memory is full, evict this worker's idle models and try once more."""
     try:
         return load()
     except MemoryInUse:
@@ -148,7 +148,7 @@ def retry_after_eviction(load: Callable[[], Found]) -> Found:
 
 
 def _evict_idle() -> bool:
-    """Evict all idle models; returns whether there was any."""
+    """Evict all idle models. Return True if there was any."""
     with _lock:
         idle = [key for key, held in _held.items() if held.backend is not None and not held.users]
         for key in idle:
@@ -158,7 +158,7 @@ def _evict_idle() -> bool:
 
 
 def _free_memory() -> None:
-    """Release memory of evicted models. torch would cache GPU memory, which other workers and the child process of a
+    """Release the memory of evicted models. torch would keep GPU memory that other workers and the child process of a
     check need."""
     gc.collect()
     if "torch" in sys.modules:
@@ -171,7 +171,7 @@ def _free_memory() -> None:
 def _pinned(model: RegisteredModel) -> _Held:
     held = _acquire(model)
     if _differs(held, model):
-        _drop(held)  # perhaps loaded before the files changed: load them again
+        _drop(held)  # it may have been loaded before the files changed: load them again
         held = _acquire(model)
     if _differs(held, model):
         _drop(held)
@@ -180,7 +180,7 @@ def _pinned(model: RegisteredModel) -> _Held:
 
 
 def files_changed(model: RegisteredModel) -> BackendError:
-    """The error for a model whose files differ from those checked."""
+    """Return the error for a model whose files differ from those that were checked."""
     return BackendError(
         f"The files of {model.slug} are not those that were checked.",
         "Check the model again. Its results so far belong to the old files.",
@@ -204,8 +204,8 @@ def _drop(held: _Held) -> None:
 
 
 def _acquire(model: RegisteredModel) -> _Held:
-    """Return the loaded model with one more user. One thread loads a model while others that need it wait; other models
-    load concurrently, except for reading weights (`loading.read_model`)."""
+    """Return the loaded model after counting one more user. While one thread loads a model, others that need it wait.
+    Other models load concurrently, except for reading weights (`loading.read_model`)."""
     config, key = effective_config(model), _key(model)
     while True:
         with _lock:
@@ -223,12 +223,12 @@ def _acquire(model: RegisteredModel) -> _Held:
 
 
 def _key(model: RegisteredModel) -> str:
-    """Cache key: what is loaded, without the kernels and start token that the check chose."""
+    """Return the cache key, which identifies the model without the kernels and start token that the check chose."""
     return json.dumps([model.backend, _pinned_config(model), model.secrets], sort_keys=True)
 
 
 def _is_stale(held: _Held, model: RegisteredModel, config: dict[str, object]) -> bool:
-    """Whether a loaded model differs from the last check in kernels or start token, or its files have changed."""
+    """Return True if a loaded model has other kernels or another start token than its last check, or other files."""
     if held.backend is None:
         return False
     facts = held.backend.facts
@@ -272,8 +272,8 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
 
 
 def _require_gpu(model: RegisteredModel, config: dict[str, object]) -> None:
-    """Raise DeviceMissing if the model was checked in half precision on a GPU and this worker has none: it would
-    compute different numbers in float32."""
+    """Raise DeviceMissing if the model was checked in half precision on a GPU and this worker has no GPU: in float32 it
+    would compute different numbers."""
     dtype = str(model.facts.get("dtype"))
     if dtype not in HALF_TYPES or config.get("cpu_bfloat16"):
         return
@@ -315,8 +315,8 @@ def _size(held: _Held) -> int:
 
 
 def budget_bytes() -> int:
-    """Memory budget in bytes: GYM_MODEL_MEMORY_MB; by default half of the RAM, or 80% of the GPU's memory divided among
-    the worker processes."""
+    """Return the memory budget in bytes: GYM_MODEL_MEMORY_MB; by default half of the RAM, or 80% of the GPU's memory
+    divided among the worker processes."""
     if settings.GYM_MODEL_MEMORY_MB:
         return int(settings.GYM_MODEL_MEMORY_MB) * MEGABYTE
     if (on_gpu := _gpu_bytes()) is not None:
@@ -325,7 +325,7 @@ def budget_bytes() -> int:
 
 
 def _gpu_bytes() -> int | None:
-    """Memory of the GPU that models run on; None on the CPU, or before torch is imported."""
+    """Return the memory in bytes of the GPU that models run on; None on the CPU, or before torch is imported."""
     if "torch" not in sys.modules or settings.GYM_DEVICE == "cpu":
         return None
     import torch  # blocks while another thread imports it: sys.modules may contain a half-initialised module
@@ -353,14 +353,14 @@ def set_threads() -> None:
 
 
 def thread_count() -> int:
-    """Threads per computation: GYM_TORCH_THREADS, else the available cores divided among the worker processes and their
-    threads."""
+    """Return the number of threads per computation: GYM_TORCH_THREADS, else the available cores divided among the
+    worker processes and their threads."""
     sharers = settings.GYM_WORKERS * worker_threads()
     return settings.GYM_TORCH_THREADS or max(1, len(os.sched_getaffinity(0)) // sharers)
 
 
 def _report(device: Iterable[str] = ()) -> None:
-    """Report loaded models and their devices to the list of workers; without any, report `device`."""
+    """Report loaded models and their devices to the list of workers. If no model is loaded, report `device`."""
     with _lock:
         held: list[dict[str, Any]] = [
             {"name": row.slug, "bytes": row.bytes, "seconds": round(row.seconds, 2)}
@@ -379,7 +379,7 @@ def _report(device: Iterable[str] = ()) -> None:
 
 
 def effective_config(model: RegisteredModel) -> dict[str, object]:
-    """The configuration with the values pinned by the check: hub commit, dtype, kernels and start token."""
+    """Return the configuration with the values pinned by the check: hub commit, dtype, kernels and start token."""
     config = _pinned_config(model)
     if BACKENDS[model.backend].needs_torch and model.facts.get("dtype"):
         config["dtype"] = model.facts["dtype"]  # a half type that was checked on a CPU is float32 everywhere

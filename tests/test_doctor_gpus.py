@@ -73,9 +73,9 @@ def test_forced_tf32_is_wrong(gpus, monkeypatch):
 @pytest.mark.parametrize(
     ("there", "cuda", "visible", "why"),
     [
-        (False, None, None, "no GPU: models run on"),
+        (False, None, None, ": no GPU found"),
         (True, None, None, "was built without CUDA"),
-        (True, "13.0", "", "that CUDA_VISIBLE_DEVICES= hides"),
+        (True, "13.0", "", "CUDA_VISIBLE_DEVICES= hides the NVIDIA GPU"),
         (True, "13.0", None, "its CUDA 13.0 may need a newer driver"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Authentication by user name and password, and the demo accounts, whose passwords are published."""
+"""Password authentication, and the demo accounts with their published passwords."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Pr
 
 
 def accounts_wanted() -> bool:
-    """Whether demo accounts are created: only if no other machine can reach the site (local host names, a loopback
+    """Return True if demo accounts may be created: no other machine can reach the site (local host names, a loopback
     address to listen on, no proxy)."""
     is_local = only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON) and not settings.GYM_BEHIND_PROXY
     return bool(settings.GYM_DEMO_ACCOUNTS) and is_local
 
 
 def accounts_open(request: HttpRequest | None) -> bool:
-    """Whether this request may sign in with a published password: not if it came through a proxy or from another
-    machine, whatever Host it sends. `None` is a program on this machine."""
+    """Return True if this request may sign in with a published password. It must come from this machine and not through
+    a proxy; its Host header is not trusted. `request` is None for a program on this machine."""
     if request is None:
         return accounts_wanted()
     came_directly = not any(name in request.headers for name in FORWARDED)
@@ -34,8 +34,8 @@ def accounts_open(request: HttpRequest | None) -> bool:
 
 
 class Backend(ModelBackend):
-    """User name and password. Published passwords are refused where others can reach the site, because a laptop's
-    database may move to a server with its demo accounts."""
+    """Password authentication. Published demo passwords are refused if other machines can reach the site, because a
+    laptop's database may be moved to a server together with its demo accounts."""
 
     def authenticate(
         self,

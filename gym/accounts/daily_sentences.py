@@ -18,7 +18,7 @@ DAY = timedelta(hours=24)
 
 
 class TooManySentences(TooManyJobs):
-    """The daily limit is reached. `wait`: seconds until this many are allowed again; None: never."""
+    """The daily limit is reached. `wait`: seconds until these sentences fit the limit; None if they never will."""
 
     def __init__(self, message: str, wait: int | None) -> None:
         super().__init__(message)
@@ -26,8 +26,8 @@ class TooManySentences(TooManyJobs):
 
 
 def charge(user: User, n_sentences: int) -> None:
-    """Charge the account for sentences, for 24 hours, whether or not they are scored. Raises TooManySentences. Call in
-    the transaction that queues them."""
+    """Count sentences towards the account's limit for 24 hours, whether or not they are scored. Raises
+    TooManySentences. Call in the transaction that queues them."""
     if not n_sentences:
         return
     with transaction.atomic():
@@ -39,12 +39,12 @@ def charge(user: User, n_sentences: int) -> None:
 
 
 def used_by(user: User) -> int:
-    """Sentences queued in the last 24 hours."""
+    """Return the number of sentences queued in the last 24 hours."""
     return _recent().filter(owner=user).aggregate(n=Sum("n_sentences"))["n"] or 0
 
 
 def used_column() -> Coalesce:
-    """`used_by` as a column of accounts."""
+    """Return `used_by` as an annotation for querysets of accounts."""
     return Part(SentenceCharge).column(Sum("n_sentences"), only=_is_recent())
 
 
@@ -57,7 +57,7 @@ def _recent() -> QuerySet[SentenceCharge]:
 
 
 def limit_of(user: User) -> int:
-    """Sentences this account may queue in 24 hours; 0 = no limit."""
+    """Return the number of sentences this account may queue in 24 hours; 0 = no limit."""
     limit = user.max_sentences_per_day
     return settings.GYM_MAX_SENTENCES_PER_DAY if limit is None else limit
 
@@ -68,7 +68,7 @@ def _check(user: User, used: int, n_sentences: int) -> None:
         return
     if n_sentences > limit:
         raise TooManySentences(
-            f"This has {n_sentences:,} sentences; the limit of an account is {limit:,} a day.", None
+            f"This request has {n_sentences:,} sentences; the limit per account is {limit:,} a day.", None
         )
     queued = f"{used:,} sentence{'' if used == 1 else 's'}"
     raise TooManySentences(
@@ -79,7 +79,7 @@ def _check(user: User, used: int, n_sentences: int) -> None:
 
 
 def _seconds_until(user: User, surplus: int) -> int:
-    """Seconds until charges of `surplus` sentences are more than a day old."""
+    """Return the seconds until charges for `surplus` sentences are more than a day old."""
     now = timezone.now()
     for created, n in _recent().filter(owner=user).order_by("created").values_list("created", "n_sentences"):
         surplus -= n

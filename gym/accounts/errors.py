@@ -1,7 +1,7 @@
-"""Errors of limits on accounts."""
+"""Exceptions raised when an account reaches a limit."""
 
 from __future__ import annotations
 
 
 class TooManyJobs(Exception):
-    """The owner's limit on active jobs is reached."""
+    """The owner has reached the limit on active jobs."""

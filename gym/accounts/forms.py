@@ -45,19 +45,19 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # Django 5.2 cann
         }
 
     def clean_username(self) -> str:
-        username: str = super().clean_username() or ""  # None when it is taken
+        username: str = super().clean_username() or ""  # None if the name is taken
         if account_key(username) in RESERVED:
             raise ValidationError("This name is taken.", code="reserved")
         if confusables.is_dangerous(username):
             raise ValidationError(
-                "The name mixes letters of several scripts that look alike. Use letters of one script.",
+                "The name mixes look-alike letters of several scripts. Use letters of one script.",
                 code="mixed",
             )
         return username
 
 
 class CurrentPassword(forms.Form):
-    """Confirms an irreversible action with the password."""
+    """Password confirmation of an irreversible action."""
 
     password = forms.CharField(
         label="Your password",
@@ -89,11 +89,11 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
     class Meta:
         model = User
         fields = ["first_name", "last_name", "email", "notices_by_mail"]
-        labels = {"email": "E-mail address", "notices_by_mail": "Notifications by e-mail, too"}
+        labels = {"email": "E-mail address", "notices_by_mail": "Also send notifications by e-mail"}
         help_texts = {
             "first_name": "Shown instead of your user name.",
             "email": EMAIL_HELP,
-            "notices_by_mail": "When your runs end, you are invited, or staff decide on your model.",
+            "notices_by_mail": "Sent when your runs end, you are invited, or staff decide on your model.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

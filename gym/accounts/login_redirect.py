@@ -1,4 +1,4 @@
-"""Return to the page that led to signing in or up (`next`)."""
+"""Return to the previous page (`next`) after sign-in or sign-up."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 AUTH_PAGES = ("login", "sign-up", "logout")
-"""URL names of pages that redirect to `next` and are never `next` themselves, as are those of the password reset."""
+"""URL names of pages that redirect to `next`. Like the password-reset pages, they can never be `next` themselves."""
 MAX_CHARACTERS = 2_000
-"""Longest `next` that is passed along."""
+"""Maximum length of a `next` that is passed along."""
 
 
 def page_to_return_to(request: HttpRequest) -> str:
-    """The `next` of a sign-in link on this page; empty for the default."""
+    """Return the `next` for a sign-in link on this page; empty for the default."""
     if is_auth_page(request.path) or request.method not in ("GET", "HEAD"):
         back = next_of(request)
     else:
@@ -26,7 +26,7 @@ def page_to_return_to(request: HttpRequest) -> str:
 
 
 def next_of(request: HttpRequest) -> str:
-    """The `next` of a form or query. It is checked for safety before redirecting."""
+    """Return the `next` of a form or query. Its safety is checked before redirecting."""
     return str(request.POST.get("next") or request.GET.get("next") or "")
 
 

@@ -34,13 +34,13 @@ def _guarded(send: Callable[..., None], *arguments: Any) -> None:
 
 
 def has_server() -> bool:
-    """Whether a mail server is configured; without one, mail is printed on the console."""
+    """Return True if a mail server is configured; without one, mail is printed on the console."""
     return Email.backend != settings.EMAIL_BACKEND
 
 
 def own_host(request: HttpRequest) -> str:
-    """The host for links in mail. A port that the client made up is dropped: only the port the site listens on, or that
-    of a trusted origin, is kept."""
+    """Return the host for links in mail. Clients can forge the port of Host, so it is kept only if the site listens on
+    it or a trusted origin has it."""
     host = request.get_host()
     name, port = split_domain_port(host)
     trusted = f"{request.scheme}://{host}" in settings.CSRF_TRUSTED_ORIGINS
@@ -48,7 +48,7 @@ def own_host(request: HttpRequest) -> str:
 
 
 def send_reset(email: str, domain: str, https: bool, next_page: str = "") -> None:
-    """Send a reset link for every active account with this address, if any. `next_page`: where to go after signing
+    """Send a reset link for every active account with this address, if any. `next_page`: page to open after signing
     in."""
     form = PasswordResetForm({"email": email})
     if form.is_valid():
@@ -62,7 +62,7 @@ def send_reset(email: str, domain: str, https: bool, next_page: str = "") -> Non
 
 
 def send_moved(old: str, username: str) -> None:
-    """Notify the old address that the account has a new one."""
+    """Notify the account's old address that the address was changed."""
     send_mail(
         "The e-mail address of your account was changed",
         f"The LM Gym account {username} no longer has this e-mail address. If that was not you, write to the "

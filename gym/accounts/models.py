@@ -12,7 +12,7 @@ from django.utils import timezone
 
 
 class User(AbstractUser):
-    """An account. Limits: null means the site's limit, 0 means none."""
+    """An account. Limits: null = the site's default, 0 = no limit."""
 
     max_active_jobs = models.PositiveIntegerField(
         "active jobs",
@@ -112,8 +112,8 @@ class ApiToken(models.Model):
 
 
 class SentenceCharge(models.Model):
-    """Sentences that an account queued, counted by the daily limit. Kept for a day, even if what was queued is
-    deleted."""
+    """Number of sentences that an account queued, counted towards the daily limit. Kept for a day, even if the queued
+    run is deleted."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sentence_charges"

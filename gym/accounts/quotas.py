@@ -1,7 +1,7 @@
 """Per-account quotas on rows and bytes. Apps register the tables to count; nothing is cached, so no counter can drift.
 
-Staff and inactive accounts (which own what deleted accounts left) are exempt. 0 = no limit. Bytes are those of texts,
-JSON and files in the database plus ROW per row; indexes are not counted.
+Staff and inactive accounts (which own objects of deleted accounts) are exempt. 0 = no limit. Bytes are the sizes of
+texts, JSON and files in the database, plus ROW per row; indexes are not counted.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class OverQuota(ValidationError):
 
 
 class _StoredBytes(Func):
-    """Bytes of a text, JSON or binary column. PostgreSQL knows the size without reading the value; for JSON it is the
-    compressed size."""
+    """Size of a text, JSON or binary column in bytes. PostgreSQL returns it without reading the value; for JSON it is
+    the compressed size."""
 
     template = "LENGTH(CAST(%(expressions)s AS BLOB))"
     output_field = BigIntegerField()
@@ -46,21 +46,21 @@ class _StoredBytes(Func):
 
 
 def stored(*columns: str) -> Any:
-    """Sum of the bytes of these columns of a row."""
+    """Return an expression for the total bytes of these columns of a row."""
     return reduce(add, (Coalesce(_StoredBytes(F(name)), Value(0)) for name in columns))
 
 
 @dataclass(frozen=True)
 class Part:
-    """A table to count. `owner`: lookup from a row to the account; `size`: expression for the bytes of a row without
-    ROW, None if bytes are not counted."""
+    """A table to count. `owner`: lookup from a row to its account; `size`: expression for the bytes of a row without
+    ROW, or None if bytes are not counted."""
 
     rows: type[models.Model]
     owner: str = "owner"
     size: Any = None
 
     def column(self, figure: Aggregate, only: Q | None = None) -> Coalesce:
-        """An aggregate over the account's rows (filtered by `only`) as a subquery column of accounts."""
+        """Return an aggregate over an account's rows (filtered by `only`) as a subquery annotation."""
         rows = self.rows._base_manager.filter(only or Q(), **{self.owner: OuterRef("pk")}).order_by()
         return Coalesce(
             Subquery(rows.values(self.owner).annotate(value=figure).values("value")),
@@ -71,7 +71,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Limit:
-    """Number and bytes; 0 = no limit."""
+    """Maximum number and bytes; 0 = no limit."""
 
     number: int = 0
     bytes: int = 0
@@ -85,8 +85,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of thing with a quota. The number is that of rows of the first part, the bytes are summed over all
-    parts."""
+    """A kind of object with a quota. The number counts rows of the first part; the bytes are summed over all parts."""
 
     key: str
     noun: str
@@ -100,7 +99,7 @@ class Kind:
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """Number and bytes as columns of accounts."""
+        """Return number and bytes as annotations for querysets of accounts."""
         sums = [part.column(Sum(part.size + ROW)) for part in self.parts if part.size is not None]
         return {
             f"{self.key}_number": self.parts[0].column(Count("pk")),
@@ -124,12 +123,12 @@ class Kind:
 
     @contextmanager
     def growing(self, owner: User, *, actor: User | None = None, new: bool = False) -> Iterator[None]:
-        """Run a block of writes in a transaction and roll it back with OverQuota if the quota is exceeded. Writes that
-        free space always pass. `actor`: who writes, if not the owner.
+        """Run a block of writes in a transaction. Roll back and raise OverQuota if the quota is exceeded; writes that
+        free space always pass. `actor`: the writing user, if not the owner.
 
-        `new`: the block creates things; the account is locked, so that concurrent requests cannot exceed the number.
-        Growth of existing things takes no lock, which could deadlock with others, so concurrent requests may exceed
-        the bytes by one of them."""
+        `new`: the block creates objects. The account is then locked, so that concurrent requests cannot exceed the
+        number. Growth of existing objects takes no lock, because of deadlocks, so concurrent requests may exceed the
+        bytes by one request."""
         with transaction.atomic():
             if new:
                 owner.hold()
@@ -137,7 +136,7 @@ class Kind:
             if limit == Limit() or _is_exempt(owner) or (actor is not None and actor.is_staff):
                 yield
                 return
-            # New things only add bytes, so the bytes before need not be counted.
+            # New objects only add bytes, so the previous bytes need not be counted.
             before = Kept(self.number_of(owner), 0) if new else self.kept_by(owner)
             if new:
                 self._check_number(limit, before.number, 1)
@@ -147,8 +146,8 @@ class Kind:
             self._check_bytes(limit, before.bytes, after.bytes, owner, actor or owner)
 
     def require_bytes(self, owner: User, grown: int, *, actor: User) -> None:
-        """Raise OverQuota if the account is over its bytes after growing by `grown`. For frequent changes of known
-        size: counts once, where `growing` counts twice. Call in the transaction of the change."""
+        """Raise OverQuota if the account exceeds its bytes after growing by `grown`. For frequent changes of known
+        size: one count instead of the two of `growing`. Call in the transaction of the change."""
         limit = self.limit_of(owner)
         if grown <= 0 or not limit.bytes or _is_exempt(owner) or actor.is_staff:
             return
@@ -169,8 +168,8 @@ class Kind:
             return
         if actor != owner:
             raise OverQuota(
-                f"{owner.display_name} owns this and may keep {size_text(limit.bytes)} of {self.plural}. This would "
-                "exceed the limit. Ask the owner to delete some, or ask staff for more."
+                f"{owner.display_name} owns this and may keep {size_text(limit.bytes)} of {self.plural}. This change "
+                "would exceed the limit. Ask the owner to delete some, or ask staff for more."
             )
         raise OverQuota(
             f"With this, your {self.plural} would take up {size_text(after)}; the limit is {size_text(limit.bytes)}. "
@@ -193,8 +192,8 @@ def register(
     setting: str = "",
     limit_of: Callable[[User], Limit] | None = None,
 ) -> Kind:
-    """Register a kind of thing. Its limit is a setting (number, bytes) times the account's `quota_factor`, or
-    `limit_of`."""
+    """Register a kind of object. Its limit is a setting (number, bytes) times the account's `quota_factor`, or the
+    result of `limit_of`."""
     kind = Kind(key, noun, plural, parts, limit_of or (lambda user: _of_setting(setting, user)))
     _kinds[key] = kind
     return kind
@@ -207,7 +206,7 @@ def _of_setting(name: str, user: User) -> Limit:
 
 
 def kinds() -> list[Kind]:
-    """Registered kinds, in the order of their apps in INSTALLED_APPS."""
+    """Return the registered kinds, in the order of their apps in INSTALLED_APPS."""
     labels = [config.label for config in apps.get_app_configs()]
     return sorted(_kinds.values(), key=lambda kind: labels.index(kind.parts[0].rows._meta.app_label))
 
@@ -217,7 +216,7 @@ def kinds() -> list[Kind]:
 
 @dataclass(frozen=True)
 class Use:
-    """What an account stores of one kind, with its limit (0 = none)."""
+    """An account's use of one kind's quota, with its limit (0 = no limit)."""
 
     kind: Kind
     kept: Kept
@@ -233,12 +232,12 @@ class Use:
 
 
 def columns_of(chosen: Sequence[Kind]) -> dict[str, Any]:
-    """Number and bytes of each kind as columns of accounts; `uses_in` reads them."""
+    """Return number and bytes of each kind as annotations for querysets of accounts; `uses_in` reads them."""
     return {name: column for kind in chosen for name, column in kind.columns.items()}
 
 
 def uses_in(row: Mapping[str, Any], user: User) -> list[Use]:
-    """Use of every kind, from a row with `columns_of(kinds())`."""
+    """Return the use of every kind from an account row with `columns_of(kinds())`."""
     exempt = _is_exempt(user)
     return [Use(kind, _kept_in(row, kind), Limit() if exempt else kind.limit_of(user)) for kind in kinds()]
 
@@ -248,8 +247,8 @@ def _kept_in(row: Mapping[str, Any], kind: Kind) -> Kept:
 
 
 def require_room_for(thing: models.Model, owner: User) -> None:
-    """Raise OverQuota if the account may not take over one more such thing: its number or bytes are used up. The bytes
-    of the thing itself are not counted. Lock the account first (`owner.hold()`)."""
+    """Raise OverQuota if the account may not take over another such object because its number or bytes are used up. The
+    bytes of the object itself are not counted. Lock the account first (`owner.hold()`)."""
     for kind in kinds():
         if kind.parts[0].rows is not type(thing) or _is_exempt(owner):
             continue

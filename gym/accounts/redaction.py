@@ -9,7 +9,7 @@ TOKEN = re.compile(r"(lmg_[\w-]{8})[\w-]+")
 
 
 class NoTokens(logging.Formatter):
-    """Shortens API tokens to the prefix that lists show."""
+    """Formatter that shortens API tokens to the prefix shown in lists."""
 
     def format(self, record: logging.LogRecord) -> str:
         return TOKEN.sub(r"\1…", super().format(record))

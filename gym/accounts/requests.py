@@ -1,4 +1,4 @@
-"""Request types with a signed-in `user`: for views behind `login_required` and API operations that need an account."""
+"""Requests whose `user` is signed in, for views behind `login_required` and API operations that need an account."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 class TooManyTries(Exception):
-    """The bucket is empty; `wait`: seconds until the next try."""
+    """The bucket is empty. `wait`: seconds until the next try."""
 
     def __init__(self, wait: float) -> None:
         self.wait = max(1, math.ceil(wait))
-        super().__init__(f"Too many tries. Try again in {in_words(self.wait)}.")
+        super().__init__(f"Too many attempts. Try again in {in_words(self.wait)}.")
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ DEVICE_AGE = 365 * DAY
 
 
 def remember_device(request: HttpRequest, response: HttpResponse, username: str) -> None:
-    """Give a browser that has signed in a bucket of its own, so that a stranger's wrong passwords do not lock out the
-    owner (OWASP: device cookies)."""
+    """Give a browser that has signed in its own bucket, so that a stranger's wrong passwords do not lock out the owner
+    (OWASP: device cookies)."""
     value = {
         "account": account_key(username),
         "device": _device_of(request, username) or get_random_string(22),
@@ -121,8 +121,8 @@ def remember_device(request: HttpRequest, response: HttpResponse, username: str)
     )
 
 
-def who_tries(request: HttpRequest, username: str) -> str:
-    """Subject of a try: the account, or a browser that has signed in to it before."""
+def throttle_subject(request: HttpRequest, username: str) -> str:
+    """Return whose bucket a sign-in uses: the account's, or that of a browser that has signed in to it before."""
     device = _device_of(request, username)
     return f"{account_key(username)} on {device}" if device else account_key(username)
 
@@ -135,10 +135,10 @@ def _device_of(request: HttpRequest, username: str) -> str:
     return str(value["device"]) if value["account"] == account_key(username) else ""
 
 
-def take_all(*wanted: tuple[Limit, object]) -> None:
-    """One try of each limit, or of none of them."""
+def take_all(*limits: tuple[Limit, object]) -> None:
+    """Use one try of each limit, or of none if one of them is exhausted."""
     taken: list[tuple[Limit, object]] = []
-    for limit, subject in wanted:
+    for limit, subject in limits:
         try:
             limit.take(subject)
         except TooManyTries:
@@ -158,7 +158,7 @@ def account_key(name: str) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's IP address (see gym.client_ip)."""
+    """Return the client's IP address (see gym.client_ip)."""
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
     return client_ip(
         request.META.get("REMOTE_ADDR", ""), forwarded_for, behind_proxy=settings.GYM_BEHIND_PROXY
@@ -166,7 +166,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def in_words(seconds: int) -> str:
-    """90 -> 2 minutes"""
+    """Format a duration for people: 90 -> 2 minutes."""
     if seconds < MINUTE:
         return "1 second" if seconds == 1 else f"{seconds} seconds"
     minutes = math.ceil(seconds / MINUTE)
@@ -176,7 +176,7 @@ def in_words(seconds: int) -> str:
 
 
 def refusal(request: HttpRequest, error: TooManyTries) -> HttpResponse:
-    """429 with Retry-After, as a page or as JSON."""
+    """Return a 429 with Retry-After, as a page or as JSON."""
     if request.get_preferred_type(["text/html", "application/json"]) == "application/json":
         response: HttpResponse = JsonResponse({"detail": str(error)}, status=429)
     else:

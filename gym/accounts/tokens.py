@@ -18,7 +18,7 @@ USED_EVERY = timedelta(minutes=1)
 
 
 class BadToken(Exception):
-    """Invalid token."""
+    """The token is unknown, revoked or expired, or its account is disabled."""
 
 
 def create_token(
@@ -67,7 +67,7 @@ def find_token(plain: str) -> ApiToken:
 
 
 def mark_used(token: ApiToken) -> None:
-    """Record when a token was last used, to the minute, so that requests do not cause a write each."""
+    """Record when a token was last used. Precise to the minute only, to avoid a write per request."""
     now = timezone.now()
     if token.last_used is None or token.last_used < now - USED_EVERY:
         stale = Q(last_used=None) | Q(last_used__lt=now - USED_EVERY)

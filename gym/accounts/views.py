@@ -62,7 +62,7 @@ class SignOut(auth.LogoutView):
 
 
 def forget_in_browser(response: HttpResponseBase, username: str) -> None:
-    """Delete this user's data in the browser's storage on the next page: others may use the browser."""
+    """Make the next page delete this user's data from the browser's storage, since others may use the browser."""
     secure = settings.SESSION_COOKIE_SECURE
     response.set_cookie(SIGNED_OUT, quote(username), max_age=3600, secure=secure, samesite="Lax")
 
@@ -73,14 +73,17 @@ class SignIn(auth.LoginView):
     redirect_authenticated_user = True
 
     def get_redirect_url(self) -> str:  # type: ignore[override]  # takes the request from Django 6 on
-        """`next` if it is a page of this site, and not an AUTH_PAGE."""
+        """Return `next` if it is a page of this site and not an AUTH_PAGE."""
         address: str = super().get_redirect_url()
         return "" if is_auth_page(address) else address
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.buckets = (
             (throttle.sign_in_by_address(), client_address(request)),
-            (throttle.sign_in_by_account(), throttle.who_tries(request, request.POST.get("username", ""))),
+            (
+                throttle.sign_in_by_account(),
+                throttle.throttle_subject(request, request.POST.get("username", "")),
+            ),
         )
         try:
             throttle.take_all(*self.buckets)
@@ -99,7 +102,7 @@ class SignIn(auth.LoginView):
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect the admin's sign-in to the site's, so that the throttles apply there, too."""
     if request.user.is_authenticated and not request.user.is_staff:
-        raise PermissionDenied("the administration is for staff")
+        raise PermissionDenied("only staff may use the administration pages")
     return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
 
@@ -108,7 +111,7 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 @form_page
 @throttled
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Context: form, next. 403 when GYM_SIGN_UP is off. A new account is signed in and redirected to `next`."""
+    """Sign up, sign in to the new account and redirect to `next`; 403 if GYM_SIGN_UP is off. Context: form, next."""
     next_page = SignIn(request=request).get_success_url()
     if request.user.is_authenticated:
         return redirect(next_page)
@@ -154,7 +157,7 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 
 class PasswordResetConfirm(auth.PasswordResetConfirmView):
-    """Context: form, validlink. The link in the mail may have a `next` for after signing in."""
+    """Context: form, validlink. The link in the mail may carry a `next` to open after signing in."""
 
     template_name = "accounts/password_reset_confirm.html"
 
@@ -188,7 +191,7 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
 @form_page
 @throttled
 def profile_edit(request: SignedInRequest) -> HttpResponse:
-    """Context: form."""
+    """Change name and e-mail address. Context: form."""
     user = request.user
     old = user.email
     form = ProfileForm(request.POST or None, instance=User.objects.get(pk=user.pk))
@@ -206,7 +209,7 @@ def profile_edit(request: SignedInRequest) -> HttpResponse:
 @form_page
 @throttled
 def password_change(request: SignedInRequest) -> HttpResponse:
-    """Context: form. Ends all other sessions of the account."""
+    """Change the password and end all other sessions of the account. Context: form."""
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and with_password(request, form, "old_password"):
         form.save()
@@ -220,7 +223,7 @@ def password_change(request: SignedInRequest) -> HttpResponse:
 @never_cache
 @form_page
 def token_list(request: SignedInRequest) -> HttpResponse:
-    """Context: tokens, form, created, plain. `plain`, the secret string, is shown once, in the response to the POST."""
+    """List and create tokens. Context: tokens, form, created, plain (the secret string, shown only after creation)."""
     form = TokenForm(request.POST or None)
     created, plain = None, ""
     if request.method == "POST" and form.is_valid():
@@ -247,13 +250,13 @@ def token_list(request: SignedInRequest) -> HttpResponse:
 def token_revoke(request: SignedInRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)
     tokens.revoke_token(token, actor=request.user)
-    messages.success(request, f"{token.name} is revoked.")
+    messages.success(request, f"{token.name} was revoked.")
     return redirect("token-list")
 
 
 def with_password(request: HttpRequest, form: Any, field: str) -> bool:
-    """Validate a form with the current password in `field`. Wrong passwords are throttled: the screen may have been
-    left unlocked."""
+    """Validate a form with the current password in `field`. Wrong passwords are throttled, as a stranger may have found
+    the computer unlocked."""
     limit, subject = throttle.own_password(), request.user.pk
     limit.take(subject)
     valid = form.is_valid()

@@ -6,7 +6,7 @@ from gym.api.models import SentRequest
 
 @admin.register(SentRequest)
 class SentRequestAdmin(SiteAdmin):
-    """Requests with an Idempotency-Key of the last day, without their responses."""
+    """Requests of the last day that had an Idempotency-Key, without their responses."""
 
     list_display = ["key", "user", "status", "created"]
     list_filter = ["status", "created"]

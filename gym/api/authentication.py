@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer lmg_…`. A wrong token is a 401 even where none is needed."""
+    """`Authorization: Bearer lmg_…`. An invalid token gives a 401 even where no token is required."""
 
     keyword = "Bearer"
 
@@ -43,10 +43,10 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class Requests(SimpleRateThrottle):
-    """Limit requests to GYM_API_REQUESTS_PER_MINUTE per account with tokens, or per address without an account.
+    """Limit requests to GYM_API_REQUESTS_PER_MINUTE per account (with a token) or per IP address (anonymous).
 
-    Counted in process memory: a database row would turn every read into a write. Requests of signed-in browsers are
-    limited like pages."""
+    Counted in process memory: a database row would turn every read into a write. Requests from browsers with a session
+    are not limited, as for pages."""
 
     def get_rate(self) -> str | None:
         limit = settings.GYM_API_REQUESTS_PER_MINUTE

@@ -1,4 +1,4 @@
-"""Base classes of the API's views: one object, a list, anything else; and helpers for lookups and changes."""
+"""Base classes for API views (single objects, lists, anything else), and helpers for lookups and changes."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 class ApiView(APIView):
-    """A view. `@operation` describes each of its methods."""
+    """Base class of API views. `@operation` describes each method."""
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
     operation: Operation
     query: dict[str, Any]
 
     def body(self) -> dict[str, Any]:
-        """Validate the request's body against the operation's `body`. Check existence and permission first: strangers
-        get 404, not 400."""
+        """Validate the request's body against the operation's `body`. Call after checking existence and permission, so
+        that strangers get 404, not 400."""
         body = self.operation.body
         if isinstance(body, dict):
             kind = (self.request.content_type or "").partition(";")[0].strip().lower()
@@ -65,12 +65,12 @@ class ApiView(APIView):
     def permission_denied(
         self, request: Request, message: str | None = None, code: str | None = None
     ) -> NoReturn:
-        """Count refused requests against the limit, too."""
+        """Count refused requests against the rate limit as well."""
         self.check_throttles(request)
         super().permission_denied(request, message, code)
 
     def list_parameters(self, described: Operation) -> Iterable[str]:
-        """Query parameters of filters and paging."""
+        """Return the query parameters of filters and paging."""
         return ()
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -80,14 +80,14 @@ class ApiView(APIView):
 
 
 class FormatFromUrl(DefaultContentNegotiation):
-    """For URLs that name the format: Accept is ignored."""
+    """Content negotiation for URLs that name the format; Accept is ignored."""
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
         return renderers[0], renderers[0].media_type
 
 
 class Filters(DjangoFilterBackend):
-    """Filters of django-filter. A wrong value is a 400 that names the parameter."""
+    """Filter backend of django-filter. An invalid value gives a 400 that names the parameter."""
 
     def filter_queryset(self, request: Any, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         filterset = self.get_filterset(request, queryset, view)
@@ -100,7 +100,7 @@ class Filters(DjangoFilterBackend):
             if isinstance(filter_, choices) and request.query_params.get(name) == ""
         ]
         if empty:
-            raise invalid(*(FieldError(f"?{name}", "This is empty.") for name in empty))
+            raise invalid(*(FieldError(f"?{name}", "The value is empty.") for name in empty))
         if not filterset.is_valid():
             raise invalid(
                 *(
@@ -139,7 +139,7 @@ class ObjectView(ApiView, Generic[Row]):
         return self.visible_rows(address)
 
     def can_change(self, row: Row) -> bool:
-        """Override where services do not check the permission themselves."""
+        """Return True if the user may change the row. Override if the service does not check this itself."""
         return True
 
     def get_object(self) -> Row:
@@ -225,7 +225,7 @@ class ListView(ApiView, GenericAPIView[Any]):
 
 
 def get_or_404(rows: QuerySet[Row], **which: Any) -> Row:
-    """Return the first row, or raise 404. Pass `visible_to(user)`, so that hidden rows do not exist for strangers."""
+    """Return the first row, or raise 404. Pass `visible_to(user)`, so that strangers get 404 for hidden rows, too."""
     row = rows.filter(**which).first()
     if row is None:
         raise Http404
@@ -255,8 +255,8 @@ def check_match(request: Request, etag: str | None, *, needed: bool = False) -> 
     """Compare If-Match with the current state.
 
     Args:
-        etag: of the current state; None: there is none, so that every tag but `*` is outdated.
-        needed: the header is required if there is a state to replace.
+        etag: tag of the current state. None if nothing is stored, which makes every tag except `*` outdated.
+        needed: the header is required if a stored state would be replaced.
 
     Raises:
         ApiProblem: 412 if the tag is outdated, 428 if it is needed and missing.
@@ -278,10 +278,10 @@ def check_match(request: Request, etag: str | None, *, needed: bool = False) -> 
     if etag is None:
         raise ApiProblem(
             412,
-            "The state that you read no longer exists: it was finished or deleted. Read it again, or send this without "
-            "If-Match.",
+            "The state that you read no longer exists: it was finished or deleted. Read it again, or send the request "
+            "without If-Match.",
             "changed-meanwhile",
-            [FieldError("If-Match", "Nothing has this tag now.")],
+            [FieldError("If-Match", "No current state has this tag.")],
         )
     if etag not in [tag.removeprefix("W/") for tag in tags]:
         raise ApiProblem(
@@ -295,7 +295,7 @@ def check_match(request: Request, etag: str | None, *, needed: bool = False) -> 
 
 @contextmanager
 def locked(row: models.Model) -> Iterator[None]:
-    """Run in a transaction with the row locked and reloaded, so that concurrent changes to different fields are both
+    """Open a transaction with the row locked and reloaded, so that concurrent changes to different fields are all
     kept."""
     with transaction.atomic():
         row.refresh_from_db(from_queryset=type(row)._base_manager.select_for_update())
@@ -303,5 +303,5 @@ def locked(row: models.Model) -> Iterator[None]:
 
 
 def renderers(*more: Any) -> list[Any]:
-    """Return the JSON renderer, then these."""
+    """Return the JSON renderer followed by the `more` renderers."""
     return [*api_settings.DEFAULT_RENDERER_CLASSES, *more]

@@ -1,6 +1,6 @@
 """Errors of the API as problem+json (RFC 9457).
 
-Views raise what services raise. A room registers its own exception classes, each once:
+Views let the exceptions of services propagate. Each app registers its own exception classes once:
 
     @problem_for(FormatError)
     def unreadable(error: FormatError) -> ApiProblem: ...
@@ -37,8 +37,8 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class FieldError:
-    """One error. `where`: a JSON path into the body ($.policy.metric), ?name of a query parameter, the name of a
-    header, or a place in an uploaded file (line 17)."""
+    """One error in a request. `where`: a JSON path into the body ($.policy.metric), ?name of a query parameter, the
+    name of a header, or a position in an uploaded file (line 17)."""
 
     where: str
     message: str
@@ -101,7 +101,7 @@ _problems: dict[type[Exception], Callable[[Any], ApiProblem]] = {}
 def problem_for(
     kind: type[Known],
 ) -> Callable[[Callable[[Known], ApiProblem]], Callable[[Known], ApiProblem]]:
-    """Register the problem that an exception of this class becomes; subclasses inherit it."""
+    """Register a function that converts exceptions of this class and its subclasses to a problem."""
 
     def register(function: Callable[[Known], ApiProblem]) -> Callable[[Known], ApiProblem]:
         _problems[kind] = function
@@ -111,7 +111,7 @@ def problem_for(
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
-    """REST framework's exception handler. None re-raises unknown exceptions, so that they are logged."""
+    """Handle exceptions for REST framework. Return None for unknown ones, which are then re-raised and logged."""
     if isinstance(error, ApiProblem):
         return error.response()
     for kind in type(error).__mro__:
@@ -120,7 +120,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     return None
 
 
-# --- what Django and REST framework raise ---
+# --- exceptions of Django and REST framework ---
 
 
 @problem_for(exceptions.APIException)
@@ -145,7 +145,7 @@ def _rest_invalid(error: exceptions.ValidationError) -> ApiProblem:
 
 @problem_for(ValidationError)
 def _invalid(error: ValidationError) -> ApiProblem:
-    """400 with the messages of a service's ValidationError. Model fields have their names in the API."""
+    """Return a 400 with the messages of a service's ValidationError. The API names fields as the models do."""
     if hasattr(error, "error_dict"):
         return invalid(
             *(
@@ -169,13 +169,13 @@ def _missing(error: Http404) -> ApiProblem:
 
 @problem_for(ObjectDoesNotExist)
 def _gone(error: ObjectDoesNotExist) -> ApiProblem:
-    """Deleted between read and lock."""
+    """Return a 404 for a row that was deleted between read and lock."""
     return ApiProblem(404, NOT_FOUND)
 
 
 @problem_for(SuspiciousOperation)
 def _suspicious(error: SuspiciousOperation) -> ApiProblem:
-    """For example a form with too many fields or files."""
+    """Return a 400 for a suspicious request, for example a form with too many fields or files."""
     return invalid(FieldError("$", f"{str(error).rstrip('.')}."))
 
 
@@ -203,13 +203,13 @@ def flatten(detail: Any, path: str = "$") -> list[FieldError]:
             for field_error in flatten(inner, path if name == "non_field_errors" else _step(path, name))
         ]
     if isinstance(detail, list):
-        found: list[FieldError] = []
+        field_errors: list[FieldError] = []
         for place, inner in enumerate(detail):
             if isinstance(inner, dict | list):
-                found += flatten(inner, f"{path}[{place}]")
+                field_errors += flatten(inner, f"{path}[{place}]")
             else:
-                found.append(FieldError(path, str(inner)))
-        return found
+                field_errors.append(FieldError(path, str(inner)))
+        return field_errors
     return [FieldError(path, str(detail))]
 
 

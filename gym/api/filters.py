@@ -16,7 +16,7 @@ MOST_WORDS = 10
 
 
 class WholeNumberFilter(django_filters.NumberFilter):
-    """Refuses 1.5 instead of rounding it."""
+    """Filter for whole numbers: 1.5 is an error and is not rounded."""
 
     field_class = forms.IntegerField  # type: ignore[assignment]  # a decimal field to the stubs
 
@@ -30,7 +30,7 @@ class _Words(forms.CharField):
 
 
 class WordsFilter(django_filters.CharFilter):
-    """Rows in which every word occurs in one of `fields`."""
+    """Filter for rows in which every word occurs in one of `fields`."""
 
     field_class = _Words
 
@@ -46,10 +46,10 @@ def with_words(rows: QuerySet[Any], text: str, fields: Sequence[str]) -> QuerySe
     """Filter rows in which each of the first MOST_WORDS words occurs in one of `fields`. Related rows are searched by a
     subquery, since a join per word would multiply the rows."""
     for word in text[:MOST_CHARACTERS].split()[:MOST_WORDS]:
-        found = Q()
+        matches = Q()
         for field in fields:
-            found |= _contains(rows.model, field, word)
-        rows = rows.filter(found)
+            matches |= _contains(rows.model, field, word)
+        rows = rows.filter(matches)
     return rows
 
 
@@ -61,10 +61,10 @@ def _contains(model: type[Model], field: str, word: str) -> Q:
 
 
 class Filters(django_filters.FilterSet):
-    """A filter set whose texts have at most MOST_CHARACTERS."""
+    """Filter set that accepts texts of at most MOST_CHARACTERS characters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for one in self.filters.values():
-            if isinstance(one, django_filters.CharFilter):
-                one.extra.setdefault("max_length", MOST_CHARACTERS)
+        for filter_field in self.filters.values():
+            if isinstance(filter_field, django_filters.CharFilter):
+                filter_field.extra.setdefault("max_length", MOST_CHARACTERS)

@@ -1,4 +1,4 @@
-"""Idempotency-Key: a repeated POST returns the first response and does nothing.
+"""Idempotency-Key: a repeated POST returns the first response and has no further effect.
 
 The key is claimed in its own transaction. The work and the stored response then share one transaction, so a process
 that dies in between leaves only the claim, which expires after two minutes (`BUSY`).
@@ -60,8 +60,8 @@ def run_once(
 
 
 def _claim(user: Any, key: str, digest: str) -> SentRequest:
-    """Return a new claim, or one with a stored response. Raises 409 while the first request runs, and 422 for another
-    request under the key."""
+    """Return a new claim, or one with a stored response. Raises 409 while the first request runs, and 422 if the key
+    belongs to a different request."""
     SentRequest.objects.filter(created__lt=timezone.now() - KEEP).delete()
     for _ in range(3):
         try:

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 KEEP = timedelta(hours=24)
 BUSY = timedelta(minutes=2)
-"""No request takes longer: a claim without a response after this was cut off, and its work rolled back."""
+"""Upper limit on the duration of a request. An older claim without a response was interrupted, and its work rolled
+back."""
 
 
 class SentRequest(models.Model):
@@ -33,6 +34,6 @@ class SentRequest(models.Model):
 
     @property
     def is_over(self) -> bool:
-        """Return whether its response has expired or never came."""
+        """True if the stored response has expired, or the request ended without one."""
         age = timezone.now() - self.created
         return age > (BUSY if self.status is None else KEEP)

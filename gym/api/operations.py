@@ -25,7 +25,7 @@ from gym.api.requests import read_query
 
 JSON = "application/json"
 FILE = {"type": "string", "format": "binary"}
-"""A response that is saved as it is: a table, an archive, a document."""
+"""Schema of a response that clients save to a file: a table, an archive, a document."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ def operation(
         status: HTTP status of a success.
         body: a `Body` class, or {media type: `Body` class}.
         query: a `Query` class for parameters that are not filters of the list.
-        also: further statuses, such as 412 and 428. 202: not done yet; 200: it existed already.
+        also: further statuses, such as 412 and 428. 202: not finished yet; 200: the object already existed.
         media: further media types of a success, {media type: FILE or another schema}.
         waits: the method waits for a worker, so it cannot run in one transaction.
-        many: `response` is the row of a paginated list.
+        many: the response is a paginated list, and `response` describes one row.
         name: operation id, if the generated one is unclear.
     """
     described = Operation(summary, response, status, body, query, also, media or {}, waits, many)
@@ -95,7 +95,7 @@ def operation(
 
 
 def _responses(described: Operation) -> dict[Any, Any]:
-    """Successes; gym.api.schema adds the errors."""
+    """Return the success responses; gym.api.schema adds the errors."""
     if described.response is None and not described.media:
         return {described.status: OpenApiResponse(description="Done.")}
     responses: dict[Any, Any] = {}

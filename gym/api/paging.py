@@ -1,7 +1,7 @@
 """Cursor pagination.
 
-The cursor contains the last row's values in the list's order: rows added or deleted between requests neither repeat nor
-hide others, and page 1000 costs as much as page 1. It is signed and bound to its list.
+The cursor contains the last row's values of the sort columns, so rows added or deleted between requests neither repeat
+nor hide others, and page 1000 costs as much as page 1. It is signed and bound to its list.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Pages(BasePagination):
         rows = queryset.order_by(*order)
         if after is not None:
             rows = rows.filter(_beyond(order, after))
-        found = list(rows[: limit + 1])
-        self.mark_after = lambda n: [order, [_value(found[n - 1], name) for name in order]]
-        self.mark = self.mark_after(limit) if len(found) > limit else None
-        return found[:limit]
+        page = list(rows[: limit + 1])
+        self.mark_after = lambda n: [order, [_value(page[n - 1], name) for name in order]]
+        self.mark = self.mark_after(limit) if len(page) > limit else None
+        return page[:limit]
 
     def _slice(self, rows: Sequence[Any], limit: int) -> list[Any]:
         """Paginate a sequence; the cursor is an offset."""
@@ -73,20 +73,18 @@ class Pages(BasePagination):
         return shown
 
     def _read(self, order: list[str]) -> list[Any] | None:
-        given = self.request.query_params.get("cursor")
-        if not given:
+        cursor = self.request.query_params.get("cursor")
+        if not cursor:
             return None
         try:
-            place, found_order, values = signing.loads(given, salt=SALT)
+            path, cursor_order, values = signing.loads(cursor, salt=SALT)
         except (signing.BadSignature, ValueError, TypeError) as error:
             raise invalid(FieldError("?cursor", "This cursor is not valid.", "Follow `next`.")) from error
-        if place != self.request.path:
+        if path != self.request.path:
             raise invalid(FieldError("?cursor", "This cursor belongs to another list.", "Start without one."))
-        if found_order != order:
+        if cursor_order != order:
             raise invalid(
-                FieldError(
-                    "?cursor", "This cursor belongs to another order of the list.", "Start without one."
-                )
+                FieldError("?cursor", "This cursor is for a different sort order.", "Start without one.")
             )
         return list(values)
 
@@ -133,12 +131,12 @@ class Pages(BasePagination):
 
 
 def limit_of(request: Request) -> int:
-    given = request.query_params.get("limit")
-    if given is None:
+    limit = request.query_params.get("limit")
+    if limit is None:
         return LIMIT
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given[:9]) <= MAX_LIMIT or len(given) > 9:
+    if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= MAX_LIMIT or len(limit) > 9:
         raise invalid(FieldError("?limit", f"This must be a whole number from 1 to {MAX_LIMIT}."))
-    return int(given)
+    return int(limit)
 
 
 def _order(queryset: QuerySet[Any]) -> list[str]:
@@ -151,12 +149,12 @@ def _order(queryset: QuerySet[Any]) -> list[str]:
 
 def _beyond(order: Sequence[str], values: Sequence[Any]) -> Q:
     """Build the filter for rows after these values: a > x, or a = x and b > y."""
-    found, same = Q(pk__in=[]), Q()
+    beyond, same = Q(pk__in=[]), Q()
     for name, value in zip(order, values, strict=True):
         column = name.lstrip("-")
-        found |= same & Q(**{f"{column}__{'lt' if name.startswith('-') else 'gt'}": value})
+        beyond |= same & Q(**{f"{column}__{'lt' if name.startswith('-') else 'gt'}": value})
         same &= Q(**{column: value})
-    return found
+    return beyond
 
 
 def _value(row: Any, name: str) -> Any:

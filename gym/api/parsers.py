@@ -18,7 +18,7 @@ LIMITS = Limits(values=1_000_000)
 
 class JSONParser(RestJSONParser):
     """Parse JSON that the database can store. A body over the size limit is a 413; too many values, nesting that is too
-    deep, lone surrogates, U+0000 and infinite numbers are a 400 with the place."""
+    deep, lone surrogates, U+0000 and infinite numbers are a 400 that names the position."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -47,9 +47,9 @@ def _check(value: Any, path: str) -> None:
         if abs(value) >= 2**63:
             raise ParseError(f"{path} is a number that is too large to store.")
     elif isinstance(value, list):
-        for place, one in enumerate(value):
-            _check(one, f"{path}[{place}]")
+        for place, element in enumerate(value):
+            _check(element, f"{path}[{place}]")
     elif isinstance(value, dict):
-        for name, one in value.items():
+        for name, element in value.items():
             _check(name, f"{path} (a name in it)")
-            _check(one, f"{path}.{name}")
+            _check(element, f"{path}.{name}")

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework_dataclasses.serializers import DataclassSerializer
 
 
-class RecordSerializer(DataclassSerializer[Any]):  # without a docstring: the description would repeat it
+class RecordSerializer(DataclassSerializer[Any]):  # no docstring: the API description would repeat it
     @property
     def serializer_dataclass_field(self) -> type[DataclassSerializer[Any]]:
         return RecordSerializer
@@ -21,7 +21,9 @@ class RecordSerializer(DataclassSerializer[Any]):  # without a docstring: the de
         self, field_name: str, extra_kwargs: dict[str, Any]
     ) -> serializers.Field[Any, Any, Any, Any]:
         field = self.dataclass_definition.fields[field_name]
-        described: dict[str, Any] = {"required": True}  # a response has every field, also one with a default
+        described: dict[str, Any] = {
+            "required": True
+        }  # responses contain every field, even those with defaults
         if meaning := field.metadata.get("meaning"):
             unit = field.metadata.get("unit")
             described["help_text"] = f"{meaning}; {unit}" if unit else meaning

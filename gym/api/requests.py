@@ -38,12 +38,12 @@ class Body(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
     def _is_key(self, data: Any, name: str) -> bool:
-        """Return whether this part of a form is a key of an object. `columns.A` is the key A of `columns`."""
+        """Return True if this part of a form is a key of an object, as `columns.A` is the key A of `columns`."""
         field = self.fields.get(name.partition(".")[0])
         return isinstance(data, QueryDict) and "." in name and isinstance(field, Names)
 
     def _sent_several_times(self, data: QueryDict) -> dict[str, Any]:
-        """Errors for repeated parts of a form, of which only the last would be read."""
+        """Return errors for repeated parts of a form, of which only the last would be read."""
         return {
             name: [several(name, len(data.getlist(name)), isinstance(field, serializers.FileField))]
             for name, field in self.fields.items()
@@ -52,7 +52,7 @@ class Body(serializers.Serializer[Any]):
 
 
 class Names(serializers.DictField):
-    """An object with string values. In a form each key is a part of its own: `columns.A`."""
+    """An object with string values. In a form, each key is a separate part: `columns.A`."""
 
     child = serializers.CharField(allow_blank=True)
 
@@ -60,10 +60,10 @@ class Names(serializers.DictField):
         if not isinstance(dictionary, QueryDict):
             return super().get_value(dictionary)
         start = f"{self.field_name}."
-        found = {
+        entries = {
             name.removeprefix(start): value for name, value in dictionary.items() if name.startswith(start)
         }
-        return found or empty
+        return entries or empty
 
 
 class Query(serializers.Serializer[Any]):
@@ -72,7 +72,7 @@ class Query(serializers.Serializer[Any]):
 
 
 class Several(Query):
-    """The ids of two or more things; each `second` is compared with `first`."""
+    """Query with the ids of two or more objects; each `second` is compared with `first`."""
 
     first = serializers.SlugField(max_length=24, help_text="id; the baseline")
     second = serializers.ListField(
@@ -87,10 +87,12 @@ def type_problem(field: serializers.Field[Any, Any, Any, Any], value: Any) -> An
     if value is None or value is empty:
         return None
     if isinstance(field, serializers.ListField) and isinstance(value, list):
-        found = {
-            place: problem for place, one in enumerate(value) if (problem := type_problem(field.child, one))
+        problems = {
+            place: problem
+            for place, element in enumerate(value)
+            if (problem := type_problem(field.child, element))
         }
-        return found or None
+        return problems or None
     if isinstance(field, serializers.BooleanField):
         return None if isinstance(value, bool) else ["This must be true or false."]
     if isinstance(field, serializers.IntegerField):
@@ -124,24 +126,30 @@ def read(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
 
 
 def read_query(
-    kind: type[serializers.Serializer[Any]] | None, given: QueryDict, others: Iterable[str]
+    kind: type[serializers.Serializer[Any]] | None, parameters: QueryDict, others: Iterable[str]
 ) -> dict[str, Any]:
     """Validate the query. `others`: parameters that filters and paging read."""
     fields = kind().fields if kind else {}
     known = {*fields, *others}
-    wrong = [FieldError(f"?{name}", unknown(name, known, "parameter")) for name in given if name not in known]
+    wrong = [
+        FieldError(f"?{name}", unknown(name, known, "parameter")) for name in parameters if name not in known
+    ]
     lists = {name for name, field in fields.items() if isinstance(field, serializers.ListField)}
     wrong += [
-        FieldError(f"?{name}", several(name, len(given.getlist(name)), files=False))
+        FieldError(f"?{name}", several(name, len(parameters.getlist(name)), files=False))
         for name in fields
-        if name not in lists and len(given.getlist(name)) > 1
+        if name not in lists and len(parameters.getlist(name)) > 1
     ]
     if wrong:
         raise invalid(*wrong)
     if kind is None:
         return {}
     form = kind(
-        data={name: given.getlist(name) if name in lists else given[name] for name in fields if name in given}
+        data={
+            name: parameters.getlist(name) if name in lists else parameters[name]
+            for name in fields
+            if name in parameters
+        }
     )
     if not form.is_valid():
         raise invalid(

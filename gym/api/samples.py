@@ -1,4 +1,4 @@
-"""Examples of the OpenAPI description, generated from its schemas."""
+"""Examples for the OpenAPI description, generated from its schemas."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def sample(schema: dict[str, Any], schemas: dict[str, Any], name: str = "") -> A
 
 
 def _object(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    found = {name: sample(inner, schemas, name) for name, inner in schema.get("properties", {}).items()}
+    example = {name: sample(inner, schemas, name) for name, inner in schema.get("properties", {}).items()}
     more = schema.get("additionalProperties")
     if isinstance(more, dict) and more:
-        found["name"] = sample(more, schemas)
-    return found
+        example["name"] = sample(more, schemas)
+    return example
 
 
 def _text(schema: dict[str, Any], name: str) -> str:

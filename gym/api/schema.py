@@ -1,4 +1,4 @@
-"""Adds to the OpenAPI description what all operations share: errors, headers, examples, scopes."""
+"""OpenAPI parts that all operations share: errors, headers, examples, scopes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gym.api.samples import sample
 
 ADDRESSED = ("/suites/{slug}/", "/compare/{slug}/", "/lmc/corpora/{slug}/", "/propara/answer-sets/{slug}/")
 ERRORS = {
-    400: "The request is invalid; `errors` names the places.",
+    400: "The request is invalid; `errors` lists the invalid fields.",
     401: "The token is missing, wrong, expired or revoked.",
     403: "This account or this token may not do that.",
     404: NOT_FOUND,
     406: "None of the media types in Accept is available.",
-    409: "The state does not allow it, the format cannot express it, another request changed it at the same time, or "
-    "the same request is in progress.",
-    410: "It was deleted (`was` says what it was), or is no longer public.",
+    409: "The object's state does not allow this, the format cannot represent it, another request changed it at the "
+    "same time, or a request with the same Idempotency-Key is in progress.",
+    410: "The object was deleted (`was` describes it) or is no longer public.",
     412: "If-Match names an outdated state of the draft.",
     413: "The request is too large.",
     415: "This media type of the body is not supported.",
@@ -70,7 +70,7 @@ class GymSchema(AutoSchema):
         return [{"token": []}, *([{}] if reading and not private else [])]
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        """`@operation(many=True)` is a list; its CSV and NDJSON tables, which have a raw schema, are not."""
+        """Return True for `@operation(many=True)`, except for its CSV and NDJSON tables, which have a raw schema."""
         described = self._operation()
         raw = isinstance(serializer, dict) and "type" in serializer
         return described is not None and described.many and not raw
@@ -104,7 +104,7 @@ class GymSchema(AutoSchema):
     def _shared_parameters(self) -> list[dict[str, Any]]:
         parameters = []
         if self.method == "POST":
-            text = "Any text; the same request under the same key is done once."
+            text = "Any text; a request that is repeated with its key has no further effect."
             parameters.append(_header(HEADER, text, pattern=PATTERN))
         described = self._operation()
         if described is not None and 412 in described.also:
@@ -125,7 +125,7 @@ class GymSchema(AutoSchema):
             }  # an Idempotency-Key is compared with the body even if the operation has none
         described = self._operation()
         if described is not None:
-            if described.query is not None:  # it may name a missing thing
+            if described.query is not None:  # it may name a missing object
                 statuses.add(404)
             statuses |= {status for status in described.also if status in ERRORS}
             if described.body is not None:
@@ -174,10 +174,10 @@ def _error(status: int, description: str) -> dict[str, Any]:
         "errors": wrong,
     }
     content = {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}
-    found: dict[str, Any] = {"description": description, "content": {PROBLEM: content}}
+    response: dict[str, Any] = {"description": description, "content": {PROBLEM: content}}
     if status in {409, 429, 503}:
-        found["headers"] = {"Retry-After": _text("Seconds to wait; absent if waiting does not help.")}
-    return found
+        response["headers"] = {"Retry-After": _text("Seconds to wait; absent if waiting does not help.")}
+    return response
 
 
 def shared_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def shared_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 class StrictBodies(OpenApiSerializerExtension):
-    """Bodies have no other fields than those described, and no description that is not their own."""
+    """Forbid additional fields in bodies, and omit descriptions inherited from a base class."""
 
     target_class = "gym.api.requests.Body"
     match_subclasses = True

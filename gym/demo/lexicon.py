@@ -57,7 +57,7 @@ NEUTRAL = tuple(
 
 @dataclass(frozen=True)
 class Craft:
-    """One who makes, what is made, and the verb that takes the one as subject and the other as object."""
+    """A maker, a product, and the verb that takes the maker as subject and the product as object."""
 
     maker: Noun
     product: str
@@ -123,9 +123,9 @@ TRANSITIVE = tuple(
     )
 )
 SELF_VERBS = ("hurt", "blamed", "praised", "admired", "embarrassed", "introduced")
-# With or without an object, and the object may be a person.
+# Optionally transitive; the object may be a person.
 OPTIONAL = ("called", "followed", "watched", "fought", "trained", "left", "attacked", "joined")
-# Never without an object, and the object is a thing.
+# Always transitive; the object is inanimate.
 HANDLING = ("grabbed", "found", "dropped", "hid", "carried", "cleaned", "broke", "bought")
 REPORT = ("know", "remember", "forgot", "heard", "noticed")
 REPORTERS = ("I", "We", "They", "You")

@@ -44,7 +44,7 @@ GAMES = {"wp": "5-gram, next word", "ic": "5-gram, input correction"}
 
 
 def load_demo(*, queue_runs: bool = True) -> Iterator[str]:
-    """Create what is missing; yields a line for each step."""
+    """Create the missing parts of the demo; yields a line for each step."""
     with transaction.atomic():
         if accounts_wanted():
             yield from _create_accounts()
@@ -60,7 +60,7 @@ def load_demo(*, queue_runs: bool = True) -> Iterator[str]:
 
 
 def demo_user() -> User:
-    """The account that owns the demo, without a usable password."""
+    """Return the account that owns the demo; it has no usable password."""
     user, created = User.objects.get_or_create(
         username=DEMO_USER, defaults={"first_name": "LM Gym", "last_name": "demo"}
     )

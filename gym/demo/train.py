@@ -30,7 +30,7 @@ from lmgym.suites.formulas import TIE, TRUE, parse
 
 NGRAM_ORDER = 5
 CHECKPOINTS = {"demo-ngram-5k": 5_000, "demo-ngram-20k": 20_000, "demo-ngram": corpus.SENTENCES}
-"""Numbers of training sentences of the n-gram model and its checkpoints."""
+"""Training sentences of the n-gram model and of each checkpoint."""
 PARTS = ("ngram", "gpt2")
 UNLISTED = ("manifest.json", "README.md", "sentences.txt")
 HELD_OUT_SENTENCES = 2_000
@@ -131,7 +131,7 @@ class Measured:
 
     @property
     def outcomes(self) -> list[Sequence[int]]:
-        """Outcome codes of the items, for each prediction."""
+        """Outcome codes of the items by prediction."""
         return [prediction.outcomes for prediction in self.predictions]
 
     @property
@@ -156,13 +156,13 @@ def measure(backend: Backend, suite: SuiteDocument, policy: ScoringPolicy = DEFA
 
 
 def chance(suite: SuiteDocument) -> float:
-    """Chance that all predictions hold together if all values are i.i.d."""
+    """Return the probability that all predictions hold together if all values are i.i.d."""
     joint = " & ".join(f"[{prediction.formula}]" for prediction in suite.predictions)
     return float(parse(joint).chance_level(n_regions=len(suite.region_names)).value)
 
 
 def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence[Measured]]]) -> str:
-    """Markdown table: suite, items, chance level, and pass rate of each model with ties."""
+    """Format a Markdown table of suite, items, chance level, and pass rate of each model with ties."""
     lines = [
         "| suite | n | chance | " + " | ".join(columns) + " |",
         "| --- | ---: | ---: | " + " | ".join("---:" for _ in columns) + " |",
@@ -177,7 +177,7 @@ def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence
 
 
 def total_bits(backend: Backend, texts: Sequence[str]) -> float:
-    """Total bits of the texts without start and end tokens. Raises ValueError if one cannot be scored."""
+    """Return the total bits of the texts without start and end tokens. Raises ValueError if one cannot be scored."""
     total = 0.0
     for score in backend.score(texts, ScoringPolicy()):
         if isinstance(score, ScoringFailure):
@@ -188,7 +188,7 @@ def total_bits(backend: Backend, texts: Sequence[str]) -> float:
 
 
 def report(data: Path) -> str:
-    """Table of pass rates, and each model's bits per word on held-out sentences."""
+    """Return the table of pass rates, and each model's bits per word on held-out sentences."""
     backends = [
         load_backend(model.backend, model.config, model_dir=data / "models", hub_allowed=False)
         for model in DEMO_MODELS

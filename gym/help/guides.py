@@ -1,4 +1,4 @@
-"""The pages of docs/ that are shown under /help/, by group: those for users, not for administrators."""
+"""Guides for users: the pages of docs/ that are shown under /help/, by group. Pages for administrators are left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Guide:
     title: str
     about: str
     room: str = ""
-    """URL name of the section that the guide is about, if it is about one section only."""
+    """URL name of the site's section that the guide describes; empty if it describes several."""
     room_title: str = ""
     file: str = ""
 
@@ -27,7 +27,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
         Guide(
             "tutorial",
             "Tutorial",
-            "From New suite to the results of two models in ten minutes, with the keyboard.",
+            "From New suite to the results of two models in ten minutes, using the keyboard.",
         ),
         Guide("glossary", "Glossary", "The terms used on these pages."),
     ),

@@ -23,7 +23,7 @@ class Page:
     sections: list[tuple[str, str]]
     """Id and text of each second-level heading."""
     body: Markup
-    """Without the title."""
+    """HTML of the page without its title."""
 
 
 def page(text: str, titles: Mapping[str, str], address_of: Callable[[str], str]) -> Page:
@@ -41,7 +41,7 @@ def page(text: str, titles: Mapping[str, str], address_of: Callable[[str], str])
             elif token.tag == "h2":
                 sections.append((anchor, words))
         elif token.type in {"th_open", "td_open"}:
-            style = str(token.attrs.pop("style", ""))  # the CSP forbids style attributes
+            style = str(token.attrs.pop("style", ""))  # the Content-Security-Policy forbids style attributes
             if style.endswith("right"):
                 token.attrSet("class", "num")
             if token.type == "th_open" and _words(tokens[place + 1]):
@@ -62,7 +62,7 @@ def _words(inline: Token) -> str:
 
 
 def _anchor(words: str, seen: Counter[str]) -> str:
-    """Heading id as on GitHub, so that links in docs/ work in both places."""
+    """Return the heading id that GitHub would generate, so that links in docs/ work there and here."""
     anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
     seen[anchor] += 1
     return anchor if seen[anchor] == 1 else f"{anchor}-{seen[anchor] - 1}"

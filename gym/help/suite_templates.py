@@ -43,12 +43,12 @@ TEMPLATES = {
 
 
 def content(form: str) -> str | bytes:
-    """The file, written by the exporters of the site."""
+    """Return the file's content, as written by the site's exporters."""
     return _pairs() if form == "jsonl" else WRITERS[form](document())
 
 
 def document() -> SuiteDocument:
-    """A small suite of subject-verb agreement, 2 × 2."""
+    """Return a small 2 × 2 suite on subject-verb agreement."""
     return BLUEPRINTS["agreement"].document(NAME)
 
 

@@ -22,13 +22,13 @@ TITLES = {name: guide.title for name, guide in FILES.items()}
 
 @require_safe
 def help_home(request: HttpRequest) -> HttpResponse:
-    """Context: groups (of Guides, by heading), templates (of suite files, by form)."""
+    """Show the start page. Context: groups (of Guides, by heading), templates (of suite files, by form)."""
     return render(request, "help/home.html", {"groups": GROUPS, "templates": TEMPLATES})
 
 
 @require_safe
 def help_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Context: guide, page (markdown.Page), templates (on the page of suite files)."""
+    """Show a guide. Context: guide, page (markdown.Page), templates (only on the guide to suite files)."""
     if name not in GUIDES:
         raise Http404
     changed = (DOCS / GUIDES[name].file_name).stat().st_mtime_ns

@@ -1,1 +1,1 @@
-"""Background jobs: rows hold the state, messages only wake workers up. Independent of any domain."""
+"""Background jobs. Rows hold the state; messages only wake up workers. Independent of the site's other apps."""

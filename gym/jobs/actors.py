@@ -10,7 +10,7 @@ from gym.jobs.broker import ACTOR, make_broker
 
 @dramatiq.actor(actor_name=ACTOR)
 def run_next(queue: str) -> None:
-    """Claim the next job of `queue` and run it, if there is one."""
+    """Claim and run the next job of `queue`, if any."""
     runner.run_next(queue)
 
 

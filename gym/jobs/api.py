@@ -1,4 +1,4 @@
-"""What operations with jobs share: 429 and 409 problems, reasons for waiting, polling."""
+"""Shared parts of API operations with jobs: 429 and 409 problems, reasons for waiting, polling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESULTS_WAIT = 5
 
 @problem_for(TooManyJobs)
 def _too_many(error: TooManyJobs) -> ApiProblem:
-    """The error's `wait`: seconds until the limit allows it again; None if waiting does not help."""
+    """Return a 429. The error's `wait`: seconds until the limit allows the request; None if waiting does not help."""
     wait = getattr(error, "wait", WAIT)
     return ApiProblem(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})
 
@@ -37,7 +37,7 @@ def results_unavailable(what: str, job: Job | None, why: str = "") -> ApiProblem
 
     Args:
         what: the subject of the message, such as "This run".
-        job: while it is active, the problem has Retry-After; else results will never come.
+        job: while it is active, the problem has Retry-After. Otherwise no results will follow.
         why: what to do instead; default: the job's error.
     """
     if job is not None and job.is_active:
@@ -48,13 +48,13 @@ def results_unavailable(what: str, job: Job | None, why: str = "") -> ApiProblem
 
 
 def waiting_reason(field: serializers.Field[Any, Any, Any, Any], job: Job) -> str:
-    """Return why a job waits, in words for this user; empty in lists, since it takes several queries."""
+    """Return why a job waits, in words for the requesting user. Empty in lists, since it takes several queries."""
     is_listed = isinstance(field.root, serializers.ListSerializer)
     return "" if is_listed else behind(job, field.context["request"].user)
 
 
 class WaitingReasonField(serializers.CharField):
-    """The field `behind`: why a queued job waits, in words."""
+    """The field `behind`, which says in words why a queued job waits."""
 
     def __init__(self, **more: Any) -> None:
         help_text = "what it is waiting for, in words; empty in lists and if it is not waiting"

@@ -21,8 +21,8 @@ def announce() -> int:
 
 
 def _ended() -> QuerySet[Batch]:
-    """Batches without unfinished jobs. A job that failed only because workers died gets another try, so it counts as
-    unfinished."""
+    """Return batches without unfinished jobs. A job that failed only because workers died gets another try and counts
+    as unfinished."""
     unfinished = Q(state__in=ACTIVE_STATES) | Q(pk__in=failed_by_deaths().values("pk"))
     return Batch.objects.filter(~Exists(Job.objects.filter(unfinished, batch=OuterRef("pk"))))
 

@@ -1,7 +1,7 @@
-"""Waking workers: they poll the database, or receive messages through dramatiq's Redis and RabbitMQ brokers.
+"""Wake-ups of workers, which poll the database or receive messages from dramatiq's Redis or RabbitMQ broker.
 
 A message only names a queue; the job is chosen when a worker claims it. A lost message therefore only costs time (the
-reaper sends another), and a duplicate one query of an empty queue.
+reaper sends another), and a duplicate costs one query of an empty queue.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ACTOR = "run_next"
 """Name of `gym.jobs.actors.run_next`."""
 AFTER_ERROR_SECONDS = 1.0  # pause of a worker that cannot reach the database
 UNCHANGED_SECONDS = (
-    1.0  # poll interval while a SQLite database is unchanged: only time makes a job ready then
+    1.0  # poll interval while a SQLite database is unchanged: only the passing of time can make a job ready
 )
 REDIS_HEARTBEAT_MS = 300_000  # a worker can compute for over a minute without releasing the GIL
 
@@ -70,12 +70,13 @@ def make_broker(url: str) -> dramatiq.Broker:
 
 
 def make_middleware() -> list[Middleware]:
-    """Few retries of a wake-up, and no time limit: jobs have their own, and leases detect dead workers."""
+    """Return dramatiq's middleware with few retries of a wake-up and without a time limit: jobs have their own limits,
+    and leases detect dead workers."""
     return [Retries(max_retries=3, min_backoff=1_000, max_backoff=30_000), DbConnectionsMiddleware()]
 
 
 def needs_messages() -> bool:
-    """Return whether workers need messages. Those of the database broker poll."""
+    """Return True if workers need messages. Workers of the database broker poll instead."""
     return not isinstance(dramatiq.get_broker(), DatabaseBroker)
 
 
@@ -91,7 +92,7 @@ def wake(queue: str, *, delay: float = 0.0) -> None:
     def send() -> None:
         broker.enqueue(message, delay=ceil(delay * 1000) or None)
 
-    # robust: an unreachable broker is logged and must not fail the request; the reaper sends the message later.
+    # robust: an unreachable broker is logged and does not fail the request; the reaper sends the message later.
     transaction.on_commit(send, robust=True)
 
 
@@ -123,7 +124,7 @@ class DatabaseBroker(Broker):
             self.emit_after("declare_queue", queue_name)
 
     def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
-        """Called by dramatiq's middleware to repeat a failed wake-up. Polling pauses for `delay` milliseconds."""
+        """Repeat a failed wake-up (called by dramatiq's middleware): pause polling for `delay` milliseconds."""
         self.look_again_at[message.queue_name] = monotonic() + (delay or 0) / 1000
         return message
 
@@ -179,9 +180,9 @@ class DatabaseConsumer(Consumer):
             self._empty_version, self._empty_at = version, monotonic()
             return False
         except DatabaseError as error:  # if raised, dramatiq would pause for three seconds
-            log.warning("cannot look for jobs of the queue %s: %s", self.queue_name, error)
+            log.warning("cannot poll the queue %s for jobs: %s", self.queue_name, error)
             self.broker.look_again_at[self.queue_name] = monotonic() + AFTER_ERROR_SECONDS
-            connection.close()  # so that the next try opens a fresh one
+            connection.close()  # so that the next try opens a new connection
             return False
 
     def ack(self, message: MessageProxy) -> None:

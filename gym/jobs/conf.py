@@ -7,22 +7,22 @@ from typing import Any
 from django.conf import settings
 
 SHORT = "short"
-"""Queue of work that takes seconds to minutes. It has a thread of its own and never waits for scoring."""
+"""Queue of work that takes seconds to minutes. It has its own thread and never waits for scoring."""
 SIGN_SECONDS = 5.0  # interval of a worker's heartbeat
 
 DEFAULTS: dict[str, Any] = {
-    "GYM_BROKER_URL": "",  # "" or database:// = workers look for jobs; redis://… or amqp://… = dramatiq's
+    "GYM_BROKER_URL": "",  # "" or database:// = workers poll the database; redis://… or amqp://… = dramatiq's brokers
     "GYM_BROKER_NAMESPACE": "gym",  # prefix of every Redis key
-    "GYM_JOB_QUEUES": ("default",),  # the queues that exist; a worker without --queues serves all of them
-    "GYM_JOB_QUICK_QUEUES": (),  # queues whose jobs users wait for; each has a thread of its own in every worker
-    "GYM_JOB_OWN_THREAD_QUEUES": (),  # queues of short or waiting work; each has a thread of its own, too
+    "GYM_JOB_QUEUES": ("default",),  # all queues; a worker without --queues serves all of them
+    "GYM_JOB_QUICK_QUEUES": (),  # queues whose jobs users wait for; each has its own thread in every worker
+    "GYM_JOB_OWN_THREAD_QUEUES": (),  # queues of short or waiting work; each also has its own thread
     "GYM_JOB_QUICK_POLL_SECONDS": 0.02,  # GYM_JOB_POLL_SECONDS of quick queues
-    "GYM_JOB_LEASE_SECONDS": 60.0,  # a worker without a heartbeat for this long loses its job
+    "GYM_JOB_LEASE_SECONDS": 60.0,  # a worker without a heartbeat for this time loses its job
     "GYM_REAPER_SECONDS": 30.0,  # interval of the search for lost jobs and messages
     "GYM_JOB_WAKE_SECONDS": 60.0,  # a job queued for longer gets another message
     "GYM_JOB_RETRY_SECONDS": 5.0,  # delay of the second try; doubles for each further one
-    "GYM_JOB_QUIET_SECONDS": 300.0,  # after this long without a death, jobs that failed by deaths get one more try
-    "GYM_JOB_LOOK_AGAIN_SECONDS": 60.0,  # a worker does not claim jobs that need what it lacks for this long
+    "GYM_JOB_QUIET_SECONDS": 300.0,  # time without worker deaths after which jobs failed by deaths get one more try
+    "GYM_JOB_LOOK_AGAIN_SECONDS": 60.0,  # time for which a worker does not claim jobs that need a resource it lacks
     "GYM_JOB_MAX_ATTEMPTS": 3,  # tries before a job fails
     "GYM_MAX_ACTIVE_JOBS_PER_USER": 200,  # queued and running jobs one user may have; 0 = no limit
     "GYM_JOB_POLL_SECONDS": 0.1,  # poll interval of an idle worker
@@ -30,8 +30,8 @@ DEFAULTS: dict[str, Any] = {
     "GYM_JOB_SECONDS": 86_400.0,  # time limit of an attempt, unless its kind has another
     "GYM_JOB_TURN_SECONDS": 600.0,  # a resumable attempt yields to other users' jobs after this
     "GYM_MAX_WAITING_JOBS": 20_000,  # limit of queued jobs of the site; 0 = no limit
-    "GYM_JOB_REACT_SECONDS": 7.0,  # a handler that does not stop when asked loses its job after this
-    "GYM_JOB_DEAF_SECONDS": 60.0,  # its worker ends if the handler still runs after this much longer
+    "GYM_JOB_REACT_SECONDS": 7.0,  # time after which a handler that ignores a stop request loses its job
+    "GYM_JOB_DEAF_SECONDS": 60.0,  # further time after which the worker exits if that handler still runs
 }
 
 
@@ -56,12 +56,12 @@ def retry_seconds(tries: int) -> float:
 
 
 def is_quick(queue: str) -> bool:
-    """Return whether users wait for the jobs of this queue."""
+    """Return True if users wait for the jobs of this queue."""
     return queue in get("GYM_JOB_QUICK_QUEUES")
 
 
 def has_own_thread(queue: str) -> bool:
-    """Return whether this queue has a thread of its own in every worker."""
+    """Return True if this queue has its own thread in every worker."""
     return is_quick(queue) or queue in get("GYM_JOB_OWN_THREAD_QUEUES")
 
 

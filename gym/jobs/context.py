@@ -1,4 +1,4 @@
-"""The context of a handler: payload, progress and log, and transactions that only the live attempt can commit."""
+"""The handler's context: payload, progress, log, and transactions that only the live attempt can commit."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gym.jobs.kinds import time_limit
 from gym.jobs.models import Job
 
 CHECK_SECONDS = 1.0  # shortest interval of database queries in `check`
-WRITE_SECONDS = 1.5  # interval of writes of progress, or
-WRITE_SHARE = 0.05  # share of the total since the last write
+WRITE_SECONDS = 1.5  # interval between writes of progress, unless it has grown by
+WRITE_SHARE = 0.05  # this share of the total
 RATE_SECONDS = 30.0  # window of the measured rate
 CHECK_WAIT_SECONDS = 0.1  # interval of checks in `run_cancellable`
 
@@ -69,7 +69,7 @@ class JobContext:
             raise WorkerStopping
 
     def yield_turn(self) -> None:
-        """`check` for a handler that can resume later: also raises Preempted if the attempt has run for
+        """Call `check`, for a handler that can resume later. Also raise Preempted if the attempt has run for
         GYM_JOB_TURN_SECONDS and other users' jobs wait for this worker."""
         self.check()
         if monotonic() < self._turn_until or self.finished:
@@ -80,12 +80,12 @@ class JobContext:
 
     @property
     def is_out_of_time(self) -> bool:
-        """Return whether this attempt has exceeded its time limit."""
+        """True if this attempt has exceeded its time limit."""
         return monotonic() >= self._until
 
     def run_cancellable(self, function: Callable[[], T]) -> T:
-        """Run a blocking call in a thread, polling `check`. If the handler should stop, the call is abandoned; it must
-        have a deadline of its own and write nothing."""
+        """Run a blocking call in a thread, polling `check`. If the handler should stop, the call is abandoned, so it
+        must have its own deadline and write nothing."""
         results: SimpleQueue[tuple[T | None, Exception | None]] = SimpleQueue()
 
         def work() -> None:
@@ -110,7 +110,7 @@ class JobContext:
         self._lost.set()
 
     def refresh(self) -> None:
-        """Query whether the attempt is still live and not cancelled."""
+        """Query the database and note if the attempt has been lost or cancelled."""
         self._checked_at = monotonic()
         row = states.fenced(self.job_id, self.attempt).values_list("cancel_requested", flat=True).first()
         if row is None:
@@ -172,8 +172,8 @@ class JobContext:
         The first statement renews the lease and locks the row of the job, so that no other worker can take over
         before the block ends. Raises LostLease before anything is written if the attempt is no longer live.
 
-        `brings_forward`: no later attempt has to repeat this block. It resets `tries` to 0, so that a long job can
-        lose any number of workers as long as each of them made progress.
+        `brings_forward`: the block is progress that no later attempt has to repeat. It resets `tries` to 0, so that a
+        long job can lose any number of workers as long as each of them made progress.
         """
         with transaction.atomic():
             self._renew(**({"tries": 0, "deaths": 0} if brings_forward else {}))

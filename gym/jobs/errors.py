@@ -1,4 +1,4 @@
-"""Errors of jobs, and interrupts of handlers.
+"""Exceptions of jobs, and interrupts that end handlers.
 
 Interrupts derive from BaseException, as KeyboardInterrupt does, so that an `except Exception` in a handler does not
 catch them.
@@ -28,7 +28,7 @@ class OutOfTime(JobInterrupt):
 
 
 class LostLease(JobInterrupt):
-    """The attempt is no longer live; it cannot write any more."""
+    """The attempt is no longer live and cannot write results."""
 
 
 class WorkerStopping(JobInterrupt):

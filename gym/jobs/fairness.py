@@ -32,17 +32,17 @@ def missing_resources() -> list[str]:
 
 
 def ready(queue: str) -> QuerySet[Job]:
-    """Jobs that some worker could claim now."""
+    """Return the jobs that some worker could claim now."""
     return Job.objects.filter(queue=queue, state=State.QUEUED, not_before__lte=timezone.now())
 
 
 def claimable(queue: str) -> QuerySet[Job]:
-    """`ready(queue)` without jobs that need a resource this worker lacks."""
+    """Return `ready(queue)` without the jobs that need a resource this worker lacks."""
     return ready(queue).exclude(waits_for__in=missing_resources())
 
 
 def pressing(jobs: QuerySet[Job]) -> QuerySet[Job]:
-    """The given jobs without those that are claimed only when nothing else waits."""
+    """Exclude jobs that are claimed only when nothing else waits."""
     return jobs.exclude(kind__in=kinds_when_idle())
 
 
@@ -58,10 +58,10 @@ def turns(queue: str, *, waiting: QuerySet[Job] | None = None) -> list[tuple[int
 
 
 def _last_served(queue: str, owner_ids: list[int | None]) -> dict[int | None, datetime]:
-    whose = Q(owner_id__in=[pk for pk in owner_ids if pk is not None])
+    owned = Q(owner_id__in=[pk for pk in owner_ids if pk is not None])
     if None in owner_ids:
-        whose |= Q(owner_id__isnull=True)
-    recent = pressing(Job.objects.filter(whose, queue=queue, started__gt=timezone.now() - MEMORY))
+        owned |= Q(owner_id__isnull=True)
+    recent = pressing(Job.objects.filter(owned, queue=queue, started__gt=timezone.now() - MEMORY))
     return dict(recent.order_by().values_list("owner_id").annotate(Max("started")))
 
 
@@ -77,7 +77,7 @@ def next_job_id(queue: str) -> UUID | None:
 
 
 def position(job: Job) -> int | None:
-    """Return the position in the queue (1 = next) if no more jobs are queued; None if it is not queued."""
+    """Return the job's position (1 = next), assuming no more jobs are queued; None if it is not queued."""
     if job.state != State.QUEUED:
         return None
     waiting = pressing(Job.objects.filter(queue=job.queue, state=State.QUEUED))

@@ -1,4 +1,4 @@
-"""Handlers: the functions that do the work of jobs. Apps register theirs in AppConfig.ready()."""
+"""Registry of handlers, the functions that do the work of jobs. Apps register theirs in AppConfig.ready()."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def breaks_process(predicate: Callable[[BaseException], bool]) -> None:
 
 
 def broke_process(error: BaseException | None) -> bool:
-    """Return whether after this error, or one that caused it, the process can no longer do such work."""
+    """Return True if this error, or one that caused it, leaves the process unable to do such work."""
     seen: set[int] = set()  # an error raised again from one that it caused makes the chain circular
     while error is not None and id(error) not in seen:
         if any(predicate(error) for predicate in _break_process):

@@ -1,4 +1,4 @@
-"""Kinds of jobs and their scheduling options. Knows no handlers, so that contexts and scheduling can import it.
+"""Kinds of jobs and their scheduling options. Imports no handlers, so that contexts and scheduling can import it.
 
 `gym.jobs.handlers` registers a kind together with its handler.
 """
@@ -15,7 +15,7 @@ from gym.jobs.errors import UnknownKind
 @dataclass(frozen=True)
 class JobKind:
     """Options of a kind. `seconds`: limit of one attempt, or a function that returns it; None: GYM_JOB_SECONDS.
-    `only_when_idle`: such jobs are claimed when nothing else waits, and do not count in the turns of their owner."""
+    `only_when_idle`: such jobs are claimed when nothing else waits, and do not use up a turn of their owner."""
 
     name: str
     seconds: float | Callable[[], float] | None = None

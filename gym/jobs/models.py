@@ -1,4 +1,4 @@
-"""Rows of jobs, batches, workers and locks."""
+"""Models of jobs, batches, workers and locks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
 
 
 class Batch(models.Model):
-    """Jobs that one user queued together, each within a minute of the one before. Deleted when all have ended and
+    """Jobs that one user queued together, each within a minute of the previous one. Deleted when all have ended and
     `signals.batch_ended` was sent."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -39,8 +39,8 @@ class Job(models.Model):
     """A piece of background work. Only `gym.jobs.states` changes `state`.
 
     `attempt` is the fencing token: it grows with every claim, and all writes of a worker require the number it claimed.
-    `tries` counts the attempts since a user queued the job or it last made progress; `deaths` counts those at the end
-    of them that ended with the death of the worker.
+    `tries` counts the attempts since a user queued the job or it last made progress; `deaths` counts how many of the
+    latest of these ended with the worker's death.
     """
 
     State = State
@@ -113,14 +113,14 @@ class Job(models.Model):
         ]
 
     silence = ""
-    """NO_WORKER or SILENT if `selectors.note_silence` found that nothing is happening, else empty."""
+    """NO_WORKER or SILENT if `selectors.note_silence` found the job stalled, else empty."""
 
     def __str__(self) -> str:
         return self.title or f"{self.kind} {self.id}"
 
     @property
     def is_final(self) -> bool:
-        """Return whether the job has ended."""
+        """True if the job has ended."""
         return self.state in FINAL_STATES
 
     @property
@@ -144,15 +144,15 @@ class Job(models.Model):
 
     @property
     def seconds(self) -> float | None:
-        """Duration of the latest attempt so far."""
+        """Duration of the latest attempt until now or its end."""
         if self.started is None:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds()
 
 
 class HasJob:
-    """Mixin for the result of a job: done once `completed_at` is set, even if the job is deleted; failed without
-    either."""
+    """Mixin for the result of a job. It is done once `completed_at` is set, even if the job is deleted; if neither
+    exists, it has failed."""
 
     job: Any
     completed_at: Any

@@ -21,7 +21,8 @@ LOST = "lost"
 
 
 def progress_of(job: Job | None, user: AnyUser, state: str = "") -> dict[str, Any]:
-    """Return the context of templates that extend includes/progress.html. `state`: of the thing, if it has its own."""
+    """Return the context of templates that extend includes/progress.html. `state`: state of the object, if not its
+    job's."""
     if job is not None:
         note_silence([job])
     return {
@@ -42,7 +43,7 @@ def polled(request: HttpRequest, template: str, context: dict[str, Any], *, fina
 def act(
     request: HttpRequest, thing: Any, use_case: Callable[..., Any], done: str = "", *, to: Any = None
 ) -> HttpResponse:
-    """Call a use case, show `done` or its error as a message, and redirect to `to` or the page of the thing."""
+    """Call a use case, show `done` or its error as a message, and redirect to `to` or the object's page."""
     try:
         use_case(thing, actor=request.user)
     except (ValidationError, TooManyJobs, WrongState) as error:

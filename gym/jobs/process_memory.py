@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def process_bytes(pid: int | str = "self") -> int:
-    """Return the resident memory of a process that is not shared, in bytes; 0 if unknown."""
+    """Return the unshared resident memory of a process in bytes; 0 if unknown."""
     try:
         resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
     except OSError:

@@ -1,7 +1,7 @@
-"""Recovery of lost jobs, whose workers went silent, and of lost messages.
+"""Recovery of jobs whose workers went silent, and of lost messages.
 
-Every worker runs a pass at its start and every GYM_REAPER_SECONDS; a lock row admits one at a time. `worker --drain`
-runs it without the lock, as concurrent passes are harmless."""
+Every worker runs a pass at its start and every GYM_REAPER_SECONDS; a lock row admits one worker at a time. `worker
+--drain` runs passes without the lock, as concurrent passes are harmless."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 LOCK = "reaper"
 MAX_WAKES = 100  # per queue and pass
 KEEP_SILENT_WORKERS = timedelta(hours=1)
-SILENT = "no heartbeat: often killed, or out of memory"
+SILENT = "no heartbeat: probably killed or out of memory"
 
 
 def reap() -> int:
@@ -53,7 +53,7 @@ def bring_back() -> int:
 
 
 def undo_step_back() -> None:
-    """Correct times that are too far ahead, because the clock was set back. Clocks of hosts may differ by a lease."""
+    """Correct times that are in the future because the clock was set back. Clocks of hosts may differ by one lease."""
     now, lease = timezone.now(), timedelta(seconds=conf.lease_seconds())
     longest_wait = timedelta(seconds=conf.retry_seconds(conf.get("GYM_JOB_MAX_ATTEMPTS")))
     queued = Job.objects.filter(state=State.QUEUED, not_before__gt=now + longest_wait + lease)
@@ -94,7 +94,7 @@ def describe_exit(code: int) -> str:
 
 def end_lost_attempt(job_id: UUID, attempt: int, *, expired_only: bool, how: str = SILENT) -> bool:
     live = states.fenced(job_id, attempt)
-    if expired_only:  # checked again in the transaction, as there may have been a heartbeat since
+    if expired_only:  # checked again in the transaction, as a heartbeat may have arrived in the meantime
         live = live.filter(lease_until__lt=timezone.now())
     state = states.lose_attempt(live, how)
     if state is not None:
@@ -105,8 +105,8 @@ def end_lost_attempt(job_id: UUID, attempt: int, *, expired_only: bool, how: str
 
 
 def give_another_chance() -> bool:
-    """Queue the job that has waited longest of `failed_by_deaths` again, if no worker has died recently. One per pass,
-    so that a job that kills its worker affects no other."""
+    """Queue the oldest job of `failed_by_deaths` again, if no worker has died recently. Only one per pass, so that a
+    job that kills its worker does not affect the others."""
     job = states.failed_by_deaths().order_by("lost_at").first()
     if job is None or not workers_are_quiet():
         return False
@@ -118,20 +118,20 @@ def give_another_chance() -> bool:
 
 
 def workers_are_quiet() -> bool:
-    """Return whether no job lost its worker and no worker started recently. A start follows the death of a worker
-    without a job, too."""
+    """Return True if no job lost its worker and no worker started recently. A start can also mean that a worker without
+    a job died."""
     recent = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_QUIET_SECONDS"))
     lost = Job.objects.filter(lost_at__gt=recent)
     return not lost.exists() and not WorkerHeartbeat.objects.filter(started__gt=recent).exists()
 
 
 def resend_wakeups() -> int:
-    """Send missing messages to queues with jobs that have been queued for a long time or were returned. A worker that
-    cannot run a returned job may have consumed its message. Return the number of messages."""
+    """Send missing messages to queues whose jobs were queued long ago, or were returned: a worker that cannot run a
+    returned job may have consumed its message. Return the number of messages."""
     long_ago = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_WAKE_SECONDS"))
     sent = 0
     for queue in conf.queues():
-        waiting = fairness.ready(queue)  # for any worker, as this one may lack resources
+        waiting = fairness.ready(queue)  # jobs for any worker, as this one may lack resources
         if not waiting.filter(Q(not_before__lte=long_ago) | ~Q(waits_for="")).exists():
             continue
         missing = min(waiting.count() - ready_messages(queue), MAX_WAKES)
@@ -174,7 +174,7 @@ class Reaper(threading.Thread):
                 if asleep < conf.lease_seconds() / 3:
                     self.once(interval)
                     wait = interval
-                else:  # the machine slept, and with it all heartbeats: let them catch up first
+                else:  # the machine was suspended, and so were all heartbeats: let them catch up first
                     log.warning("the clock jumped by %.0f s; not reaping before the next round", asleep)
                     wait = max(interval, conf.lease_seconds() / 2)
                 if self.over.wait(wait):

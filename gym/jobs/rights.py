@@ -17,7 +17,7 @@ ASKED_BY = "asked_by"
 
 
 def note_requester(job: Job, person: User | None) -> None:
-    """Run the job with this user's rights from now on. Jobs without an owner are not changed."""
+    """Run the job with this user's rights from now on. Does nothing for jobs without an owner."""
     pk = getattr(person, "pk", None)
     rows = Job.objects.filter(pk=job.pk, owner__isnull=False)
     if pk is not None and (row := rows.first()) is not None:
@@ -27,8 +27,9 @@ def note_requester(job: Job, person: User | None) -> None:
 def require(context: JobContext, uses: Mapping[str, Callable[[Any], bool]]) -> None:
     """Raise PermanentFailure if the account that requested the job is closed or has lost a right.
 
-    `uses` maps what the job uses, in words, to a function of a user that returns whether they may use it. Jobs without
-    an owner are not checked. The message does not name the user: people who see a run may not know whose it is.
+    `uses` maps the name of each object that the job uses to a function that returns True if a user may use it. Jobs
+    without an owner are not checked. The message does not name the user, as not everyone who sees a run may know its
+    owner.
     """
     if context.owner_id is None:
         return

@@ -33,7 +33,7 @@ from gym.jobs.models import Job, WorkerHeartbeat
 log = logging.getLogger(__name__)
 
 WRITE_AGAIN_SECONDS = 0.5
-stopping = threading.Event()  # set by SIGTERM: claim no more jobs, and stop the handlers
+stopping = threading.Event()  # set by SIGTERM: claim no more jobs and stop the handlers
 broken = threading.Event()  # set by an error that makes this process unusable: claim no more jobs, and exit
 _running: set[JobContext] = set()
 _worker_id = f"{socket.gethostname()[:40]}-{uuid.uuid4().hex[:12]}"
@@ -45,7 +45,7 @@ def worker_id() -> str:
 
 
 def set_worker_id(name: str) -> None:
-    """Set the name given by the supervisor. Call it once, before any claim."""
+    """Set the name that the supervisor chose. Call once, before any claim."""
     global _worker_id
     _worker_id = name[:60]
 
@@ -80,7 +80,7 @@ def running() -> set[JobContext]:
 
 
 def release_running() -> None:
-    """Queue the jobs of handlers that did not stop in time again. Their threads cannot write afterwards."""
+    """Requeue the jobs of handlers that did not stop in time. Their threads cannot write afterwards."""
     for context in running():
         live = states.fenced(context.job_id, context.attempt)
         if states.end_attempt(live, "The worker was stopped.", keep_try=True):
@@ -131,9 +131,9 @@ def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
     if context.finished:  # the results are committed; a later error does not change them
         log.exception("job %s failed after it had finished", job.pk)
         return "done"
-    if not connection.in_atomic_block:  # after a lost connection, a new one is needed below
+    if not connection.in_atomic_block:  # if the connection was lost, a new one is needed below
         close_old_connections()
-    traceback = text.describe_traceback(error)  # cleaned, as the message can contain user input
+    traceback = text.describe_traceback(error)  # sanitised, as the message can contain user input
     log.warning("job %s (%s) attempt %d failed\n%s", job.pk, job.kind, job.attempt, traceback)
     entry = f"Try {job.tries} of {job.max_attempts} failed.\n{traceback}"
     return _end(
@@ -144,7 +144,7 @@ def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
 def _end(
     context: JobContext, error: str, *, entry: str = "", noted: BaseException | None = None, **how: Any
 ) -> str | None:
-    """Call `states.end_attempt` and append `entry` to the log. Retried for up to a lease while the database cannot be
+    """Call `states.end_attempt` and append `entry` to the log. Retry for up to a lease while the database cannot be
     written; after that, the reaper ends the attempt."""
     live = states.fenced(context.job_id, context.attempt)
     until = monotonic() + conf.lease_seconds()
@@ -167,14 +167,14 @@ def _end(
 
 
 def _note_error(error: BaseException) -> None:
-    """The worker's last error, for the list of workers. Outside a worker: nothing."""
+    """Store the worker's last error for the list of workers. Does nothing outside a worker."""
     message = text.clean(text.describe_error(error), text.MAX_ERROR)
     WorkerHeartbeat.objects.filter(pk=worker_id()).update(last_error=message, last_error_at=timezone.now())
 
 
 @contextmanager
 def _heartbeat(context: JobContext) -> Iterator[None]:
-    """Renew the lease from a thread of its own while the handler computes."""
+    """Renew the lease from a separate thread while the handler computes."""
     over = threading.Event()
     thread = threading.Thread(target=_beat_until, args=(context, over), name="heartbeat", daemon=True)
     thread.start()

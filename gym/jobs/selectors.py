@@ -15,7 +15,7 @@ from gym.jobs import conf, fairness
 from gym.jobs.models import Job, State, WorkerHeartbeat
 
 MAX_NAMED = 3
-"""Running jobs that are named to a waiting user."""
+"""Maximum number of running jobs named in the reason for waiting."""
 ALIVE = timedelta(seconds=3 * conf.SIGN_SECONDS + 15)
 
 
@@ -29,7 +29,7 @@ class QueueSummary:
 
     @property
     def is_stuck(self) -> bool:
-        """Return whether jobs are queued and no live worker serves the queue."""
+        """True if jobs are queued and no live worker serves the queue."""
         return self.queued > 0 and self.workers == 0
 
 
@@ -52,13 +52,13 @@ class WorkerView:
 
 
 def position_in_queue(job: Job) -> int | None:
-    """Return the position in the queue (1 = next) if no more jobs are queued; None if it is not queued."""
+    """Return the job's position (1 = next), assuming no more jobs are queued; None if it is not queued."""
     return fairness.position(job)
 
 
 def behind(job: Job | None, user: AnyUser) -> str:
     """Describe what a queued job is waiting for: `next in the queue, behind Demo GPT-2 on Agreement r1`; empty if it is
-    not queued. Titles of other users' jobs can name private things and are shown to staff only."""
+    not queued. Titles of other users' jobs can name private objects, so only staff see them."""
     if job is None or job.state != State.QUEUED:
         return ""
     if job.waits_for:
@@ -79,7 +79,7 @@ def place_in_queue(job: Job, user: AnyUser) -> str:
 
 
 def _same_threads(queue: str) -> list[str]:
-    """Return the queues whose jobs run on the same threads."""
+    """Return the queues that share threads with this one."""
     if conf.has_own_thread(queue):
         return [queue]
     return [name for name in conf.queues() if not conf.has_own_thread(name)]
@@ -148,7 +148,7 @@ def idle_threads(queue: str) -> int:
 
 
 def held_somewhere(name: str, queue: str) -> bool:
-    """Return whether a live worker of this queue reports this as loaded."""
+    """Return True if a live worker of this queue has reported a loaded model of this name."""
     return any(
         row.is_alive(ALIVE)
         and queue in row.queues
@@ -164,7 +164,7 @@ def waited_for(jobs: QuerySet[Job]) -> list[tuple[str, int]]:
 
 
 def queue_summary(known_workers: list[WorkerView] | None = None) -> list[QueueSummary]:
-    """Summarise queues that exist or have active jobs. `known_workers`: the result of `workers()`, if at hand."""
+    """Summarise the queues that exist or have active jobs. `known_workers`: the result of `workers()`, if available."""
     counts: dict[str, dict[str, Any]] = {
         row["queue"]: dict(row)
         for row in Job.objects.filter(state__in=[State.QUEUED, State.RUNNING])

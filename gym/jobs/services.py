@@ -19,6 +19,7 @@ from gym.jobs.broker import wake
 from gym.jobs.errors import UnknownQueue, WrongState
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Batch, Job, State
 from gym.jobs.rights import note_requester
+from lmgym.text import count
 
 BATCH_WINDOW = timedelta(minutes=1)
 MAX_WAITING_REQUESTS = 2
@@ -38,9 +39,9 @@ def enqueue(
     max_attempts: int | None = None,
     batch: Batch | None = None,
 ) -> Job:
-    """Queue a job and wake a worker. Call it in the transaction that creates the rows of the domain.
+    """Queue a job and wake a worker. Call in the transaction that creates the app's own rows.
 
-    Raises TooManyJobs (a soft limit: simultaneous requests can exceed it by a few), UnknownKind and UnknownQueue.
+    Raises TooManyJobs (a soft limit, which concurrent requests can exceed by a few jobs), UnknownKind and UnknownQueue.
     """
     kinds.require(kind)
     if queue not in conf.queues():
@@ -62,8 +63,8 @@ def enqueue(
 
 
 def batch_of(owner: User) -> Batch:
-    """Return the batch of what this user queued within the last minute, or a new one. Call it in the transaction that
-    queues the job."""
+    """Return the batch of the jobs that this user queued within the last minute, or a new batch. Call in the
+    transaction that queues the job."""
     now = timezone.now()
     mine = Batch.objects.select_for_update().filter(owner=owner, joined__gt=now - BATCH_WINDOW)
     batch = mine.order_by("-joined").first() or Batch(owner=owner)
@@ -83,7 +84,7 @@ def check_limit(owner: User | None) -> None:
     active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
     if active >= limit:
         raise TooManyJobs(
-            f"You have {active} jobs queued or running; the limit is {limit}. "
+            f"You have {count(active, 'job')} queued or running; the limit is {limit}. "
             "Wait for some to finish, or cancel some."
         )
 
@@ -103,16 +104,17 @@ def request_cancel(job: Job, *, actor: User | None) -> Job:
 
 
 def stop(job: Job | None, *, actor: User | None) -> None:
-    """`request_cancel` for a job whose results are no longer needed. Does nothing if it has ended."""
+    """Cancel a job whose results are no longer needed. Does nothing if it has ended."""
     if job is not None and job.is_active:
         with suppress(WrongState):  # it has ended in the meantime
             request_cancel(job, actor=actor)
 
 
 def active_limit(owner: User) -> int:
-    """Return a user's limit on queued and running jobs; 0 = no limit. `max_active_jobs` of the user wins."""
-    own = getattr(owner, "max_active_jobs", None)
-    return int(conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER") if own is None else own)
+    """Return a user's limit on queued and running jobs; 0 = no limit. The account's `max_active_jobs` takes
+    precedence."""
+    account_limit = getattr(owner, "max_active_jobs", None)
+    return int(conf.get("GYM_MAX_ACTIVE_JOBS_PER_USER") if account_limit is None else account_limit)
 
 
 def retry(job: Job, *, actor: User | None, batch: Batch | None = None) -> Job:

@@ -1,6 +1,6 @@
-"""PostgreSQL timeouts that release the locks of workers which freeze or lose their network in a transaction.
+"""PostgreSQL timeouts that release the locks of workers that freeze or lose their network in a transaction.
 
-Their sessions end; a user who cancels their job gets a response before that.
+The timeouts end the sessions of these workers. A user who cancels such a job gets a response earlier.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from django.db.backends.signals import connection_created
 from gym.jobs import conf
 
 IDLE_SECONDS = 10.0
-"""Longest pause between statements of a transaction, unless a lease is shorter. Handlers compute outside."""
+"""Longest pause between statements of a transaction, unless a lease is shorter. Handlers compute outside of
+transactions."""
 NETWORK_SECONDS = 15
-"""The database closes a connection after this long without a response of the client's kernel."""
+"""Seconds without a response from the client's kernel after which the database closes a connection."""
 LOCK_SECONDS = 3.0
-"""Longest wait of a user's request for a locked row."""
+"""Longest time that a user's request waits for a locked row."""
 
 
 def wait_briefly() -> None:
-    """Limit waiting for locks in this transaction to LOCK_SECONDS; then it is a conflict (`gym.conflicts`)."""
+    """Limit waiting for locks in this transaction to LOCK_SECONDS; a longer wait is a conflict (`gym.conflicts`)."""
     if current.vendor == "postgresql":
         with current.cursor() as cursor:
             cursor.execute("SELECT set_config('lock_timeout', %s, true)", [str(round(LOCK_SECONDS * 1000))])
@@ -31,7 +32,7 @@ def wait_briefly() -> None:
 def limit_sessions() -> None:
     """Limit all sessions of this process. SQLite has no such limit; `serve` kills frozen workers."""
     connection_created.connect(_limit, dispatch_uid="worker_sessions")
-    connections.close_all()  # connections opened before have no limits
+    connections.close_all()  # connections that are already open have no limits
 
 
 def _limit(connection: Any, **_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Signals for other apps."""
+"""Signals that other apps can receive."""
 
 from django.dispatch import Signal
 

@@ -90,11 +90,11 @@ def end_attempt(
     """End an attempt without a result: cancelled if requested, queued if a try is left, else failed.
 
     Args:
-        live: selects the job only while the attempt can be ended (`fenced`, or an expired lease).
+        live: queryset that selects the job only while the attempt can be ended (`fenced`, or an expired lease).
         error: reason for users.
         permanent: do not try again.
-        keep_try: the attempt does not count as a try, as it was not the fault of the job. Otherwise it counts even if
-            it made progress.
+        keep_try: do not count the attempt as a try, as the job was not at fault. Otherwise it counts even if it made
+            progress.
         delay: seconds until the next try.
         waits_for: resource that this worker lacks.
 
@@ -166,7 +166,7 @@ def requeue(job_id: UUID) -> bool:
 
 
 def failed_by_deaths() -> QuerySet[Job]:
-    """Failed jobs all of whose tries ended with the death of a worker, and that had no extra try yet."""
+    """Return failed jobs whose tries all ended with the death of a worker, and that have not had an extra try."""
     lost = Job.objects.filter(state=State.FAILED, lost_at__isnull=False)
     return lost.filter(max_attempts__gt=1, deaths=F("max_attempts"))
 

@@ -1,7 +1,7 @@
 """Supervision of child processes: start them, prefix their output, restart them when they die, stop them together.
 
-It never gives up: a child that keeps dying after its start is restarted with pauses of up to MAX_BACKOFF. The parent
-uses the standard library only, without database and torch, so that what kills a child does not kill it."""
+The supervisor never gives up: a child that keeps dying after its start is restarted with pauses of up to MAX_BACKOFF.
+The parent uses only the standard library, neither database nor torch, so that it survives what kills a child."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 
-FAST_SECONDS = 10.0  # a child that dies within this time after its start died fast
+FAST_SECONDS = 10.0  # a death within this time after the start is a fast death
 READY = "is ready for jobs"
-"""Output of a worker that has started. If it dies later, a job may have killed it; such jobs fail after their tries, so
-it is restarted without a pause."""
+"""Output of a worker that has started. If it dies later, a job may have killed it. It is then restarted without a
+pause, as such a job fails once its tries are used up."""
 MANY_FAST_DEATHS = 5  # consecutive fast deaths before a report
 MAX_BACKOFF = 30.0
 STOP_SECONDS = 28.0
@@ -97,7 +97,8 @@ class Child:
         return {"alive": alive, "deaths": deaths}
 
     def report_death(self, other: Child) -> None:
-        """Tell this worker that another one died, so that it releases its jobs before the replacement has started."""
+        """Notify this worker that another one died, so that it releases the dead worker's jobs before the replacement
+        has started."""
         if self._death_pipe is None or not self.running() or not other.worker_id or other.process is None:
             return
         code = "" if other.was_silent else other.process.returncode
@@ -153,7 +154,7 @@ class Child:
 
     def describe_trouble(self) -> str:
         return (
-            f"[serve] {self.name} died {self.fast_deaths} times right after its start. It is restarted with pauses of "
+            f"[serve] {self.name} died {self.fast_deaths} times right after starting. It is restarted with pauses of "
             f"up to {MAX_BACKOFF:.0f} s. Its last output: {self.last_line or '(none)'}"
         )
 
@@ -196,7 +197,7 @@ class Supervisor:
             for child in self.children:
                 if child.end_if_silent(now):
                     self._write(f"[serve] {child.name} gave no sign of life for {child.silent_seconds:.0f} s")
-                    for other in self.children:  # on SQLite they may have waited for its lock
+                    for other in self.children:  # on SQLite they may have been waiting for its lock
                         other.heard_at = now
                 if child.running():
                     continue

@@ -1,6 +1,6 @@
 """A web process: waitress on a socket bound by the parent, with fair scheduling of clients and a watchdog.
 
-waitress reads requests and buffers responses without a thread, so slow clients occupy connections only.
+waitress reads requests and buffers responses without a thread, so slow clients occupy only connections.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from gym.client_ip import client_ip
 from gym.time_limits import interrupt
 
 MAX_BODY = 55_000_000
-"""Bytes of a request: the largest upload (50 MB, the log of a game) with the overhead of its form."""
+"""Maximum bytes of a request: the largest upload (50 MB, the log of a game) with the overhead of its form."""
 MAX_HEADER = 65_536
 CONNECTIONS = 1_000
-"""Connections of a process. Each needs a file descriptor, and a second one while a large body is buffered on disk."""
+"""Maximum connections of a process. Each needs a file descriptor, or two while a large body is buffered on disk."""
 IDLE_SECONDS = 30
-"""A connection without data from the client for so long is closed, even in the middle of a request."""
+"""Seconds without data from the client after which a connection is closed, even in the middle of a request."""
 KEEP_CONNECTION_SECONDS = 60
 """Lifetime of a database connection. Replacing it frees its memory on the server."""
 STALLED_SECONDS = 60
-"""The kernel closes a connection whose client reads nothing for so long."""
+"""Seconds after which the kernel closes a connection whose client reads nothing."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -115,7 +115,7 @@ class Watched:
         self.ended = 0
         self._lock = threading.Lock()
         self._begun: dict[int, float] = {}
-        """Start of the request by thread. An entry left by an interrupted request is replaced by the next one."""
+        """Start time of the current request by thread. An interrupted request's entry is replaced by the next one."""
 
     @property
     def busy(self) -> int:
@@ -133,9 +133,9 @@ class Watched:
                 self.ended += 1
 
     def interrupt_long_requests(self, seconds: float) -> None:
-        """Raise RequestTooLong in threads whose requests have run for `seconds`, once each. Streaming a response does
-        not count."""
-        # locked, so that the thread cannot start another request between test and exception
+        """Raise RequestTooLong once in each thread whose request has run for `seconds`. Streaming a response does not
+        count."""
+        # locked, so that the thread cannot start another request between the check and the exception
         with self._lock:
             for thread, begun in self._begun.items():
                 if time.monotonic() - begun > seconds:
@@ -149,8 +149,8 @@ class Watched:
             self.interrupt_long_requests(seconds)
 
     def watch(self, seconds: int) -> None:
-        """Exit with the stacks of all threads in the log if all threads are busy for `seconds` and no request ends, or
-        if the interpreter is blocked: the timer of faulthandler does not need it."""
+        """Exit, logging the stacks of all threads, if all threads are busy and no request ends for `seconds`, or if the
+        interpreter is blocked, which faulthandler's timer detects."""
         ended = -1
         while True:
             if self.busy < self.threads or self.ended != ended:
@@ -165,8 +165,8 @@ Task = TypeVar("Task")
 
 
 class Turns(Generic[Task]):
-    """Queue of tasks, round-robin over clients: each waits for at most one request of every other client. Tasks of a
-    client stay in order.
+    """Queue of tasks, round-robin over clients: a client waits for at most one request of every other client. The tasks
+    of one client stay in order.
 
     Implements the methods of deque that waitress calls under its lock.
     """
@@ -191,7 +191,7 @@ class Turns(Generic[Task]):
 
 
 def client_of(channel: HTTPChannel) -> tuple[str, ...]:
-    """Identify a client by address (of the proxy's client behind a proxy) and token or cookies.
+    """Identify a client by IP address (behind a proxy, that of the proxy's client) and token or cookies.
 
     A client that sends random tokens gets more turns, which is no worse than a plain queue.
     """

@@ -36,27 +36,27 @@ from gym.jobs.supervisor import READY, print_line
 log = logging.getLogger(__name__)
 
 worker_replaced = Signal()
-"""Sent by a worker that replaces a dead one, before it claims jobs. Receivers import slow modules: meanwhile, other
-workers run the jobs of the dead one."""
+"""Sent by a worker that replaces a dead one, before it claims jobs. Receivers import slow modules now, while other
+workers run the dead worker's jobs."""
 worker_signed_in = Signal()
 """Sent by a worker once its heartbeat row exists."""
-LAST_SECONDS = 8.0  # for cleaning up after the grace period
+LAST_SECONDS = 8.0  # time for cleaning up after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
-RESTART = 1  # exit code of a worker that ended itself and must be restarted
+RESTART = 1  # exit code of a worker that exited deliberately and must be restarted
 LOOK_SECONDS = 1.0  # interval of the watchdog
 QUICK_TIMEOUT_MS = 50  # WAKE_TIMEOUT_MS of quick queues
 
 
 def worker_threads() -> int:
-    """Return the number of jobs that this worker runs at a time, without queues with their own threads; 1 outside a
-    worker."""
+    """Return the number of jobs that this worker runs at a time, not counting queues with their own threads; 1 outside
+    a worker."""
     row = WorkerHeartbeat.objects.filter(pk=runner.worker_id()).values_list("threads", flat=True).first()
     return row or 1
 
 
 def report(memory: dict[str, Any], devices: Iterable[str]) -> None:
-    """Store what this worker has loaded, for the list of workers: {"held": [{"name", "bytes", "seconds"}],
-    "budget_bytes", "threads"}, and its devices. Does nothing outside a worker."""
+    """Store this worker's devices and loaded models for the list of workers. `memory` is {"held": [{"name", "bytes",
+    "seconds"}], "budget_bytes", "threads"}. Does nothing outside a worker."""
     values: dict[str, Any] = {"memory": memory}
     if device := ", ".join(sorted(set(devices))):
         values["device"] = device[:200]
@@ -110,9 +110,9 @@ class WorkerProcess:
             sys.exit(RESTART)
 
     def _start_workers(self) -> list[dramatiq.Worker]:
-        """Start a dramatiq worker for the ordinary queues, and one with a thread of its own for each quick queue and
-        each queue of short or waiting work, so that such jobs do not queue behind hours of computing. All share the
-        loaded models."""
+        """Start a dramatiq worker for the ordinary queues, and a single-threaded one for each quick queue and each
+        queue of short or waiting work, so that such jobs do not queue behind hours of computing. All share the loaded
+        models."""
         ordinary = [queue for queue in self.queues if not conf.has_own_thread(queue)]
         lanes = [(ordinary, self.threads)] if ordinary else []
         lanes += [([queue], 1) for queue in self.queues if conf.has_own_thread(queue)]
@@ -121,7 +121,7 @@ class WorkerProcess:
 
     @staticmethod
     def _start_worker(broker: dramatiq.Broker, queues: list[str], threads: int) -> dramatiq.Worker:
-        broker.emit_after("process_boot")  # otherwise done by dramatiq's command line
+        broker.emit_after("process_boot")  # normally done by dramatiq's command line
         for queue in queues:
             broker.declare_queue(queue)
         quick = any(conf.is_quick(queue) for queue in queues)
@@ -146,7 +146,7 @@ class WorkerProcess:
         # while it holds the lock that Event.set() needs.
         self.signals += 1
         if self.signals > 1:
-            os._exit(128 + number)  # second signal: exit now. The lease expires by itself.
+            os._exit(128 + number)  # second signal: exit now and let the lease expire
 
     def _wait(self) -> None:
         next_beat = time.monotonic() + conf.SIGN_SECONDS
@@ -209,7 +209,7 @@ class WorkerProcess:
         )
 
     def _must_end(self) -> bool:
-        """Return whether this process must exit, because a handler does not stop or an error broke it."""
+        """Return True if this process must exit because a handler does not stop or an error broke it."""
         try:
             return self.watchdog.look()
         except DatabaseError:
@@ -231,7 +231,7 @@ def _heartbeat_values() -> dict[str, Any]:
 
 
 def release_reported_deaths(pipe: int) -> None:
-    """Release the jobs of workers that the supervisor reports as dead: a replacement needs seconds to start."""
+    """Release the jobs of workers that the supervisor reports as dead, as their replacements need seconds to start."""
     with open(pipe) as lines:
         for line in lines:
             worker_id, _, code = line.strip().partition(" ")
@@ -245,9 +245,9 @@ def release_reported_deaths(pipe: int) -> None:
 
 
 def drain(queues: list[str], *, once: bool = False) -> int:
-    """Run queued jobs in this thread until none is left, or only one with `once`. Return the number of attempts.
+    """Run queued jobs in this thread until none is left, or just one if `once`. Return the number of attempts.
 
-    Recovers lost jobs first and whenever there is nothing else to do, and waits for the leases of silent workers. Jobs
+    Recovers lost jobs first and whenever nothing else is left to do, and waits for the leases of silent workers. Jobs
     that need a missing resource are left to other workers.
     """
     started, ran = timezone.now(), 0
@@ -260,7 +260,7 @@ def drain(queues: list[str], *, once: bool = False) -> int:
         elif once or not _is_work_left(queues, started):
             break
         elif not bring_back() and not any(fairness.claimable(queue).exists() for queue in queues):
-            time.sleep(0.2)  # a job waits for its next try, or for the end of a lease
+            time.sleep(0.2)  # a job is waiting for its next try or for the end of a lease
     return ran
 
 
@@ -274,10 +274,10 @@ class Watchdog:
     """Ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process is broken (a
     lost GPU) or a handler never stops. The main thread calls `look` about once a second.
 
-    A handler that calls `context.check()` stops by itself within a second. One that is stuck in a computation, a
-    download or a kernel cannot be interrupted, because nothing interrupts a thread. Its attempt is ended without it,
-    after which its writes match no row. If it still occupies its thread a minute later, the worker exits, its other
-    jobs are queued again, and another worker is started."""
+    A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download or a
+    kernel cannot be interrupted, as Python cannot interrupt a thread. Its attempt is ended anyway, after which its
+    writes match no row. If it still occupies its thread a minute later, the worker exits, its other jobs are queued
+    again, and another worker is started."""
 
     def __init__(self) -> None:
         self.must_exit = False
@@ -295,7 +295,9 @@ class Watchdog:
         if not running:
             return False
         now = monotonic()
-        for context in running & (_cancelled(running) | {one for one in running if one.is_out_of_time}):
+        for context in running & (
+            _cancelled(running) | {attempt for attempt in running if attempt.is_out_of_time}
+        ):
             self._should_stop.setdefault(context, now)
         react, deaf = conf.get("GYM_JOB_REACT_SECONDS"), conf.get("GYM_JOB_DEAF_SECONDS")
         for context, since in self._should_stop.items():
@@ -309,7 +311,7 @@ class Watchdog:
     def _end(self, context: JobContext) -> None:
         """End an attempt. Later writes of its handler match no row."""
         live = states.fenced(context.job_id, context.attempt)
-        states.append_log(live, "The work did not stop when asked; its attempt was ended.")
+        states.append_log(live, "The handler did not stop when asked; the attempt was ended.")
         state = states.end_attempt(live, str(OutOfTime(context.seconds)), permanent=True)
         context.lose()
         self._ended.add(context)

@@ -1,5 +1,5 @@
-"""Notifications by e-mail, for users who opted in. A mail names the kind of event but no titles, which are other
-people's words. Like all mail it is sent from a thread."""
+"""Notifications by e-mail, for users who opted in. A mail names the kind of event but no titles, since other people
+wrote those. Like all mail, it is sent from a thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gym.accounts.models import User
 from gym.notices.models import Notice
 
 SUBJECTS = {
-    Notice.Kind.SHARED: "You are invited to work on something",
+    Notice.Kind.SHARED: "You have a new invitation",
     Notice.Kind.RUNS: "Your runs have ended",
     Notice.Kind.MODEL: "News about your model",
 }
@@ -26,20 +26,21 @@ def send_after_commit(user: int, kind: str) -> None:
 
 
 def send(user: int, kind: str) -> None:
-    """Send to the current address of the account."""
+    """Send the notification to the account's current e-mail address."""
     account = User.objects.filter(pk=user, notices_by_mail=True, is_active=True).exclude(email="").first()
     if account is None:
         return
     send_mail(
         SUBJECTS[Notice.Kind(kind)],
         f"Sign in to LM Gym as {account.username} to read it: {_page()}\n\n"
-        "You receive this because of your profile; switch it off under Profile › Name and e-mail.\n",
+        "You receive this e-mail because you enabled notifications by e-mail. Switch them off under Profile › Name "
+        "and e-mail.\n",
         None,
         [account.email],
     )
 
 
 def _page() -> str:
-    """URL of the notifications page. There is no request here, so the origin must be configured."""
+    """Return the URL of the notifications page. Without a request, the origin is known only if it is configured."""
     origin = next((url for url in settings.CSRF_TRUSTED_ORIGINS if "*" not in url), "")
-    return f"{origin}{reverse('notifications')}" if origin else "the page Notifications"
+    return f"{origin}{reverse('notifications')}" if origin else "the Notifications page"

@@ -1,4 +1,4 @@
-"""One row per notification."""
+"""The model of notifications."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 
 class Notice(models.Model):
-    """A notification. `User.unread_notices` counts those without `read`; only services.py writes either."""
+    """A notification. `User.unread_notices` counts the rows without `read`; only services.py writes to either."""
 
     class Kind(models.TextChoices):
         SHARED = "shared", "Invitation"

@@ -14,8 +14,8 @@ from lmgym.text import count
 
 @dataclass(frozen=True)
 class Ended:
-    """A finished run: state, names of the model and of what it ran on, and the addresses of the run and of what it ran
-    on (both empty if that is not on this site)."""
+    """A finished run. `who` is the name of the model, `what` that of the suite or data it ran on; `address` and
+    `what_address` are the URLs of the run and of this suite or data (empty if not on this site)."""
 
     state: str
     who: str
@@ -25,16 +25,16 @@ class Ended:
 
 
 def notify_of_runs(owner: User, runs: Iterable[Ended], *, noun: str, all_runs: str) -> None:
-    """Send one notification with the number of finished and of failed runs; cancelled ones are left out. It links to
-    the single run, else to what all of them ran on, else to `all_runs`."""
+    """Send one notification with the numbers of finished and failed runs; cancelled runs are left out. It links to the
+    single run, else to the suite or data that all of them ran on, else to `all_runs`."""
     runs = [run for run in runs if run.state in (State.DONE, State.FAILED)]
     if not runs:
         return
     places = {run.what_address: run.what for run in runs}
     failed = sum(run.state == State.FAILED for run in runs)
     done = len(runs) - failed
-    place, what = next(iter(places.items())) if len(places) == 1 else ("", "")
-    where = f" on {what}" if what else ""
+    place, title = next(iter(places.items())) if len(places) == 1 else ("", "")
+    where = f" on {title}" if title else ""
     if len(runs) == 1:
         text = f"{runs[0].who}{where} {'failed' if failed else 'is done'}."
         address = runs[0].address

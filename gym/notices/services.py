@@ -19,12 +19,12 @@ from gym.notices import mail
 from gym.notices.models import Notice
 
 KEPT = timedelta(days=90)
-"""Older ones are deleted, read or not."""
+"""Age at which notices are deleted, read or not."""
 
 
 def notify(user: User, kind: str, text: str, address: str, *, about: str = "", by_mail: bool = True) -> None:
-    """Notify a user, replacing an earlier notice `about` the same thing. If the user opted in, an e-mail is sent after
-    the transaction commits."""
+    """Notify a user, replacing an earlier notice with the same `about` key. If the user opted in, an e-mail is sent
+    after the transaction commits."""
     with _counted(user.pk) as notices:
         notices.filter(created__lt=timezone.now() - KEPT).delete()
         if about:
@@ -35,7 +35,7 @@ def notify(user: User, kind: str, text: str, address: str, *, about: str = "", b
 
 
 def mark_read(user: User, keys: Iterable[int] | None = None, *, about: str = "") -> None:
-    """Mark notices as read: these `keys`, those `about` something, or all."""
+    """Mark notices as read: those with these `keys` or this `about` key, or all."""
     with _counted(user.pk) as notices:
         rows = notices.filter(read=None)
         rows = rows if keys is None else rows.filter(pk__in=list(keys))
@@ -44,13 +44,13 @@ def mark_read(user: User, keys: Iterable[int] | None = None, *, about: str = "")
 
 
 def forget(user: User, about: str) -> None:
-    """Delete notices that no longer apply."""
+    """Delete notices with this `about` key, which no longer apply."""
     with _counted(user.pk) as notices:
         notices.filter(about=about).delete()
 
 
 def forget_old() -> int:
-    """Delete old notices of all accounts; returns the number."""
+    """Delete old notices of all accounts and return their number."""
     old = Notice.objects.filter(created__lt=timezone.now() - KEPT)
     deleted = 0
     for key in list(old.order_by().values_list("user", flat=True).distinct()):
@@ -61,7 +61,7 @@ def forget_old() -> int:
 
 @contextmanager
 def _counted(user: int) -> Iterator[QuerySet[Notice]]:
-    """Yield an account's notices for changes, then update its unread count. Without the account, none."""
+    """Lock the account, yield its notices for changes, then update its unread count."""
     with transaction.atomic():
         account = User.objects.filter(pk=user)
         list(account.select_for_update().values_list("pk"))

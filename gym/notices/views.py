@@ -18,7 +18,8 @@ PER_PAGE = 50
 @login_required
 @require_safe
 def notifications(request: SignedInRequest) -> HttpResponse:
-    """Context: page (of Notices, newest first), days (how long they stay), mail ("on", "off", "none": no server)."""
+    """List notifications. Context: page (of Notices, newest first), days (until they are deleted), mail ("on", "off",
+    or "none" without a mail server)."""
     page = Paginator(request.user.notices.all(), PER_PAGE).get_page(request.GET.get("page"))
     mail = "none" if not has_server() else "on" if request.user.notices_by_mail else "off"
     return render(request, "notices/list.html", {"page": page, "days": services.KEPT.days, "mail": mail})
@@ -34,7 +35,7 @@ def notifications_read(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_POST
 def notification_read(request: SignedInRequest, pk: int) -> HttpResponse:
-    """Mark one as read; with `go`, redirect to what it is about."""
+    """Mark a notice as read; with `go`, redirect to its address."""
     notice = get_object_or_404(request.user.notices, pk=pk)
     services.mark_read(request.user, [notice.pk])
     return redirect(notice.address if "go" in request.POST and notice.address else "notifications")

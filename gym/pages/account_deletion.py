@@ -1,7 +1,7 @@
-"""Delete an account: `plan` lists what happens to everything it owns, `delete_account` carries it out.
+"""Account deletion: `plan` lists what happens to everything the account owns, `delete_account` carries it out.
 
-What only the owner could see is deleted. Public suites and models, and everything with collaborators or other people's
-results, is handed over to the inactive account FORMER_MEMBER.
+Objects that only the owner could see are deleted. Public suites and models, and objects with collaborators or other
+people's results, are handed over to the inactive account FORMER_MEMBER.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FORMER_MEMBER = "(former member)"  # sign-up accepts neither spaces nor brackets
 
 @dataclass(frozen=True)
 class DeletionPlan:
-    """What will be deleted and kept, as querysets for the page and the deletion."""
+    """Querysets of the objects to delete and to keep, for the page and for the deletion."""
 
     deleted_suites: QuerySet[Suite]
     kept_suites: QuerySet[Suite]
@@ -112,10 +112,10 @@ def plan(user: User) -> DeletionPlan:
 
 
 def delete_account(user: User) -> None:
-    """Carry out the `plan` in one transaction. Deletions are serialised, so that two accounts that share something do
-    not conflict, and the last administrator cannot be deleted.
+    """Carry out the `plan` in one transaction. Deletions are serialised, so that accounts with shared objects do not
+    conflict, and the last administrator cannot be deleted.
 
-    Raises Conflict if the account is already deleted, ValidationError if the site needs it."""
+    Raises Conflict if the account is already deleted, ValidationError if the site needs the account."""
     try:
         with transaction.atomic():
             former_member().hold()
@@ -123,11 +123,11 @@ def delete_account(user: User) -> None:
                 raise Conflict("This account has already been deleted.")
             require_dispensable([user])
             hold_all_of(user)
-            what = plan(user)
-            for job in what.active_jobs:
+            deletion = plan(user)
+            for job in deletion.active_jobs:
                 jobs.stop(job, actor=None)
             agents.delete_or_hand_over(user, former_member())
-            _carry_out(what)
+            _carry_out(deletion)
             propara.delete_or_hand_over(user, former_member())
             lmchallenge.delete_or_hand_over(user, former_member())
             user.delete()
@@ -138,7 +138,7 @@ def delete_account(user: User) -> None:
 def require_dispensable(users: list[User]) -> None:
     """Raise ValidationError if the site needs one of these accounts."""
     if any(user.username == FORMER_MEMBER for user in users):
-        raise ValidationError(f"{FORMER_MEMBER} owns what deleted accounts left and cannot be deleted.")
+        raise ValidationError(f"{FORMER_MEMBER} owns the objects of deleted accounts and cannot be deleted.")
     gone = [user.pk for user in users]
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk__in=gone)
     if any(user.is_superuser for user in users) and not others.exists():
@@ -146,7 +146,7 @@ def require_dispensable(users: list[User]) -> None:
 
 
 def former_member() -> User:
-    """The inactive account, without a password, that owns what deleted accounts left."""
+    """Return the inactive account, without a password, that owns the objects of deleted accounts."""
     user, created = User.objects.get_or_create(
         username=FORMER_MEMBER, defaults={"first_name": "a former member", "is_active": False}
     )
@@ -160,12 +160,12 @@ def _keys(rows: QuerySet[Any]) -> list[int]:
     return list(rows.values_list("pk", flat=True))
 
 
-def _carry_out(what: DeletionPlan) -> None:
+def _carry_out(deletion: DeletionPlan) -> None:
     # The queries depend on each other: read the keys before anything changes.
-    suites, models = _keys(what.deleted_suites), _keys(what.deleted_models)
-    runs, collections = _keys(what.deleted_runs), _keys(what.deleted_collections)
-    kept_suites, kept_models = _keys(what.kept_suites), _keys(what.kept_models)
-    kept_collections = _keys(what.kept_collections)
+    suites, models = _keys(deletion.deleted_suites), _keys(deletion.deleted_models)
+    runs, collections = _keys(deletion.deleted_runs), _keys(deletion.deleted_collections)
+    kept_suites, kept_models = _keys(deletion.kept_suites), _keys(deletion.kept_models)
+    kept_collections = _keys(deletion.kept_collections)
     Job.objects.filter(suite_run__in=runs).update(title="a deleted run", log="")
     SuiteRun.objects.filter(pk__in=runs).delete()
     Collection.objects.filter(pk__in=collections).delete()

@@ -24,10 +24,10 @@ RIGHTS = ("is_staff", "is_superuser", "user_permissions")
 
 @admin.register(User)
 class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Accounts. Deletion uses the same service as the account's own page.
+    """Admin of accounts. Deletion uses the same service as the account's own page.
 
-    Only superusers may change permissions, and accounts that have any; otherwise permission to change accounts would
-    amount to all permissions.
+    Only superusers may change permissions, or accounts that have permissions; otherwise the permission to change
+    accounts would amount to all permissions.
     """
 
     list_display = ["username", "email", "is_staff", "is_active", "date_joined", "last_login"]
@@ -53,7 +53,7 @@ class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """List what is deleted and kept with these accounts; accounts that the site needs are reported as protected."""
+        """List the objects deleted and kept with these accounts. Accounts that the site needs are protected."""
         users, deleted, shown = list(objs), Counter[str](), []
         if kept := [str(user) for user in users if not _may_touch(request.user, user)]:
             return [], {}, set(), [f"{name}: only superusers may delete accounts of staff" for name in kept]
@@ -81,7 +81,7 @@ class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.
     def _or_message(
         self, request: HttpRequest, view: Callable[..., HttpResponse], *args: Any
     ) -> HttpResponse:
-        """Run a view in a transaction; on ValidationError roll back and show the message."""
+        """Run a view in a transaction. On ValidationError, roll back and show the message."""
         if request.method != "POST":
             return view(request, *args)
         try:
@@ -100,16 +100,16 @@ class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.
 
 
 def _may_touch(actor: AnyUser, account: User | None) -> bool:
-    """Whether the actor may change this account: accounts with permissions are for superusers."""
+    """Return True if the actor may change this account. Only superusers may change accounts with permissions."""
     return account is None or actor.is_superuser or not (account.is_superuser or account.is_staff)
 
 
 def _counted(user: User) -> list[tuple[str, str, int]]:
-    """(deleted or kept, noun, number) of everything that the deletion plan covers and the account has."""
-    what = plan(user)
+    """Return (deleted or kept, noun, number) for every kind of object in the account's deletion plan."""
+    deletion = plan(user)
     counts = [
-        (*field.name.split("_", 1), getattr(what, field.name).count())
-        for field in fields(what)
+        (*field.name.split("_", 1), getattr(deletion, field.name).count())
+        for field in fields(deletion)
         if field.name.startswith(("deleted_", "kept_"))
     ]
     return [(fate, noun.replace("_", " "), n) for fate, noun, n in counts if n]
@@ -117,7 +117,7 @@ def _counted(user: User) -> list[tuple[str, str, int]]:
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(SiteAdmin):
-    """List and delete only: tokens can be neither read nor created here."""
+    """Admin of API tokens, which can be listed and deleted but neither read nor created."""
 
     list_display = ["name", "prefix", "user", "scopes", "created", "expires", "last_used", "revoked"]
     list_select_related = ["user"]

@@ -1,4 +1,4 @@
-"""The leaderboard in the REST API, over listed suites or those of a collection."""
+"""The leaderboard in the REST API, over the listed suites or those of a collection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lmgym.runs.leaderboard import export
 from lmgym.runs.leaderboard.board import Board
 
 MAX_CELLS = 10_000
-"""Maximum of models times suites on a page, unless a single model has more."""
+"""Maximum number of cells (models × suites) on a page, unless a single model has more."""
 
 
 class Leaderboard(HeadedList):
@@ -28,9 +28,9 @@ class Leaderboard(HeadedList):
 
     @operation("Read the leaderboard", response=BoardSerializer, query=BoardQuery, media=TABLES)
     def get(self, request: Request) -> Response:
-        """Models on the newest frozen revisions of the suites listed for you, best SG score first. A page has at most
-        10,000 cells, so it may have fewer models than `limit`. CSV and NDJSON are not paginated and have a row for each
-        cell."""
+        """Results of models on the newest frozen revisions of the suites listed for you, best SG score first. A page
+        has at most 10,000 cells, so it may have fewer models than `limit`. CSV and NDJSON are not paginated and have
+        one row per cell."""
         board = self._board(request)
         if is_table(request):
             return Response(Table(export.LONG_HEADER, export.long_rows(board)))

@@ -30,7 +30,7 @@ BULK_ACTIONS = {"freeze": "Freeze", "tag": "Tag", "run": "Run", "download": "Dow
 
 class _FreezeForm(forms.Form):
     note = forms.CharField(
-        required=False, max_length=2000, label="What changed", help_text="Saved with each of them."
+        required=False, max_length=2000, label="What changed", help_text="Saved with each suite."
     )
 
     def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
@@ -44,7 +44,7 @@ class _TagForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not any(split_tags(cleaned.get(name, "")) for name in ("add", "remove")):
-            raise forms.ValidationError("Name a tag to add or to remove.")
+            raise forms.ValidationError("Enter a tag to add or remove.")
         return cleaned
 
     def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:

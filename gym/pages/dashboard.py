@@ -18,7 +18,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Dashboard:
-    """At most SHOWN of each kind; `more_…`: there are others."""
+    """At most SHOWN objects of each kind; `more_…` is True if others exist."""
 
     invitations: list[Invitation]
     suites: list[Suite]
@@ -36,7 +36,7 @@ class Dashboard:
 
 
 def dashboard_of(user: User) -> Dashboard:
-    """Collect the dashboard: recently changed suites and newest runs first; shares by app and title."""
+    """Collect the dashboard. Recently changed suites and newest runs come first; shares are sorted by app and title."""
     suites = list(Suite.objects.filter(owner=user).order_by("-updated")[: SHOWN + 1])
     models = list(RegisteredModel.objects.filter(owner=user)[: SHOWN + 1])
     runs = list(known_runs(user).filter(owner=user).prefetch_related("scores")[: SHOWN + 1])

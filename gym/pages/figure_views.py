@@ -76,7 +76,7 @@ def _models(request: HttpRequest) -> Figure:
 
 
 def _of_board(build: Callable[..., Figure]) -> Callable[[HttpRequest], Figure]:
-    """Figure of the leaderboard, or of the collection named in the query."""
+    """Return a view function for a figure of the leaderboard, or of the collection named in the query."""
 
     def kind(request: HttpRequest) -> Figure:
         slug = request.GET.get("collection", "").replace("\0", "")[:80]
@@ -137,7 +137,7 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
 
 @require_safe
 def figure(request: HttpRequest, kind: str, form: str) -> HttpResponse:
-    """A chart as svg, png, pdf, csv or json; the query selects its data."""
+    """Render a chart as svg, png, pdf, csv or json. The query selects its data."""
     if kind not in KINDS:
         raise Http404(f"Figures are {', '.join(KINDS)}.")
     return figure_file(KINDS[kind](request), form)

@@ -1,4 +1,4 @@
-"""Freeze a draft, and compare two revisions."""
+"""Pages to freeze a draft and to compare two revisions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN_CELLS = 200
 
 
 class FreezeAndRunForm(FreezeForm):
-    """A note, and models to run right after freezing."""
+    """Freeze form with a note and models to run right after freezing."""
 
     models = SomeModelsField(required=False, to_field_name=None, label="Run right after freezing")
 
@@ -99,8 +99,8 @@ def _freeze(request: SignedInRequest, suite: Suite, form: FreezeAndRunForm) -> H
 
 @require_safe
 def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
-    """Compare revision a with revision b. Context: suite, old, new, revisions, diff, cells, more_cells,
-    on_both (OnBoth or None: models with results on both)."""
+    """Compare revision a with revision b. Context: suite, old, new, revisions, diff, cells, more_cells, on_both
+    (OnBoth, for models with results on both, or None)."""
     suite = get_object_or_404(visible_to(request.user), slug=slug)
     revisions = list(revisions_for(request.user, suite).order_by("-number"))
     known = {row.number: row for row in revisions}

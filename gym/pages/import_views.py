@@ -30,7 +30,7 @@ from suites.options import ImportOptions
 
 
 class ImportAndRunForm(ImportForm):
-    """Files to import, optionally frozen and run right away."""
+    """Form for files to import, and optionally to freeze and run right away."""
 
     freeze = forms.BooleanField(
         required=False, label="Freeze each suite right away", help_text="A frozen revision never changes."
@@ -51,8 +51,8 @@ class ImportAndRunForm(ImportForm):
 
 @login_required
 def suite_import(request: SignedInRequest) -> HttpResponse:
-    """Context: form, problems [{where, message, hint}] of a single file. A single file imported as a draft redirects to
-    its page; everything else to the report."""
+    """Import files, then redirect to the draft of a single file, else to the report. Context: form, problems [{where,
+    message, hint}] of a single file."""
     form = ImportAndRunForm(request.POST or None, request.FILES or None, user=request.user)
     problems: list[Any] = []
     if request.method == "POST" and form.is_valid():
@@ -77,8 +77,8 @@ def suite_import(request: SignedInRequest) -> HttpResponse:
 
 
 def _freeze_and_run(batch: SuiteImport, rows: Sequence[ImportedFile], actor: User) -> None:
-    """If the options ask for it, freeze the suites of these files and run the chosen models on them, and on identical
-    suites that existed before."""
+    """If the options request it, freeze the suites of these files and run the chosen models on them, including
+    identical suites that already existed."""
     options = ImportOptions(**batch.options)
     if not options.freeze:
         return
@@ -97,8 +97,8 @@ def _freeze_and_run(batch: SuiteImport, rows: Sequence[ImportedFile], actor: Use
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_report(request: SignedInRequest, key: str) -> HttpResponse:
-    """Report of an import; POST answers the questions of one file (`file`: its position). Context: batch, rows
-    [(ImportedFile, AnswersForm or None)], summary (sentence), suites (of the files), what (number of suites),
+    """Show the report of an import; POST answers the questions about one file (`file`: its position). Context: batch,
+    rows [(ImportedFile, AnswersForm or None)], summary (sentence), suites (of the files), what (number of suites),
     options."""
     batch = get_object_or_404(SuiteImport.objects.select_related("target"), key=key, owner=request.user)
     files = list(batch.files.select_related("suite"))
@@ -142,7 +142,7 @@ def _answers_form(row: ImportedFile, batch: SuiteImport, data: Any = None) -> An
 
 
 def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, only: bool) -> HttpResponse:
-    """Redirect to the draft if the import had a single file, else to the report."""
+    """Redirect to the draft if the import has a single file, else to the report."""
     if (
         ImportOptions(**batch.options).freeze
         or not only

@@ -1,4 +1,4 @@
-"""Pages of an account that need data from all apps: use of its limits, and deletion."""
+"""Pages of an account that need data from all apps: use of limits, and deletion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UsedLimit:
 
     name: str
     used: int
-    limit: int  # 0 = none
+    limit: int  # 0 = no limit
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def profile_of(user: User) -> Profile:
 
 
 def use_of(user: User) -> tuple[list[UsedLimit], list[quotas.Use]]:
-    """Return the use of the account's limits and quotas, in one query. Staff have only the limit on active jobs."""
+    """Return the use of the account's limits and quotas in one query. Staff are limited only in active jobs."""
     columns = used_columns() | quotas.columns_of(quotas.kinds())
     row = get_user_model().objects.filter(pk=user.pk).annotate(**columns).values(*columns).get()
     sentences = 0 if user.is_staff else daily_sentences.limit_of(user)
@@ -62,7 +62,7 @@ def use_of(user: User) -> tuple[list[UsedLimit], list[quotas.Use]]:
 
 
 def used_columns() -> dict[str, Any]:
-    """Active jobs and sentences of the last 24 hours as columns of accounts."""
+    """Return annotations for querysets of accounts: active jobs, and sentences of the last 24 hours."""
     active = Q(state__in=ACTIVE_STATES)
     return {
         "used_jobs": quotas.Part(Job).column(Count("pk"), only=active),
@@ -73,7 +73,7 @@ def used_columns() -> dict[str, Any]:
 @login_required
 @require_safe
 def profile(request: SignedInRequest) -> HttpResponse:
-    """Context: profile (Profile)."""
+    """Show the account's profile. Context: profile (Profile)."""
     return render(request, "accounts/profile.html", {"profile": profile_of(request.user)})
 
 

@@ -1,4 +1,4 @@
-"""Pages that belong to no app: front page, home, how scores are computed, queue."""
+"""Pages that do not belong to an app: front page, home, how scores are computed, queue."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from gym.runs.models import SuiteRun
 
 MOST_SUITES, MOST_MODELS = 25, 12
-"""Limits of the table on the front page; the leaderboard shows all."""
+"""Size limits of the table on the front page; the leaderboard shows everything."""
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The front page; for signed-in users, their home page.
+    """Show the front page, or the home page of a signed-in user.
 
     Context: rule, rules; signed in: own (Dashboard), has_models; else table (HomeTable), has_suites, active_runs
     (queued or running, newest first)."""
@@ -48,14 +48,14 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def about(request: HttpRequest) -> HttpResponse:
-    """How scores are computed."""
+    """Explain how scores are computed."""
     return render(request, "about.html")
 
 
 @require_safe
 def queue(request: HttpRequest) -> HttpResponse:
-    """Workers and waiting jobs. Context: workers, summary, runs (unfinished ones this user may see), missing
-    (what their jobs wait for, and how many do)."""
+    """Show workers and waiting jobs. Context: workers, summary, runs (unfinished, visible to this user), missing
+    (resources that jobs wait for, with the number of these jobs)."""
     runs = under_way(listed_runs(request.user))
     listed = list(runs.order_by("job__created")[:50])
     note_silence(run.job for run in listed)
@@ -69,8 +69,8 @@ def queue(request: HttpRequest) -> HttpResponse:
 
 
 def _jobs_seen(user: AnyUser, runs: QuerySet[SuiteRun]) -> QuerySet[Job]:
-    """Jobs of visible runs and the user's own; all for staff."""
+    """Return the jobs of visible runs and the user's own jobs; all jobs for staff."""
     if user.is_staff:
         return Job.objects.all()
-    own = Q(owner=user) if user.is_authenticated else Q()
-    return Job.objects.filter(Q(suite_run__in=runs.values("pk")) | own)
+    owned = Q(owner=user) if user.is_authenticated else Q()
+    return Job.objects.filter(Q(suite_run__in=runs.values("pk")) | owned)

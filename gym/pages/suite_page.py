@@ -48,13 +48,12 @@ PER_PAGE = 50
 
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
-    """Context: suite, revision, revisions, predictions (ShownPrediction), example (Sentence rows of the first item),
-    critical (region numbers that formulas refer to), design (DesignTable or None), findings and dismissed (lint),
-    scores (Scored, best first), rule,
-    rules, models_figure and regions_figure (Figure), shown_run, drawable (runs), on_both (OnBoth or None),
-    runs_under_way (queued or running, on any revision), runs_stopped (failed or cancelled), run_form, freeze_form,
-    may_edit, may_see_people, may_run, n_items, n_sentences, downloads, pairs_refused (reasons why
-    it cannot be exported as minimal pairs)."""
+    """Show a revision of a suite with its results. Context: suite, revision, revisions, predictions (ShownPrediction),
+    example (Sentence rows of the first item), critical (region numbers that formulas refer to), design (DesignTable or
+    None), findings and dismissed (lint), scores (Scored, best first), rule, rules, models_figure and regions_figure
+    (Figure), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
+    runs_stopped (failed or cancelled), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
+    downloads, pairs_refused (reasons why it cannot be exported as minimal pairs)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
@@ -115,8 +114,8 @@ def _no_pairs(document: SuiteDocument) -> list[str]:
 
 @require_safe
 def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
-    """The polled part of a suite's page. `known`: the runs it showed; if one of them has ended, the event `run-ended`
-    makes the page reload its results. Context: suite, runs_under_way."""
+    """Render the polled part of a suite's page. `known`: runs that the page shows; if one of them has ended, the event
+    `run-ended` makes the page reload its results. Context: suite, runs_under_way."""
     suite = get_object_or_404(visible_to(request.user), slug=slug)
     runs = list(
         under_way(visible_runs(request.user).filter(revision__suite=suite)).order_by("-pk")[:UNFINISHED]
@@ -130,7 +129,8 @@ def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
-    """Context: models_figure (pass rates of all models), regions_figure (bits by region of `shown_run`)."""
+    """Return the context of the figures: models_figure (pass rates of all models), regions_figure (bits by region of
+    `shown_run`)."""
     drawable = [score.run for score in scores if score.run.has_surprisals]
     run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
     rated = [score for score in scores if score.rate is not None]
@@ -143,7 +143,7 @@ def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[s
 
 
 def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
-    """Revisions of a suite that this user may read, newest first, with the suite."""
+    """Return the revisions of a suite that this user may read, newest first, with the suite."""
     rows = revisions_for(request.user).filter(suite__slug=slug)
     revisions = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
     if not revisions:
@@ -152,7 +152,7 @@ def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
 
 
 def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
-    """The requested revision; without a number the newest frozen one, else the draft."""
+    """Return the requested revision; without a number, the newest frozen revision, else the draft."""
     if number is not None:
         revision = next((row for row in revisions if row.number == number), None)
     else:
@@ -169,8 +169,9 @@ NARROWING = ("q", "tag", "language", "mine")
 
 @require_safe
 def suite_list(request: HttpRequest) -> HttpResponse:
-    """Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state), filter, wrong,
-    tags [{"name", "n"}], current_tag, query, sort, total, is_narrowed, scores {suite.pk: FieldScores}, rule, rules."""
+    """List suites. Context: page (of Suite with n_items, n_sentences, n_predictions, last_revision, last_state),
+    filter, wrong, tags [{"name", "n"}], current_tag, query, sort, total, is_narrowed, scores {suite.pk: FieldScores},
+    rule, rules."""
     listed = listed_for(request.user)
     filtered = SuiteFilter(request.GET, queryset=with_shape(listed, request.user), request=request)
     wrong = [message for name in NARROWING for message in filtered.errors.get(name, ())]

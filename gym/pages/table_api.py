@@ -1,4 +1,4 @@
-"""Exports of the results of many runs as one table."""
+"""API operation that exports the results of many runs as one table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TableQuery(Query):
         required=False, max_length=80, help_text="only the revisions of this collection"
     )
     all = serializers.BooleanField(
-        required=False, help_text="every run; else the newest one of each model on each revision"
+        required=False, help_text="true: all runs; false: only the newest run of each model on each revision"
     )
 
 
@@ -60,9 +60,9 @@ class TableFile(ApiView):
         also=[413],
     )
     def get(self, request: Request, what: str, form: str) -> HttpResponseBase:
-        """`what` is scores, predictions, outcomes, regions or tokens; `form` is csv or parquet. Default: all runs
-        listed for you. 404 if no finished run matches, or a named suite or model has none; 413 for too many rows in
-        Parquet. CSV has no limit."""
+        """`what` is scores, predictions, outcomes, regions or tokens; `form` is csv or parquet. By default, all runs
+        listed for you are exported. 404 if no finished run matches or a named suite or model has none; 413 if a Parquet
+        file would have too many rows. CSV has no limit."""
         if what not in FRAMES or form not in {"csv", "parquet"}:
             raise Http404
         query = {name: str(value) for name, value in self.query.items() if name not in ("all", "collection")}

@@ -1,6 +1,6 @@
-"""Addresses of things that can be unlisted: secret addresses, and records of former public ones.
+"""Addresses of objects that can be unlisted: secret addresses, and records of former public ones.
 
-A thing has `slug`, `visibility`, `updated` and `former_addresses`. Rows below it (e.g. runs) have a random `key` and
+An object has `slug`, `visibility`, `updated` and `former_addresses`. Rows below it (e.g. runs) have a random `key` and
 `former_keys`."""
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _SECRET = re.compile(r"-[0-9a-f]{20}$")
 
 secret_address_given = Signal()
 """Sent with `thing` in the transaction that gives it a secret address (it became unlisted, or got a new address).
-Receivers change the addresses of rows below the thing, so that old links work only for its people."""
+Receivers change the addresses of rows below the object, so that old links work only for owner and collaborators."""
 
 
 class Addressed(models.Model):
-    """A thing with an address. A public address that it leaves is recorded as a FormerAddress."""
+    """An object with an address. If it leaves a public address, that is recorded as a FormerAddress."""
 
     class Meta:
         abstract = True
@@ -38,7 +38,7 @@ class Addressed(models.Model):
         self._public_address_left()
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save, recording a public address that is left. Raises InUse if others rely on that address."""
+        """Save the object and record the public address that it leaves. Raises InUse if others rely on that address."""
         fields = kwargs.get("update_fields")
         if fields is not None and not {"slug", "visibility"} & set(fields):
             super().save(*args, **kwargs)
@@ -53,7 +53,7 @@ class Addressed(models.Model):
                 records.objects.filter(**{records.OF: self}, slug=self.slug).delete()  # type: ignore[attr-defined]
 
     def _public_address_left(self) -> str:
-        """The public address that saving would close or change; empty without one."""
+        """Return the public address that saving would close or change; empty if none."""
         kind: Any = type(self)
         rows = kind._default_manager.select_for_update().only("slug", "visibility")
         with transaction.atomic():
@@ -64,17 +64,17 @@ class Addressed(models.Model):
             return str(stored.slug)
 
     def require_not_in_use(self) -> None:
-        """Raise InUse if others rely on this thing being public at its address."""
+        """Raise InUse if others rely on this object being public at its address."""
 
 
 NOTE = 1000
-"""Most characters of the note at a former address."""
+"""Maximum number of characters of the note at a former address."""
 
 
 class FormerAddress(models.Model):
-    """A former public address of a thing that was hidden, deleted or moved. It is never given to another thing;
-    visitors see there that the thing is no longer public, and its authors' note. OF names the foreign key to the thing,
-    which is null once the thing is deleted."""
+    """A former public address of an object that was hidden, deleted or moved. It is never reused for another object.
+    Visitors see there that the object is no longer public, and its authors' note. OF names the foreign key to the
+    object, which is null once the object is deleted."""
 
     OF: ClassVar[str]
 
@@ -96,8 +96,8 @@ class FormerAddress(models.Model):
 
 
 class FormerKey(models.Model):
-    """A former key of a row below a thing that got a secret address. It redirects only users who may know of the thing;
-    for everybody else it is a 404. OF names the foreign key to the row."""
+    """A former key of a row below an object that got a secret address. It redirects only users who may know that the
+    object exists; everybody else gets a 404. OF names the foreign key to the row."""
 
     OF: ClassVar[str]
 
@@ -114,14 +114,15 @@ class FormerKey(models.Model):
 
 @receiver(pre_delete, dispatch_uid="gym.sharing.addresses")
 def _deleted(instance: Any, **kwargs: Any) -> None:
-    """Record the address of a public thing that is deleted."""
+    """Record the address of a public object that is deleted."""
     if isinstance(instance, Addressed) and instance.visibility == Visibility.PUBLIC:  # type: ignore[attr-defined]
         records = _records_of(type(instance))
         records.objects.update_or_create(slug=instance.slug, defaults={records.OF: None})  # type: ignore[attr-defined]
 
 
 def leave_note(thing: Any, note: str) -> None:
-    """Set the note shown at the thing's last public address. Raises ValidationError if it has not left one."""
+    """Set the note shown at the object's last public address. Raises ValidationError if it never left a public
+    address."""
     record = None if thing.visibility == Visibility.PUBLIC else thing.former_addresses.first()
     if record is not None:
         _set_note(record, note)
@@ -132,7 +133,7 @@ def leave_note(thing: Any, note: str) -> None:
 
 
 def leave_note_of_deleted(thing: Any, note: str) -> None:
-    """Like `leave_note`, for a deleted thing; does nothing if it was not public."""
+    """Set the note shown at the address of a deleted object. Does nothing if the object was not public."""
     record = _records_of(type(thing)).objects.filter(slug=thing.slug).first()
     if record is not None and note:
         _set_note(record, note)
@@ -145,8 +146,9 @@ def _set_note(record: Any, note: str) -> None:
 
 
 def set_visibility(thing: Any, visibility: str, base: str) -> None:
-    """Change who can see a thing. Becoming unlisted gives it a secret address; leaving unlisted gives it a plain one
-    again (its former public one, if any), and the secret one stops working. `base`: start of the new address."""
+    """Change who can see an object. An object that becomes unlisted gets a secret address. One that was unlisted gets a
+    plain address (its former public address, if any), and the secret address stops working. `base`: start of the new
+    address."""
     was, thing.visibility = thing.visibility, visibility
     if Visibility.UNLISTED in {was, visibility} and was != visibility:
         assign_slug(thing, base)
@@ -155,8 +157,8 @@ def set_visibility(thing: Any, visibility: str, base: str) -> None:
 
 
 def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
-    """Save changes to these fields of a thing whose visibility was `was`. A new visibility may change the address,
-    too."""
+    """Save changes to these fields of an object whose visibility was `was`. A new visibility may also change the
+    address."""
     new, thing.visibility = thing.visibility, was
     with transaction.atomic():
         thing.save(update_fields=fields)
@@ -165,7 +167,7 @@ def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
 
 
 def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
-    """Give an unlisted thing, and the rows below it, new addresses. Old links keep working only for its owner and
+    """Give an unlisted object and the rows below it new addresses. Old links keep working only for its owner and
     collaborators."""
     noun = thing._meta.verbose_name
     if not may_edit(actor, thing):
@@ -176,7 +178,7 @@ def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
 
 
 def assign_slug(thing: Any, base: str) -> None:
-    """Save the thing under a secret address if it is unlisted, else under its last public one or a free one."""
+    """Save the object under a secret address if it is unlisted, else under its last public address or a free one."""
     kind, is_saved = type(thing), thing.pk is not None
 
     def save(slug: str) -> None:
@@ -194,12 +196,12 @@ def assign_slug(thing: Any, base: str) -> None:
         elif is_saved and (record := thing.former_addresses.first()):
             save(record.slug)
         else:
-            # Former public addresses are not free: links to them must never lead to another thing.
+            # Former public addresses are not free: links to them must never lead to another object.
             at_free_slug(base, save, kind, _records_of(kind))
 
 
 def secret_slug(base: str) -> str:
-    """An address with 80 random bits."""
+    """Return an address with 80 random bits."""
     return f"{base[:50]}-{secrets.token_hex(10)}"
 
 

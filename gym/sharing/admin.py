@@ -1,4 +1,4 @@
-"""Collaborators and invitations in the admin: list and delete only."""
+"""Admin of collaborators and invitations, which can only be listed and deleted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gym.sharing.services import remove_collaborator, settle_owner
 
 
 class ThingAdmin(SiteAdmin):
-    """Things with owner and collaborators. As on the site's pages, making a thing unlisted gives it a secret address,
-    and a new owner does not get its secrets."""
+    """Admin of objects with owner and collaborators. As on the site's pages, making an object unlisted gives it a
+    secret address, and a new owner does not get its secrets."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Things are created on the site's own pages."""
+        """Return False: objects are created on the site's own pages."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -55,7 +55,7 @@ class CollaboratorAdmin(ReadOnlyAdmin):
     def shared(self, row: Any) -> str:
         return format_html('<a href="{}">{}</a>', row.thing.get_absolute_url(), row.thing)
 
-    @admin.display(description="its owner")
+    @admin.display(description="owner")
     def owner(self, row: Any) -> str:
         return str(row.thing.owner)
 

@@ -1,6 +1,6 @@
-"""Collaborators of a thing, with the same operations in every room, and invitations to you.
+"""API for the collaborators of any shareable object, and for the user's own invitations.
 
-Rooms add `*people_api(name, visible_to, prefix)` to their URLs."""
+Apps add `*people_api(name, visible_to, prefix)` to their URLs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.selectors import invitations_of, invited_to
 
 VisibleTo: TypeAlias = Callable[[Any], QuerySet[Any]]
-"""From a user to the things that they may see."""
+"""Function from a user to the objects that they may see."""
 
 
 def people_api(name: str, visible_to: VisibleTo, before: str) -> list[URLPattern]:
-    """Return the URLs of a thing's collaborators.
+    """Return the URLs of an object's collaborators.
 
     Args:
         name: prefix of the URL names, such as "api-model".
-        before: the thing's route, such as "models/<slug:slug>/".
+        before: the object's route, such as "models/<slug:slug>/".
     """
     options: dict[str, Any] = {"base_name": name, "visible_to": visible_to}
     return [
@@ -44,13 +44,13 @@ def people_api(name: str, visible_to: VisibleTo, before: str) -> list[URLPattern
 
 
 class FormerNoteBody(Body):
-    """Changes to something whose address others may know."""
+    """Changes to an object whose address others may know."""
 
     former_address_note = serializers.CharField(
         max_length=NOTE,
         required=False,
         allow_blank=True,
-        help_text="note shown at the public address that the object leaves or has left",
+        help_text="note shown at the public address that the object left or is about to leave",
     )
 
 
@@ -93,22 +93,23 @@ class ThingView(ObjectView[Any]):
 class People(ThingView, ListView):
     @operation("List collaborators", response=PersonSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """For collaborators. The owner also sees open invitations."""
+        """Only collaborators may read this list. The owner also sees open invitations."""
         thing = self.get_object()
         if not permissions.may_read(request.user, thing):
-            raise PermissionDenied(f"only collaborators of the {services.noun_of(thing)} see each other")
+            raise PermissionDenied(f"only collaborators of the {services.noun_of(thing)} may see this list")
         people = list(thing.collaborations.select_related("user").order_by("user__username"))
-        asked = list(invited_to(thing)) if permissions.owns(request.user, thing) else []
-        return self.page([*people, *asked])
+        open_invitations = list(invited_to(thing)) if permissions.owns(request.user, thing) else []
+        return self.page([*people, *open_invitations])
 
     @operation("Invite a collaborator", body=PersonBody, response=PersonSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Invites an account to edit or view it. For its owner. Invitations give no rights until accepted."""
+        """Invites an account to edit or view the object. Only its owner may do this. Invitations give no rights until
+        they are accepted."""
         thing = self.get_object()
         services.require_owner(request.user, thing)
         body = self.body()
-        asked = invitations.invite(thing, body["username"], body["role"], actor=request.user)
-        return self.respond(asked, f"{self.base_name}-person", slug, asked.user.username)
+        invitation = invitations.invite(thing, body["username"], body["role"], actor=request.user)
+        return self.respond(invitation, f"{self.base_name}-person", slug, invitation.user.username)
 
 
 class Person(ThingView):
@@ -130,7 +131,7 @@ class Person(ThingView):
 
     @operation("Remove a collaborator or withdraw an invitation", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """The owner removes anyone, others only themselves. Deleting your own invitation declines it."""
+        """The owner can remove anyone, others only themselves. Deleting your own invitation declines it."""
         thing = self.get_object()
         if username != request.user.username:
             services.require_owner(request.user, thing)
@@ -195,7 +196,7 @@ class InvitationDetail(ApiView):
 
     @operation("Decline an invitation", status=204)
     def delete(self, request: SignedInApiRequest, pk: int) -> Response:
-        """The inviter cannot invite you again for a day."""
+        """Afterwards, the inviter cannot invite you again for a day."""
         invitations.decline(_mine(request, pk), actor=request.user)
         return Response(status=204)
 

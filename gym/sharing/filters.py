@@ -1,4 +1,4 @@
-"""List filters for things with owners and collaborators."""
+"""List filters for objects with owners and collaborators."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ ANSWERS = [("true", "true"), ("false", "false")]
 
 
 class MineFilter(django_filters.ChoiceFilter):
-    """Filter by whether the requesting user owns or works on a thing. The FilterSet needs `request`."""
+    """Filter by whether the requesting user owns or works on an object. The FilterSet needs `request`."""
 
     def __init__(self, kind: type[Model]) -> None:
-        super().__init__(choices=ANSWERS, label="true: what you own or work on; false: the rest")
+        super().__init__(
+            choices=ANSWERS, label="true: only objects that you own or work on; false: only others"
+        )
         self.kind = kind
 
     def filter(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:

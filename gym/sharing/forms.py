@@ -1,4 +1,4 @@
-"""Form parts for a note at a former public address, which may have been cited."""
+"""Form parts for the note at a former public address, which others may have cited."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def note_field() -> forms.CharField:
         max_length=NOTE,
         label="Note at the former public address",
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Shown there to everybody, e.g. why it was withdrawn and where to find it now. Optional.",
+        help_text="Shown there to everybody, e.g. the reason for the withdrawal and the new location. Optional.",
     )
 
 
 class NoteForm(forms.Form):
-    """The note of a deletion form."""
+    """Form field for the note of a deletion form."""
 
     former_address_note = note_field()
 

@@ -16,7 +16,7 @@ from gym.conflicts import Conflict
 from gym.notices.models import Notice
 from gym.notices.services import forget, mark_read, notify
 from gym.sharing.models import Invitation, Offer, Role
-from gym.sharing.selectors import invited_to, stands
+from gym.sharing.selectors import invited_to, is_valid
 from gym.sharing.services import (
     MAX_COLLABORATORS,
     hand_over,
@@ -27,16 +27,17 @@ from gym.sharing.services import (
 )
 
 MAX_OPEN = 50
-"""Most open invitations sent by one account; staff has no limit."""
+"""Maximum number of open invitations sent by one account; staff have no limit."""
 PAUSE = timedelta(days=1)
 """Minimum time before a user who declined can be invited again."""
 GONE = "This invitation is no longer open."
 
 
 def invite(thing: Any, username: str, role: str, *, actor: User) -> Invitation:
-    """Invite an account to edit or view the thing.
+    """Invite an account to edit or view the object.
 
-    Raises ValidationError for an unknown account, the owner, a collaborator, a recent refusal, or too many."""
+    Raises ValidationError if the account is unknown, the owner, already a collaborator, or has declined recently, or if
+    there are too many invitations."""
     require_owner(actor, thing)
     require_role(role)
     user = get_user_model().objects.filter(username=username.strip(), is_active=True).first()
@@ -100,12 +101,12 @@ def _about(invitation: Invitation) -> str:
 
 def hold_both(actor: User, user: User) -> None:
     """Lock two accounts in a fixed order, which prevents deadlocks."""
-    for one in sorted({actor.pk: actor, user.pk: user}.items()):
-        one[1].hold()
+    for _, account in sorted({actor.pk: actor, user.pk: user}.items()):
+        account.hold()
 
 
 def change_offer(thing: Any, invitation: Invitation, role: str, *, actor: User) -> None:
-    """Change the role that is offered."""
+    """Change the offered role."""
     require_owner(actor, thing)
     require_role(role)
     if not invited_to(thing).filter(pk=invitation.pk).exclude(role=Offer.OWNER).update(role=role):
@@ -122,17 +123,17 @@ def withdraw(thing: Any, invitation: Invitation, *, actor: User) -> None:
 
 
 def accept(invitation: Invitation, *, actor: User) -> Any:
-    """Accept an invitation and return the thing. Raises Conflict if it is no longer valid."""
+    """Accept an invitation and return the object. Raises Conflict if it is no longer valid."""
     thing = invitation.thing
     if thing is None:
         raise Conflict(GONE)
     with transaction.atomic():
-        actor.hold()  # accounts before things, as everywhere, so that no two requests deadlock
+        actor.hold()  # lock order: accounts before objects, as everywhere, so that requests cannot deadlock
         mark_read(actor, about=_about(invitation))
         hold(thing)
         mine = Invitation.objects.select_for_update(of=("self",)).select_related("inviter", "owner")
         offer = mine.filter(pk=invitation.pk, invited=actor, declined=None).first()
-        if offer is None or not stands(offer, thing):
+        if offer is None or not is_valid(offer, thing):
             raise Conflict(GONE)
         if offer.role == Offer.OWNER:
             hand_over(thing, actor)

@@ -1,5 +1,5 @@
-"""Visibility, collaborators and invitations. Each app has its own table of collaborators; this module imports none of
-them."""
+"""Visibility, collaborators and invitations. Each app defines its own table of collaborators; this module imports no
+app."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db import models
 
 
 class Visibility(models.TextChoices):
-    """Who can see a thing: the owner and collaborators, anyone with the address, or everyone."""
+    """Visibility of an object: to owner and collaborators, to anyone with the address, or to everyone."""
 
     PRIVATE = "private", "private"
     UNLISTED = "unlisted", "unlisted"
@@ -20,7 +20,7 @@ class Visibility(models.TextChoices):
 
 
 PRIVATE_OR_PUBLIC = [choice for choice in Visibility.choices if choice[0] != Visibility.UNLISTED]
-"""Choices for things without secret addresses."""
+"""Choices for objects without secret addresses."""
 
 
 class Role(models.TextChoices):
@@ -37,7 +37,8 @@ class Offer(models.TextChoices):
 
 
 class Collaborator(models.Model):
-    """The role of a user on another user's thing. An app adds the foreign key `thing`, related name `collaborations`:
+    """The role of a user on another user's object. An app adds the foreign key `thing`, with the related name
+    `collaborations`:
 
     class CorpusCollaborator(Collaborator):
         thing = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="collaborations")
@@ -63,10 +64,10 @@ class Collaborator(models.Model):
 
 
 class Invitation(models.Model):
-    """An offer to work on a thing or to own it. It gives no right: the invited person accepts it, and then it is gone.
+    """An offer to work on an object or to own it. It gives no rights until it is accepted, which deletes it.
 
-    Things declare `invitations = GenericRelation(Invitation)`, which deletes the rows with the thing. Declined rows are
-    kept to enforce the pause before the next invitation."""
+    Objects declare `invitations = GenericRelation(Invitation)`, which deletes the rows with the object. Declined rows
+    are kept to enforce the pause before the next invitation."""
 
     invited = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     inviter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

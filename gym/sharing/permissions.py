@@ -1,4 +1,4 @@
-"""Permissions on a thing with `owner` and `collaborations`."""
+"""Permissions on an object with `owner` and `collaborations`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gym.sharing.models import Role
 
 
 def owns(user: AnyUser, thing: Any) -> bool:
-    """Owner and staff: may delete, share, change visibility and manage secrets."""
+    """Return True for owner and staff. They may delete and share the object, change its visibility, manage secrets."""
     return bool(user.is_authenticated and (user.is_staff or thing.owner_id == user.pk))
 
 
 def may_read(user: AnyUser, thing: Any) -> bool:
-    """Owner, staff and collaborators of any role."""
+    """Return True for owner, staff and collaborators of any role."""
     return owns(user, thing) or role_of(user, thing) is not None
 
 
@@ -23,7 +23,7 @@ def may_edit(user: AnyUser, thing: Any) -> bool:
 
 
 def role_of(user: AnyUser, thing: Any) -> str | None:
-    """A collaborator's role; None for everybody else, including the owner."""
+    """Return a collaborator's role; None for everybody else, including the owner."""
     if not user.is_authenticated or thing.pk is None:
         return None
     role: str | None = thing.collaborations.filter(user=user).values_list("role", flat=True).first()

@@ -1,6 +1,6 @@
 """Redirects from former public addresses of suites, corpora and reference answers, on pages and in the API.
 
-Users who may read the thing are redirected to its current address. Everybody else gets 410 and the authors' note, but
+Users who may read the object are redirected to its current address. Everybody else gets 410 and the authors' note, but
 not the new address. An address that was never public stays a 404."""
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from gym.sharing.permissions import may_read
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of thing whose old addresses redirect. `route` matches its addresses, `model` stores the former ones,
-    `home` and `title` are the name and label of its list, `below` names what is listed under a thing."""
+    """A kind of object whose old addresses redirect. `route` matches its addresses, `model` stores the former ones,
+    `home` and `title` are the name and label of its list, `below` is the plural noun of the rows below an object."""
 
     route: re.Pattern[str]
     model: str
@@ -52,7 +52,7 @@ KINDS = (
 
 
 def ask_before_leaving(request: HttpRequest, thing: Any, form: Any) -> HttpResponse | None:
-    """Return the confirmation page for a valid form that hides a public thing, or None once `confirmed` is sent.
+    """Return the confirmation page for a valid form that hides a public object, or None once `confirmed` is sent.
     Context: thing, form, new_visibility, kind."""
     new_visibility = form.cleaned_data.get("visibility", thing.visibility)
     if (
@@ -70,7 +70,7 @@ def ask_before_leaving(request: HttpRequest, thing: Any, form: Any) -> HttpRespo
 def redirect_old_addresses(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware. Only requests that would be answered with 404 are looked up."""
+    """Middleware that redirects requests to old addresses. It looks up only requests that would get a 404."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -94,7 +94,7 @@ def _redirect_of(request: HttpRequest, match: ResolverMatch, kind: Kind) -> Http
         return _gone(request, match, kind, old)
     if thing.visibility == Visibility.PUBLIC or may_read(request.user, thing):
         if thing.slug == slug:
-            return None  # the thing exists; what is missing is below it
+            return None  # the object exists; the missing page is below it
         place = reverse(match.view_name, kwargs=match.kwargs | {"slug": thing.slug})
         query = request.META.get("QUERY_STRING", "")
         return HttpResponseRedirect(f"{place}?{query}" if query else place, preserve_request=True)

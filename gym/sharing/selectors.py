@@ -1,4 +1,4 @@
-"""Reads of collaborators and invitations."""
+"""Queries for collaborators and invitations."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from gym.sharing.models import Collaborator, Invitation, Role
 from gym.sharing.permissions import owns
 
 HEAVY = (models.BinaryField, models.JSONField, models.TextField)
-"""Fields left out when only titles are listed."""
+"""Names of large fields, not loaded when only titles are listed."""
 
 
 def tables() -> list[type[Collaborator]]:
-    """Collaborator tables of every app."""
+    """Return the collaborator tables of all apps."""
     return Collaborator.__subclasses__()
 
 
 def table_of(kind: type[models.Model]) -> Any:
-    """The collaborator table of this kind of thing."""
+    """Return the collaborator table of this kind of object."""
     return kind._meta.get_field("collaborations").related_model
 
 
 def worked_on_by(
     user: User, kind: type[models.Model], at: str = "", *, roles: Iterable[str] = Role.values
 ) -> Q:
-    """Filter for rows that the user owns or collaborates on. `at` is the lookup from a row to the thing, e.g.
+    """Return a filter for rows that the user owns or collaborates on. `at` is the lookup from a row to the object, e.g.
     "corpus__"."""
     shared = table_of(kind).objects.filter(user=user, role__in=roles).values("thing")
     return Q(**{f"{at}owner": user}) | Q(**{f"{at}pk__in": shared})
 
 
 def shared_by(owner: User, kind: type[models.Model]) -> Q:
-    """Filter for this owner's things of a kind that have collaborators."""
+    """Return a filter for this owner's objects of a kind that have collaborators."""
     return Q(pk__in=table_of(kind).objects.filter(thing__owner=owner).values("thing"))
 
 
 def shares_of(user: User) -> list[Collaborator]:
-    """List what is shared with this user, with owners, by app and title. One query, plus one for every app with
-    matches."""
+    """Return the collaborations of this user, with objects and owners, sorted by app and title. One query, plus one for
+    every app with matches."""
     rows: list[Any] = [
         table._default_manager.filter(user=user).order_by().values_list(Value(place), "pk")
         for place, table in enumerate(tables())
@@ -60,13 +60,13 @@ def shares_of(user: User) -> list[Collaborator]:
 
 
 def things_of(table: type[Collaborator]) -> Any:
-    """The model of the shared things of this table."""
+    """Return the model of the shared objects of this table."""
     fields: Any = table._meta
     return fields.get_field("thing").related_model
 
 
 def light(table: type[Collaborator]) -> QuerySet[Any]:
-    """Rows with their things and owners, without HEAVY fields."""
+    """Return the rows with their objects and owners, without HEAVY fields."""
     things = things_of(table)
     rows: QuerySet[Any] = table._default_manager.all()
     return rows.select_related("thing__owner").defer(*_heavy(things, "thing__"))
@@ -80,13 +80,13 @@ def _heavy(kind: Any, before: str = "") -> list[str]:
 
 
 def invited_to(thing: Any) -> QuerySet[Invitation]:
-    """Open invitations to a thing."""
+    """Return the open invitations to an object."""
     rows: QuerySet[Invitation] = thing.invitations.filter(declined=None, owner=thing.owner_id)
     return rows.select_related("invited").order_by("invited__username")
 
 
 def invitations_of(user: AnyUser) -> list[Invitation]:
-    """Open invitations to this user, newest first, with their things."""
+    """Return the open invitations to this user, newest first, with their objects."""
     if not user.is_authenticated:
         return []
     invitations = Invitation.objects.filter(invited=user, declined=None).select_related("inviter", "owner")
@@ -98,10 +98,10 @@ def invitations_of(user: AnyUser) -> list[Invitation]:
         for row in here:
             if (thing := things.get(row.object_id)) is not None:
                 row.thing = thing
-    return [row for row in rows if row.thing is not None and stands(row, row.thing)]
+    return [row for row in rows if row.thing is not None and is_valid(row, row.thing)]
 
 
-def stands(invitation: Invitation, thing: Any) -> bool:
-    """Whether the invitation is still valid: its sender is active and may share, and the owner has not changed."""
+def is_valid(invitation: Invitation, thing: Any) -> bool:
+    """Return True if the invitation is still valid: its sender is active and may share, and the owner is the same."""
     inviter = invitation.inviter
     return thing.owner_id == invitation.owner_id and inviter.is_active and owns(inviter, thing)

@@ -55,14 +55,14 @@ def hand_over(thing: Any, heir: User) -> None:
 
 
 def settle_owner(thing: Any) -> None:
-    """Clean up after a change of owner: the new owner's collaboration, open invitations and secrets are deleted."""
+    """Clean up after a change of owner: delete the new owner's collaboration, open invitations and secrets."""
     thing.collaborations.filter(user=thing.owner).delete()
     thing.invitations.filter(declined=None).delete()
     forget_secrets(thing)
 
 
 def hold_all_of(owner: User) -> None:
-    """Lock everything that the account owns, so that no collaborator is added meanwhile."""
+    """Lock all objects that the account owns, so that no collaborator can be added in the meantime."""
     for table in tables():
         kind = things_of(table)
         list(kind._base_manager.select_for_update().filter(owner=owner).order_by("pk").values_list("pk"))
@@ -74,7 +74,7 @@ def _forget_offers(thing: Any, collaboration: Any) -> None:
 
 
 def hold(thing: Any) -> None:
-    """Lock and refresh the thing. Raises Conflict if its owner has changed."""
+    """Lock and refresh the object. Raises Conflict if its owner has changed."""
     owner = thing.owner_id
     thing.refresh_from_db(from_queryset=type(thing)._base_manager.select_for_update())
     if thing.owner_id != owner:

@@ -1,4 +1,4 @@
-"""Descriptor of a kind of thing that has collaborators: what the shared Share pages and API need to know about it."""
+"""Description of a kind of object with collaborators, for the Share pages and the API that all kinds share."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 
 @dataclass(frozen=True)
 class Shareable:
-    """A kind of thing that can be shared. `prefix` begins the names of its URLs (`suite-people`);
-    `home` and `title` are the URL name and label of its list."""
+    """A kind of object that can be shared. `prefix` is the prefix of its URL names (as in `suite-people`); `home` and
+    `title` are the URL name and label of its list."""
 
     prefix: str
     home: str

@@ -1,4 +1,4 @@
-"""The Share page of every kind of thing with collaborators, and answers to invitations. Apps add
+"""The Share page of every kind of object with collaborators, and answers to invitations. Apps add
 `people_urls(SHAREABLE)` to their URLs; the home page lists open invitations."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CollaboratorForm(forms.Form):
 
 
 def people_urls(shareable: Shareable, before: str = "<slug:slug>/") -> list[URLPattern]:
-    """URLs below that of a thing."""
+    """Return the URLs of an object's Share page and its forms."""
     kwargs = {"shareable": shareable}
     row = f"{before}people/<int:pk>/"
     return [
@@ -52,12 +52,12 @@ def people_urls(shareable: Shareable, before: str = "<slug:slug>/") -> list[URLP
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpResponse:
-    """Context: thing, noun, shareable, names (of URLs), visibility, people (collaborators), invited (open invitations,
-    for the owner), offered (pks of users who are offered the ownership), roles, form, may_share, may_edit, mine (the
-    user's own role), address."""
+    """Show the Share page; POST invites a collaborator. Context: thing, noun, shareable, names (of URLs), visibility,
+    people (collaborators), invited (open invitations, for the owner), offered (pks of users who are offered the
+    ownership), roles, form, may_share, may_edit, mine (the user's own role), address."""
     thing = _visible(request, slug, shareable)
     if not permissions.may_read(request.user, thing):
-        raise PermissionDenied(f"only people with access may see this page of the {services.noun_of(thing)}")
+        raise PermissionDenied(f"only people with access to the {services.noun_of(thing)} may see this page")
     form = CollaboratorForm(request.POST or None)
     if request.method == "POST":
         services.require_owner(request.user, thing)

@@ -61,17 +61,18 @@ _REASONS = (
     "suite_run", "agent_run", "agent_naming", "lmc_game", "score_request",
     "checked_models", "result_upload", "collection_zip",
 )  # fmt: skip
-"""Related names of rows that refer to a job. A failed or cancelled job explains their missing result and is kept."""
+"""Related names of rows that refer to a job. A failed or cancelled job explains why their result is missing, so it is
+kept."""
 
 
 def check_days(days: int) -> int:
     if not MIN_DAYS <= days <= MAX_DAYS:
-        raise ValidationError(f"Between {MIN_DAYS} and {MAX_DAYS} days.")
+        raise ValidationError(f"Choose a number of days from {MIN_DAYS} to {MAX_DAYS}.")
     return days
 
 
 def old_jobs(before: datetime) -> QuerySet[Job]:
-    """Jobs that ended before this time, except those that explain a missing result."""
+    """Return the jobs that ended before this time, except those that explain a missing result."""
     pointed_at = Q()
     for name in _REASONS:
         pointed_at |= Q(**{f"{name}__isnull": False})
@@ -81,8 +82,8 @@ def old_jobs(before: datetime) -> QuerySet[Job]:
 
 
 def old_runs(before: datetime) -> QuerySet[SuiteRun]:
-    """Runs computed here that finished before this time, of a private suite or model, in no published collection.
-    Uploaded runs cannot be recomputed and are kept."""
+    """Return runs of private suites or models that were computed here, finished before this time, and are in no
+    published collection. Uploaded runs cannot be recomputed and are kept."""
     published = CollectionEntry.objects.filter(collection__published_at__isnull=False).values("revision")
     hidden = Q(revision__suite__visibility=Visibility.PRIVATE) | Q(model__visibility=Visibility.PRIVATE)
     done = SuiteRun.objects.filter(source=SuiteRun.Source.COMPUTED, completed_at__lt=before)
@@ -90,7 +91,7 @@ def old_runs(before: datetime) -> QuerySet[SuiteRun]:
 
 
 def totals(before: datetime) -> dict[str, int]:
-    """Counts of old jobs and runs, and of the sentences of these runs."""
+    """Count old jobs and runs, and the sentences of these runs."""
     counted = old_runs(before).order_by().aggregate(runs=Count("pk"), sentences=Sum("n_sentences", default=0))
     return {"jobs": old_jobs(before).count(), **counted}
 
@@ -101,7 +102,7 @@ def moment(days: int) -> datetime:
 
 @handler(CLEAN)
 def clean_up(context: JobContext) -> None:
-    """Delete old jobs and runs according to the payload, in batches."""
+    """Delete the old jobs and runs that the payload requests, in batches."""
     before = moment(context.payload["days"])
     what = context.payload["what"]
 

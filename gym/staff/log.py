@@ -1,4 +1,4 @@
-"""Log changes by staff in the admin's log: who, what, when."""
+"""Record changes by staff in the admin's log: user, change and time."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ QUIET = timedelta(minutes=10)
 
 
 class StaffLog:
-    """Middleware that logs actions of the admin, changes on pages and through the API. Forms of the admin are logged by
-    Django."""
+    """Middleware that logs admin actions and changes made on pages and through the API. Django itself logs the forms of
+    the admin."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

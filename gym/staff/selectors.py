@@ -1,4 +1,4 @@
-"""Reads for the staff page. The views check that the user is staff."""
+"""Queries for the staff page. The views check that the user is staff."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MOST_FAILURES = 2_000
 MOST_ACCOUNTS = 50
 """Accounts per page."""
 MOST_USERS = 20
-"""Heaviest users shown."""
+"""Maximum number of users shown, heaviest first."""
 OWN_LIMITS = ("max_active_jobs", "max_sentences_per_day", "max_runs", "quota_factor")
 _CHANGING = re.compile(r"\b[0-9a-f]{8,}\b|0x[0-9a-f]+|\d+", re.IGNORECASE)
 
 
 @dataclass
 class FailureGroup:
-    """Failures of one kind of job whose messages differ only in numbers and hashes."""
+    """Group of failures of one kind of job whose messages differ only in numbers and hashes."""
 
     kind: str
     message: str
@@ -43,7 +43,7 @@ class FailureGroup:
 
 
 def recent_failures() -> list[FailureGroup]:
-    """Failures of the last FAILURE_DAYS grouped by message, the most frequent first."""
+    """Return the failures of the last FAILURE_DAYS, grouped by message, most frequent first."""
     since = timezone.now() - timedelta(days=FAILURE_DAYS)
     failed = Job.objects.filter(state=State.FAILED, finished__gt=since).order_by("-finished")
     groups: dict[tuple[str, str], FailureGroup] = {}
@@ -59,7 +59,7 @@ def recent_failures() -> list[FailureGroup]:
 
 
 def job_counts() -> dict[str, int]:
-    """Number of jobs in every state, 0 included."""
+    """Return the number of jobs in every state, including 0."""
     rows = Job.objects.order_by().values_list("state").annotate(Count("id"))
     return {str(state): 0 for state in State.values} | dict(rows)
 
@@ -91,14 +91,15 @@ class UserUse:
 
 
 def busiest_users() -> list[UserUse]:
-    """Accounts with active jobs, sentences queued in the last day, kept runs or limits of their own; heaviest first."""
-    own = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
+    """Return accounts with active jobs, sentences queued in the last day, kept runs or individual limits; heaviest
+    first."""
+    has_limits = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
     users: QuerySet[Any] = (
         get_user_model()
         .objects.filter(is_active=True)
         .annotate(**used_columns(), **quotas.columns_of([RUNS]))
     )
-    busy = users.filter(Q(used_jobs__gt=0) | Q(used_sentences__gt=0) | Q(runs_number__gt=0) | own)
+    busy = users.filter(Q(used_jobs__gt=0) | Q(used_sentences__gt=0) | Q(runs_number__gt=0) | has_limits)
     return [
         UserUse(user, user.used_jobs, user.used_sentences, user.runs_number)
         for user in busy.order_by("-used_jobs", "-used_sentences", "-runs_number", "username")[:MOST_USERS]
@@ -122,7 +123,7 @@ class StorageUse:
 
 
 def accounts_by_size() -> QuerySet[Any]:
-    """Accounts that store anything, largest first. `storage_use` converts a row."""
+    """Return accounts that store anything, largest first. `storage_use` converts a row."""
     kinds = quotas.kinds()
     columns = quotas.columns_of(kinds)
     total = reduce(add, (F(f"{kind.key}_bytes") for kind in kinds))
@@ -151,7 +152,7 @@ def doctor_lines(job: Job | None) -> list[tuple[str, str]]:
     """Parse a doctor job's log into (level, sentence) pairs."""
     lines = []
     for line in (job.log if job else "").splitlines():
-        found = re.fullmatch(r"\S+ \S+ (ok|note|BAD): (.*)", line)
-        if found:
-            lines.append((found[1], found[2]))
+        match = re.fullmatch(r"\S+ \S+ (ok|note|BAD): (.*)", line)
+        if match:
+            lines.append((match[1], match[2]))
     return lines

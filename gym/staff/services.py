@@ -22,7 +22,7 @@ OLD = ("jobs", "runs")
 
 def require_staff(actor: User) -> None:
     if not (actor.is_authenticated and actor.is_staff):
-        raise PermissionDenied("this is for staff")
+        raise PermissionDenied("only staff may do this")
 
 
 def ask_for(kind: str, *, actor: User) -> Job:
@@ -31,7 +31,7 @@ def ask_for(kind: str, *, actor: User) -> Job:
 
 
 def ask_to_clean_up(days: int, what: Sequence[str], *, actor: User) -> Job:
-    """Queue the deletion of jobs or runs (OLD) that ended more than `days` ago; actors.py says which are kept."""
+    """Queue the deletion of jobs or runs (OLD) that ended more than `days` ago; see actors.py for exceptions."""
     chosen = [name for name in OLD if name in what]
     if not chosen or len(chosen) != len(set(what)):
         raise ValidationError(f"Choose what to delete: {' or '.join(OLD)}.")

@@ -1,4 +1,4 @@
-"""Use of storage: rows, bytes of tables and folders. Cached for KEPT_SECONDS."""
+"""Storage in use: rows, and bytes of tables and folders. Cached for KEPT_SECONDS."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Storage:
 
 
 def storage() -> Storage:
-    """Use of storage, at most KEPT_SECONDS old."""
-    found: Storage = cache.get_or_set(KEY, measure, KEPT_SECONDS)  # type: ignore[assignment]
-    return found
+    """Return the storage in use, at most KEPT_SECONDS old."""
+    measured: Storage = cache.get_or_set(KEY, measure, KEPT_SECONDS)  # type: ignore[assignment]
+    return measured
 
 
 def measure() -> Storage:
@@ -87,7 +87,7 @@ def measure() -> Storage:
 
 
 def _folders() -> Iterator[tuple[str, Path, Path | None]]:
-    """(name, folder, what in it is counted elsewhere)."""
+    """Yield (name, folder, subfolder that is counted separately or None)."""
     models, data = settings.GYM_MODEL_DIR.resolve(), settings.VAR_DIR.resolve()
     inside = models.is_relative_to(data)
     yield "Model directory", models, None
@@ -95,13 +95,14 @@ def _folders() -> Iterator[tuple[str, Path, Path | None]]:
 
 
 def size_of(folder: Path, skip: Path | None = None, most: int = MOST_FILES) -> tuple[int, bool]:
-    """Bytes of the files below a folder, and whether there are more files than were looked at."""
+    """Return the bytes of the files below a folder, and True if it has more than `most` files, so some are not
+    counted."""
     total = 0
     files = _files(folder, skip)
     for path in islice(files, most):
         try:
             total += path.lstat().st_size
-        except FileNotFoundError:  # deleted meanwhile
+        except FileNotFoundError:  # deleted in the meantime
             continue
     return total, next(files, None) is not None
 
@@ -116,15 +117,16 @@ def _files(folder: Path, skip: Path | None) -> Iterator[Path]:
 
 
 def _tables() -> tuple[dict[str, int], dict[str, int]]:
-    """Bytes of tables with indexes, and estimated row counts; empty if the database does not report them."""
+    """Return the bytes of tables with their indexes, and estimated row counts; empty if the database does not report
+    them."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
                 "SELECT relname, pg_total_relation_size(oid), reltuples::bigint FROM pg_class "
                 "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
             )
-            found = cursor.fetchall()
-            return {name: size for name, size, _ in found}, {name: rows for name, _, rows in found}
+            tables = cursor.fetchall()
+            return {name: size for name, size, _ in tables}, {name: rows for name, _, rows in tables}
         cursor.execute("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'")
         if cursor.fetchone() is None:
             return {}, {}
@@ -145,6 +147,6 @@ def _database_bytes() -> int:
 
 
 def _count(model: type[Model], rows: dict[str, int]) -> tuple[int, bool]:
-    """How many rows, and whether that is the database's estimate."""
+    """Return the number of rows, and True if it is the database's estimate."""
     estimate = rows.get(model._meta.db_table, 0)
     return (estimate, True) if estimate >= MANY else (model._default_manager.count(), False)

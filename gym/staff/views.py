@@ -1,5 +1,5 @@
-"""The staff page: workers, queues, grouped failures, storage and use. Rows themselves are listed and changed in the
-admin; this page has what the admin cannot show or do."""
+"""The staff page: workers, queues, grouped failures, storage and use. Single rows are listed and changed in the admin;
+this page covers what the admin cannot show or do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gym.staff.storage import storage
 
 
 class AgeForm(forms.Form):
-    """Minimum age of the jobs and runs to preview."""
+    """Form for the minimum age of the jobs and runs to preview."""
 
     days = forms.IntegerField(
         min_value=MIN_DAYS, max_value=MAX_DAYS, initial=USUAL_DAYS, label="Days since they ended"
@@ -35,7 +35,7 @@ class AgeForm(forms.Form):
 
 
 class CleanUpForm(AgeForm):
-    """Which old rows to delete, confirmed after a preview."""
+    """Form for the old rows to delete, confirmed after a preview."""
 
     what = forms.MultipleChoiceField(
         choices=[(name, name) for name in OLD],
@@ -48,8 +48,9 @@ class CleanUpForm(AgeForm):
 @login_required
 @require_safe
 def staff(request: SignedInRequest) -> HttpResponse:
-    """Context: workers, summary (of queues), counts (of jobs by state), failures, failure_days, storage, users, waiting
-    (models), doctor, lines (of the doctor's log), tidy, may (which pages of the admin this user may open)."""
+    """Show the staff page. Context: workers, summary (of queues), counts (of jobs by state), failures, failure_days,
+    storage, users, waiting (models), doctor, lines (of the doctor's log), tidy, may (which pages of the admin this user
+    may open)."""
     services.require_staff(request.user)
     staff_jobs = selectors.last_jobs(DOCTOR, TIDY)
     doctor = staff_jobs.get(DOCTOR)
@@ -77,7 +78,7 @@ def staff(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_safe
 def staff_accounts(request: SignedInRequest) -> HttpResponse:
-    """Storage by account. Context: page (of selectors.StorageUse), kinds (with rows on this page), may_users."""
+    """Show storage by account. Context: page (of selectors.StorageUse), kinds (with rows on this page), may_users."""
     services.require_staff(request.user)
     page = Paginator(selectors.accounts_by_size(), selectors.MOST_ACCOUNTS).get_page(request.GET.get("page"))
     rows = [selectors.storage_use(user) for user in page.object_list]
@@ -109,7 +110,7 @@ def staff_tidy(request: SignedInRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def staff_clean_up(request: SignedInRequest) -> HttpResponse:
     """Preview the deletion of old jobs and runs; POST with `confirm` queues it. Context: age, form, days, jobs and runs
-    (numbers), sentences, oldest (the first runs), last (the newest such job)."""
+    (numbers), sentences, oldest (the oldest runs), last (the newest deletion job)."""
     services.require_staff(request.user)
     posted = request.method == "POST"
     query = request.POST if posted else request.GET

@@ -1,4 +1,4 @@
-"""Template tags and filters of the site, loaded in all templates (settings: TEMPLATES builtins). They do not query."""
+"""Template tags and filters, loaded in all templates (TEMPLATES builtins). They do not query the database."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ for _filter in (
 
 @register.simple_tag(takes_context=True)
 def sign_in_url(context: template.Context, name: str) -> str:
-    """URL of "login" or "sign-up", which returns to the current page afterwards."""
+    """Return the URL of "login" or "sign-up", which afterwards redirects to the current page."""
     request = context.get("request")
     back = page_to_return_to(request) if request is not None else ""
     return reverse(name) + (f"?{urlencode({'next': back})}" if back else "")
@@ -79,7 +79,7 @@ def sign_in_url(context: template.Context, name: str) -> str:
 
 @register.filter
 def place(problem: Any) -> str:
-    """The place of a problem (or JSON path) in words, counted from 1, followed by the JSON path."""
+    """Describe the position of a problem (or JSON path) in words, counting from 1, followed by the JSON path."""
     fields = (
         problem
         if isinstance(problem, dict)
@@ -92,31 +92,31 @@ def place(problem: Any) -> str:
 
 @register.filter
 def as_json(value: Any) -> str:
-    """A value from a file or another program as JSON: true, null, "text"."""
+    """Format a value from a file or another program as JSON: true, null, "text"."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 @register.filter
 def page_numbers(page: Page[Any]) -> Iterator[str | int]:
-    """Page numbers with ellipses: the first and last two, and the neighbours of this page."""
+    """Return page numbers with ellipses: the first and last two, and the neighbours of this page."""
     return page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=2)
 
 
 @register.filter
 def seen_by(model: RegisteredModel | None, user: AnyUser) -> RegisteredModel | None:
-    """The model, or None if this user may not see it."""
+    """Return the model, or None if this user may not see it."""
     return model if model is not None and can_view(user, model) else None
 
 
 @register.filter
 def owner_for(thing: Any, user: AnyUser) -> str:
-    """Owner of a suite or run, as far as this user may know; empty if the account was deleted."""
+    """Return the owner of a suite or run, if this user may know it; empty if the account was deleted."""
     return owner_of_run(thing, user) if isinstance(thing, SuiteRun) else owner_of_suite(thing, user)
 
 
 @register.filter
 def authors_for(suite: Any, user: AnyUser) -> list[Author]:
-    """Authors of a suite, as far as this user may know them."""
+    """Return those authors of a suite that this user may know."""
     return authors_of(suite, user)
 
 
@@ -126,14 +126,14 @@ register.filter(rate_step)
 
 @register.simple_tag
 def heat_scale() -> list[tuple[str, str]]:
-    """(class, label) of every heat step, for legends."""
+    """Return (class, label) of every heat step, for legends."""
     labels = [f"<{HEAT_EDGES[0]}", *(f"{edge}+" for edge in HEAT_EDGES)]
     return [(f"h{k}", label) for k, label in enumerate(labels)]
 
 
 @register.filter
 def cond(condition: str, names: Sequence[str]) -> str:
-    """Colour class of a condition, by its place in the revision."""
+    """Return the colour class of a condition, by its position in the revision."""
     place = list(names).index(condition) if condition in names else 0
     return f"cond-{place % 12}"
 
@@ -156,7 +156,7 @@ def last_of(values: Sequence[Any]) -> Any:
 
 @register.filter
 def figure_cell(value: Any) -> str:
-    """A number of a chart's table as text."""
+    """Format a number in the table of a chart."""
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", "−")
     return NOTHING if value is None else str(value)
@@ -194,13 +194,13 @@ def minus(value: int, other: int) -> int:
 
 @register.filter
 def words(value: Any) -> str:
-    """snake_case as words."""
+    """Turn snake_case into words."""
     return str(value).replace("_", " ")
 
 
 @register.filter
 def heading(column: str) -> str:
-    """A column of results in words, with its unit where that is bits."""
+    """Turn the name of a results column into words, with the unit if it is bits."""
     return f"{words(column)} (bits)" if column in IN_BITS or column.endswith("surprisal") else words(column)
 
 
@@ -210,7 +210,7 @@ def icon(name: str) -> Markup:
     return icons.icon(name)
 
 
-STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
+STATES: dict[str, tuple[str, str, str]] = {  # state -> CSS class, icon, words
     "queued": ("badge-busy-still", "clock", "queued"),
     "running": ("badge-busy", "spinner", "running"),
     "done": ("badge-good", "check", "done"),
@@ -225,7 +225,7 @@ STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
     "ready": ("badge-good", "check", "ready"),
     "broken": ("badge-bad", "cross", "does not work"),
     "unchecked": ("badge-busy", "spinner", "being checked"),
-    "unapproved": ("badge-warn", "clock", "waits for staff"),
+    "unapproved": ("badge-warn", "clock", "waiting for approval"),
     "refused": ("badge-bad", "cross", "refused"),
     "pass": ("badge-good", "check", "passed"),
     "fail": ("badge-bad", "cross", "failed"),
@@ -238,7 +238,7 @@ STATES: dict[str, tuple[str, str, str]] = {  # state -> look, icon, words
 
 @register.inclusion_tag("includes/badge.html")
 def badge(state: str, label: str = "") -> dict[str, str]:
-    """A state as icon and word."""
+    """Render a state as icon and word."""
     look, drawing, text = STATES.get(str(state), ("", "info", str(state)))
     return {"look": look, "icon_name": drawing, "label": label or text}
 
@@ -253,7 +253,7 @@ OUTCOMES: dict[int, tuple[str, str, str]] = {
 
 @register.inclusion_tag("includes/mark.html")
 def mark(code: Any) -> dict[str, str]:
-    """An outcome as an icon, with its word for screen readers and as a tooltip."""
+    """Render an outcome as an icon, with its word as a tooltip and for screen readers."""
     look, drawing, text = OUTCOMES.get(int(code), OUTCOMES[3])
     return {"look": look, "icon_name": drawing, "label": text}
 
@@ -265,7 +265,7 @@ def outcome_word(code: Any) -> str:
 
 @register.filter
 def under(run: Any, rule: Any) -> Any:
-    """The score of a finished run under a scoring rule (gym.runs.models.RunScore); prefetch `scores`."""
+    """Return the score of a finished run under a scoring rule (gym.runs.models.RunScore). Prefetch `scores`."""
     from gym.runs.read.scores import scored
 
     return scored(run, rule).score if run.is_done else None
@@ -273,7 +273,7 @@ def under(run: Any, rule: Any) -> Any:
 
 @register.filter
 def result_at(scored: Any, position: int) -> Any:
-    """The result of the prediction at this position; None if an upload lacks it."""
+    """Return the result of the prediction at this position; None if an upload lacks it."""
     return next((row for row in scored.results if row.position == position), None)
 
 
@@ -294,13 +294,13 @@ def _interval(score: Any) -> tuple[float | None, float | None]:
 
 @register.simple_tag
 def alpha() -> float:
-    """Threshold of p in comparisons with chance."""
+    """Return the significance level of comparisons with chance."""
     return ALPHA
 
 
 @register.inclusion_tag("includes/rate.html")
 def rate(score: Any, bar: bool = True) -> dict[str, Any]:
-    """A pass rate with its interval, of a RunScore, a Cell or a PredictionResult."""
+    """Render the pass rate of a RunScore, a Cell or a PredictionResult with its interval."""
     low, high = _interval(score)
     value, chance = (
         number_or_none(getattr(score, "rate", None)),
@@ -317,7 +317,7 @@ def rate(score: Any, bar: bool = True) -> dict[str, Any]:
 
 @register.simple_tag
 def rate_bar(score: Any, width: int = 96) -> Markup:
-    """The bar of a pass rate without the number."""
+    """Render the bar of a pass rate without the number."""
     low, high = _interval(score)
     value, chance = (
         number_or_none(getattr(score, "rate", None)),
@@ -328,7 +328,7 @@ def rate_bar(score: Any, width: int = 96) -> Markup:
 
 @register.simple_tag
 def margin_strip(result: Any) -> Markup:
-    """Strip of margins, one dot per item of a PredictionResult."""
+    """Draw the margins of a PredictionResult as a strip with one dot per item."""
     labels = [f"item {number}" for number in result.items]
     return regions.margin_strip(
         result.margins, result.outcomes, f"Margins: {result.prediction.label}", labels=labels
@@ -337,7 +337,7 @@ def margin_strip(result: Any) -> Markup:
 
 @register.inclusion_tag("includes/formula.html")
 def formula(shown: Any, revision: Any) -> dict[str, Any]:
-    """A prediction (ShownPrediction) with region names and conditions in place of numbers and symbols."""
+    """Render a prediction (ShownPrediction) with region names and conditions in place of numbers and symbols."""
     return {
         "parts": [_piece(piece, revision) for piece in shown.pieces if piece.kind != "blank"],
         "error": shown.error,
@@ -381,7 +381,7 @@ def _piece(piece: Any, revision: Any) -> dict[str, Any]:
 def sort_heading(
     context: Any, key: str, label: str, current: str, numeric: bool = False, anchor: str = "", copy: str = ""
 ) -> dict[str, Any]:
-    """A table heading that sorts on the server; a second click reverses. `copy`: its data-copy, see copy.js."""
+    """Render a table heading that sorts on the server; a second click reverses. `copy`: its data-copy, see copy.js."""
     order = {key: "ascending", f"-{key}": "descending"}.get(current, "")
     next_sort = f"-{key}" if (order == "ascending" or (numeric and not order)) else key
     query = context["request"].GET.copy()
@@ -393,7 +393,7 @@ def sort_heading(
 
 @register.inclusion_tag("includes/when.html")
 def when(moment: datetime | None) -> dict[str, Any]:
-    """A time as "3 minutes ago", with the exact time in the tooltip."""
+    """Render a time as "3 minutes ago", with the exact time in the tooltip."""
     if moment is None:
         return {"moment": None}
     age = (timezone.now() - moment).total_seconds()

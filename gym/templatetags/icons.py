@@ -47,7 +47,7 @@ LOGO = (
 
 
 def icon(name: str) -> Markup:
-    """A decorative icon next to text, hidden from screen readers."""
+    """Render a decorative icon next to text, hidden from screen readers."""
     parts = LOGO if name == "logo" else (element("path", {"d": PATHS[name]}),)
     attributes = {
         "class": f"icon icon-{name}",

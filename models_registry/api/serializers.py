@@ -18,7 +18,7 @@ class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
     owner = serializers.CharField(source="owner.username")
     tags = serializers.ListField(child=serializers.CharField())
     status_reason = serializers.SerializerMethodField(
-        help_text="why it was refused or is broken; only the owner sees the reason for a refusal"
+        help_text="reason why the model was refused or is broken; only its owner sees the reason for a refusal"
     )
 
     class Meta:
@@ -39,7 +39,9 @@ class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
 class ModelDetailSerializer(ModelSerializer):
     url = serializers.CharField(help_text="home page, or empty")
     facts = serializers.DictField(help_text="results of the check")
-    config = serializers.SerializerMethodField(help_text="only for editors of the model; else null")
+    config = serializers.SerializerMethodField(
+        help_text="configuration, shown to editors of the model; else null"
+    )
     check_job = serializers.UUIDField(source="check_job_id", allow_null=True)
 
     class Meta(ModelSerializer.Meta):
@@ -82,7 +84,7 @@ class ModelChanges(ModelCard):
     backend = serializers.ChoiceField(sorted(BACKENDS), required=False, help_text="together with config")
     config = serializers.DictField(
         required=False,
-        help_text="complete, by the backend's schema; cannot be changed while the model has results",
+        help_text="complete configuration, by the backend's schema; cannot be changed if the model has results",
     )
 
     start_token = serializers.CharField(
@@ -90,7 +92,7 @@ class ModelChanges(ModelCard):
         allow_blank=True,
         trim_whitespace=False,
         max_length=MAX_BOS,
-        help_text="its start token, one of `facts.probe.start_tokens.candidates`; empty: none. Runs keep theirs",
+        help_text="start token, one of `facts.probe.start_tokens.candidates`; empty: none. Existing runs keep theirs",
     )
 
 
@@ -99,4 +101,4 @@ class NewModel(ModelCard):
     name = serializers.CharField(max_length=200)
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     backend = serializers.ChoiceField(sorted(BACKENDS))
-    config = serializers.DictField(help_text="by the backend's schema")
+    config = serializers.DictField(help_text="configuration, by the backend's schema")

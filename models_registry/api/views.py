@@ -75,19 +75,19 @@ class ModelDetail(ModelView):
 
     @operation("Change a model", body=ModelChanges, response=ModelDetailSerializer, also=[409])
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Changes only the fields that are sent. Its owner may correct `backend` and `config` while the model has no
-        results (else 409, `in-use`: register a new model); it is then checked and approved like a new one. A stored
-        secret is kept unless the `base_url` changes."""
+        """Changes only the fields that are sent. The owner may correct `backend` and `config` as long as the model has
+        no results (else 409, `in-use`: register a new model); the model is then checked and approved like a new one. A
+        stored secret is kept unless the `base_url` changes."""
         model = self.get_for_change()
         body = self.body()
         backend, config = body.pop("backend", model.backend), body.pop("config", None)
         if config is None and backend != model.backend:
-            raise invalid(FieldError("$.config", "Another backend needs a config."))
+            raise invalid(FieldError("$.config", "A new backend also needs a config."))
         start_token = body.pop("start_token", None)
         with locked(model):
             if config is not None:
                 if not permissions.can_manage(request.user, model):
-                    raise PermissionDenied("only its owner corrects a model")
+                    raise PermissionDenied("only its owner may correct a model")
                 require_fitting(backend, config)
                 services.correct_model(model, actor=request.user, backend=backend, config=config)
             if start_token is not None:
@@ -114,7 +114,7 @@ class ModelCheck(ModelView):
 class ModelApprove(ModelView):
     @operation("Approve a model", response=ModelDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Allows loading the model and queues its check. For staff."""
+        """Allows loading the model and queues its check. Only staff may do this."""
         model = self.get_object()
         services.approve_model(model, actor=request.user)
         return self.respond(model, "api-model", model.slug)

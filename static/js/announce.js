@@ -1,10 +1,10 @@
-/* Parts swapped in by htmx: announce a changed data-announce to screen readers, once, and reload the page for data-reload, which
-   the last part of its kind has because the rest of the page has changed, too. */
+/* After htmx swaps in a part of a page: announce a changed data-announce to screen readers once. If the part has
+   data-reload, reload the page, because the rest of it has also changed. */
 
 const NAVIGATION_MS = 5000;
 let last = document.querySelector("[data-announce]")?.dataset.announce ?? "";
 
-/* Reloading just after a link was pressed would cancel the navigation. */
+/* Reloading right after a click on a link would cancel the navigation. */
 let leftAt = -Infinity;
 if (document.querySelector("[data-announce]")) {
   window.addEventListener("beforeunload", () => {

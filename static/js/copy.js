@@ -1,13 +1,13 @@
 /* Buttons with data-copy="#id": copy that element's text, or a table as tab-separated values. A table's
    data-copy-note (scoring rule, intervals) is added below it.
 
-   A cell is copied as its data-copy, else its data-value, else its text without sub-lines. Tabs in data-copy make
-   columns of their own: "0.8750<tab>0.6901<tab>0.9567" under "Pass rate<tab>95% low<tab>95% high". Cells that
-   span rows are repeated. */
+   A cell is copied as its data-copy, else its data-value, else its text without sub-lines. Tabs in data-copy separate
+   columns: "0.8750<tab>0.6901<tab>0.9567" under "Pass rate<tab>95% low<tab>95% high". Cells that span rows are
+   repeated. */
 
 const UNSEEN = ".sub, .no-print, .visually-hidden";
 
-/* Prefix text that a spreadsheet would read as a formula with an apostrophe, as in CSV files. Numbers are left alone. */
+/* Put an apostrophe before text that a spreadsheet would read as a formula, as in CSV files. Numbers are not changed. */
 function guard(text) {
   return /^'*[=+\-@＝＋－＠]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
 }
@@ -70,7 +70,7 @@ async function put(text) {
   area.select();
   const done = document.execCommand("copy");
   area.remove();
-  if (!done) throw new Error("copying is not permitted here");
+  if (!done) throw new Error("the browser does not permit copying");
 }
 
 function announce(text) {

@@ -1,5 +1,5 @@
-/* Charts with data-figure: every mark has a <title>, shown below the drawing for the mark under the pointer or reached
-   by arrow keys. Without scripts the browser shows the titles as tooltips. */
+/* Charts with data-figure: every mark has a <title>. That of the mark under the pointer, or selected by the arrow keys, is
+   shown below the drawing. Without scripts the browser shows the titles as tooltips. */
 
 /* A figure may have a second drawing for narrow screens. */
 const isDrawn = (mark) =>
@@ -43,7 +43,7 @@ function enhance(figure) {
       readout.textContent =
         marks.length === 1
           ? "One mark. Press an arrow key to read it."
-          : `${marks.length} marks: the arrow keys walk through them.`;
+          : `${marks.length} marks. Press the arrow keys to read them.`;
   });
   box.addEventListener("blur", () => marks[current]?.classList.remove("is-read"));
 }

@@ -1,5 +1,5 @@
-/* <input data-filter="#list"> filters a list by all typed words. A button [data-tick="#list"] ticks the entries shown, or unticks
-   them if all are ticked. Both are hidden without scripts. */
+/* <input data-filter="#list"> shows the entries of a list that contain all typed words. A button [data-tick="#list"] ticks the
+   entries shown, or unticks them if all are ticked. Without scripts, both are hidden. */
 
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
 
@@ -46,7 +46,7 @@ function enhance(root) {
   }
 }
 
-/* A long <select data-search="models"> gets a search field above it. */
+/* Add a search field above a long <select data-search="models">. */
 const MANY = 8;
 
 function search(select) {

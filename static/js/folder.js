@@ -1,5 +1,5 @@
-/* A folder input (data-folder) sends only files with the listed endings. Uploads carry bare file names, so the paths below the
-   folder go into a hidden field. */
+/* A folder input (data-folder) sends only files with the listed endings. Uploads contain only file names, so the paths relative
+   to the folder are sent in a hidden field. */
 
 function keepWanted(input) {
   const { form } = input;
@@ -14,7 +14,7 @@ function keepWanted(input) {
   }
   input.files = kept.files;
   form.elements[input.dataset.folder].value = paths.length ? JSON.stringify(paths) : "";
-  input.setCustomValidity(chosen.length && !paths.length ? `No file there ends in ${endings.join(", ")}.` : "");
+  input.setCustomValidity(chosen.length && !paths.length ? `No file in this folder ends in ${endings.join(", ")}.` : "");
   const note = form.querySelector("[data-folder-note]");
   if (note) note.textContent = chosen.length ? `${paths.length} of ${chosen.length} files are test cases.` : "";
   input.reportValidity();

@@ -1,5 +1,5 @@
-/* Tables with data-heatmap: arrow keys move between cells, and a line below describes the cell.
-   Without scripts it is a table of links. Home/End: ends of the row, with Ctrl of the table; Enter opens the cell. */
+/* Tables with data-heatmap: arrow keys move between cells, and a line below the table describes the current cell. Home and End
+   move to the ends of the row (with Ctrl, of the table); Enter opens the cell. Without scripts it is a table of links. */
 
 const MOVES = {
   ArrowLeft: [0, -1],
@@ -29,7 +29,7 @@ function enhance(table) {
   if (current) current.tabIndex = 0;
   if (readout) {
     readout.hidden = false;
-    readout.textContent = "Point at a cell, or move through the table with the arrow keys, to read it in words.";
+    readout.textContent = "Point at a cell, or move through the table with the arrow keys, to see its description.";
   }
 
   const say = (cell) => {

@@ -1,4 +1,4 @@
-/* Show only the fields of the chosen kind in the form that registers a model. Without scripts all fields show. */
+/* In the form that registers a model, show only the fields of the chosen kind. Without scripts, all fields are shown. */
 
 for (const form of document.querySelectorAll("form[data-kind-form]")) {
   const choice = form.querySelector('select[name="kind"]');

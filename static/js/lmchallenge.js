@@ -1,5 +1,5 @@
-/* Coloured text: show the predictions of the word under the pointer or the keyboard focus, below the legend.
-   Without JavaScript, the number of each line links to the same in a table. */
+/* Coloured text: show the predictions for the word under the pointer or the keyboard focus below the legend.
+   Without scripts, the number of each line links to a table with the same predictions. */
 
 function enhance(text) {
   const readout = document.querySelector("[data-lm-readout]");

@@ -23,8 +23,8 @@ for (const form of document.querySelectorAll("form[data-autosubmit]")) {
   });
 }
 
-/* Boxes that scroll get a tab stop. A table that continues beyond its box is marked (data-goes-on: right, or left where text
-   runs right to left) until its last column is visible. */
+/* Give boxes that scroll a tab stop. Mark a table that is wider than its box (data-goes-on: right, or left in right-to-left text)
+   until its last column is visible. */
 const goesOn = (box) => {
   const scrolled = Math.abs(box.scrollLeft); // negative in right-to-left tables
   if (scrolled + box.clientWidth < box.scrollWidth - 1) box.dataset.goesOn = box.dir === "rtl" ? "left" : "right";

@@ -1,4 +1,4 @@
-/* <details class="menu"> closes on Escape and on a click outside. */
+/* Close <details class="menu"> on Escape and on a click outside. */
 
 const open = () => document.querySelectorAll("details.menu[open]");
 

@@ -1,5 +1,5 @@
-/* Forms with files that htmx sends (includes/keep_files.html): a refusal replaces the form, and hx-preserve keeps the chosen
-   files. Without scripts the browser sends the form, and files have to be chosen again. */
+/* Forms with files that htmx sends (includes/keep_files.html). The response to an invalid form replaces it, and hx-preserve keeps
+   the chosen files. Without scripts the browser sends the form, and files have to be chosen again. */
 
 const FORM = "form[hx-encoding]";
 const NOT_SENT = "The file could not be sent. If you changed it after choosing it, choose it again.";
@@ -16,7 +16,7 @@ function fail(part) {
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (!detail?.requestConfig?.elt.matches(FORM)) return;
-  // A refused form is a page with status 400, which htmx would not swap in; any other error page lacks the form.
+  // An invalid form comes back with status 400, which htmx would not swap in; other error pages do not contain the form.
   detail.shouldSwap = detail.xhr.responseText.includes(`id="${detail.target.id}"`);
   detail.isError = !detail.shouldSwap;
   if (detail.isError) fail(detail.target);
@@ -33,7 +33,7 @@ document.addEventListener("htmx:sendError", ({ detail }) => {
   if (detail?.requestConfig?.elt.matches(FORM)) fail(detail.target);
 });
 
-/* htmx leaves the buttons disabled while the browser follows HX-Redirect: back on this page they work again. */
+/* htmx leaves the buttons disabled when the browser follows HX-Redirect; enable them when the user comes back to this page. */
 window.addEventListener("pageshow", ({ persisted }) => {
   if (!persisted) return;
   for (const button of document.querySelectorAll(`${FORM} button`)) button.disabled = false;

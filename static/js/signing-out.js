@@ -1,4 +1,4 @@
-/* Sign out and delete the person's data from this browser, which others may use next. Ask first about unsaved edits. */
+/* Sign out and delete the user's data from this browser, which others may use next. Ask first if there are unsaved edits. */
 
 import { forgetPerson, unsavedSuites } from "./grid/store.js";
 
@@ -7,7 +7,7 @@ const form = document.querySelector("form[data-sign-out]");
 const dialog = document.querySelector("dialog[data-sign-out-question]");
 
 function leave(user) {
-  document.dispatchEvent(new Event("signing-out")); // the editor of this page stops storing and asking
+  document.dispatchEvent(new Event("signing-out")); // the editor on this page stops storing drafts and asking about unsaved edits
   forgetPerson(user);
 }
 
@@ -42,7 +42,7 @@ dialog?.querySelector("[data-sign-out-anyway]").addEventListener("click", () => 
 for (const button of dialog?.querySelectorAll("[data-stay]") ?? [])
   button.addEventListener("click", () => dialog.close());
 
-/* A cookie names the last person signed out, by whatever means. */
+/* The server's cookie names the user who last signed out, on whichever page. */
 const name = document.cookie
   .split("; ")
   .find((cookie) => cookie.startsWith(`${COOKIE}=`))

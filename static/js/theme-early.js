@@ -4,6 +4,6 @@
     const theme = localStorage.getItem("theme");
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   } catch {
-    /* storage is blocked: the system's preference decides */
+    /* storage is blocked: use the system's preference */
   }
 })();

@@ -1,5 +1,5 @@
-/* Tick boxes of a list (form data-ticks): a box for all (data-tick-all) and a count (data-tick-count). Shift-click
-   ticks a range. Without scripts the boxes work one by one. */
+/* Tick boxes of a list (form data-ticks): one box ticks all (data-tick-all), and a text shows the number of ticked boxes
+   (data-tick-count). Shift-click ticks a range. Without scripts, the boxes have to be ticked one by one. */
 
 for (const form of document.querySelectorAll("form[data-ticks]")) {
   const boxes = [...form.querySelectorAll(`input[type=checkbox][name="${form.dataset.ticks}"]`)];

@@ -1,7 +1,8 @@
-/* Ask before typed text or chosen files are lost, whichever link or button leads away. Sending a form does not ask.
+/* Ask for confirmation before the user leaves a page with typed text or chosen files that were not sent. Sending a form
+   does not ask.
 
-   A form asks when it has a text area or a file input. A form that was refused, or with data-unsaved="yes", has unsaved input
-   from the start. One that htmx sends on every keystroke (hx-trigger) asks only with data-unsaved. */
+   This applies to forms with a text area or a file input. Invalid forms, and forms with data-unsaved="yes", have unsaved
+   input from the start. Forms that htmx sends on every keystroke (hx-trigger) are included only with data-unsaved. */
 
 const WORTH_A_QUESTION = "textarea, input[type=file]";
 const REFUSED = ".is-invalid, .alert-danger";
@@ -21,7 +22,7 @@ document.addEventListener("input", ({ target }) => {
 document.addEventListener("submit", ({ target }) => {
   if (asks(target)) sending = true;
 });
-/* A form sent by htmx came back: its page stays, and its input is still unsaved. */
+/* htmx has sent a form and the page stays open: the input is still unsaved. */
 for (const event of ["htmx:afterSwap", "htmx:sendError", "htmx:responseError"]) {
   document.addEventListener(event, ({ detail }) => {
     if (detail?.requestConfig?.elt.matches("form")) sending = false;

@@ -78,7 +78,7 @@ def test_not_all_administrators_go_at_once(staff, people):
 @WAYS
 def test_who_holds_what_others_left_stays(staff, delete):
     page = delete(staff, former_member(), post="yes").content.decode()
-    assert "owns what deleted accounts left" in page
+    assert "owns the objects of deleted accounts" in page
     assert User.objects.filter(username=FORMER_MEMBER).exists()
 
 

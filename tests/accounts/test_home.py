@@ -36,7 +36,7 @@ def test_on_a_site_without_models_a_new_account_is_offered_to_register_one(clien
 
 def test_a_visitor_of_an_empty_site_is_asked_to_sign_in(client, db):
     page = client.get("/").content.decode()
-    assert "This site has no suite yet: sign in" in page
+    assert "This site has no suites yet: sign in" in page
     assert "Choose a suite" not in page
 
 

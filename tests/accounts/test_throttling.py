@@ -167,7 +167,7 @@ def test_a_program_gets_json(client, people, clock):
     for _ in range(10):
         sign_in(client)
     refused = sign_in(client, headers={"accept": "application/json"})
-    assert refused.json() == {"detail": "Too many tries. Try again in 1 minute."}
+    assert refused.json() == {"detail": "Too many attempts. Try again in 1 minute."}
     assert refused["Retry-After"] == "60"
 
 

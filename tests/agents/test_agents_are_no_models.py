@@ -51,7 +51,7 @@ def test_the_api_tells_an_agent_from_a_model_of_uploaded_results(client, people,
         "/api/v1/score/", {"model": "embedded", "sentences": ["A dog."]}, content_type="application/json"
     )
     assert answer.json()["errors"][0]["where"] == "$.model"
-    assert "is an agent: it is run on agent tests" in answer.json()["detail"]
+    assert "is an agent: it runs on agent tests" in answer.json()["detail"]
 
 
 def test_whoever_wants_surprisals_of_an_agent_reads_that_it_has_none(people, agent, tmp_path):
@@ -64,7 +64,7 @@ def test_whoever_wants_surprisals_of_an_agent_reads_that_it_has_none(people, age
         lambda: check_model(agent.model, actor=people.alice),
     ]
     for deed in deeds:
-        with pytest.raises(ValidationError, match="is an agent: it is run on agent tests"):
+        with pytest.raises(ValidationError, match="is an agent: it runs on agent tests"):
             deed()
-    with pytest.raises(CommandError, match="is an agent: it is run on agent tests"):
+    with pytest.raises(CommandError, match="is an agent: it runs on agent tests"):
         call_command("evaluate", str(file), model="embedded")

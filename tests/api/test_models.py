@@ -122,5 +122,5 @@ def test_the_owner_changes_the_start_token(people, send):
     refused = send("patch", "models/chat/", {"start_token": "<nowhere>"})
     [trouble] = refused.json()["errors"]
     assert (refused.status_code, trouble["where"]) == (400, "$.start_token")
-    assert "Choose one that the check tried: <s>, </s>, no start token." in trouble["message"]
+    assert "Choose a token that the check tried: <s>, </s>, no start token." in trouble["message"]
     assert send("patch", "models/chat/", {"start_token": "<s>"}, who="charlie").status_code == 403

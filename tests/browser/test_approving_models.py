@@ -46,13 +46,13 @@ def test_a_model_is_refused_by_keyboard_and_its_owner_reads_why(signed_in, waiti
     staff.get_by_role("link", name="Refuse … refused-model").focus()
     staff.keyboard.press("Enter")
     staff.wait_for_url(f"**{address}#reason")
-    reason = staff.get_by_label("Why")
+    reason = staff.get_by_label("Reason")
     reason.wait_for(state="visible")  # the link opens what holds it
     reason.focus()
     staff.keyboard.type("Nobody knows where its weights come from.")
     staff.keyboard.press("Tab")
     staff.keyboard.press("Enter")
-    staff.get_by_text("Refused. The reason is shown to its owner on this page.").wait_for()
+    staff.get_by_text("Refused. The owner sees the reason on this page.").wait_for()
 
     signed_in.goto(address)
     assert signed_in.get_by_text("Staff refused this model.").is_visible()

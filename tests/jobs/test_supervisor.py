@@ -68,8 +68,8 @@ def test_a_child_that_cannot_start_is_explained_and_tried_again_until_it_can(tmp
         return "[worker] up" in lines
 
     supervise([child], until, lines=lines, seconds=20, backoff=0.01)
-    (said,) = [line for line in lines if "right after its start" in line]
-    assert "worker died 5 times right after its start. It is restarted with pauses of up to 30 s" in said
+    (said,) = [line for line in lines if "right after starting" in line]
+    assert "worker died 5 times right after starting. It is restarted with pauses of up to 30 s" in said
     assert "no such table: jobs_job" in said
 
 

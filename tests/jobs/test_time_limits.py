@@ -64,7 +64,7 @@ def test_a_cancelled_job_whose_handler_does_not_stop_is_cancelled_all_the_same(d
     assert not watchdog.look()
     job.refresh_from_db()
     assert job.state == "cancelled"
-    assert "its attempt was ended" in job.log
+    assert "the attempt was ended" in job.log
     with pytest.raises(LostLease):
         deaf.check()
     with pytest.raises(LostLease), deaf.finish():

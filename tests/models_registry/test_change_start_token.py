@@ -68,7 +68,7 @@ def test_the_owner_takes_a_token_that_the_check_tried(client, people, model):
 
 
 def test_other_tokens_and_other_people_are_refused(people, model):
-    with pytest.raises(ValidationError, match="Choose one that the check tried"):
+    with pytest.raises(ValidationError, match="Choose a token that the check tried"):
         services.change_start_token(model, "<nowhere>", actor=people.alice)
     with pytest.raises(PermissionDenied):
         services.change_start_token(model, TURN, actor=people.bob)

@@ -79,7 +79,7 @@ def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, gi
     assert (Job.objects.count(), model.check_job) == (0, None)
     page = client.get(response.url).content.decode()
     assert "Staff have to approve it before it is loaded." in page
-    assert "Waiting for approval by staff; it is not loaded until then." in page
+    assert "Waiting for approval by staff. The model is not loaded until then." in page
 
 
 @pytest.fixture

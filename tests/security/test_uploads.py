@@ -36,7 +36,7 @@ def test_a_file_of_the_limit_is_read_and_one_byte_more_is_not():
 
 
 def test_a_file_that_lies_about_its_size_is_refused():
-    with pytest.raises(ValidationError, match="larger than announced"):
+    with pytest.raises(ValidationError, match="larger than its announced size"):
         read_upload(UploadedFile(io.BytesIO(b"123456789"), "liar", size=3), 5)
 
 

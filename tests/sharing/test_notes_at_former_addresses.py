@@ -117,7 +117,7 @@ def test_a_note_without_a_former_address_is_refused(client, people, kind):
 def test_deleting_says_what_will_be_seen_and_leaves_address_and_note(client, people, kind):
     place = kind.edit if "propara" in kind.page else kind.page
     page = " ".join(client.get(place).content.decode().split())
-    assert f"Afterwards it says “{kind.gone}”" in page
+    assert f"After the deletion it will say “{kind.gone}”" in page
     assert '<textarea class="form-control" name="former_address_note"' in page
     client.post(kind.delete, {"former_address_note": TOO_LONG})
     assert client.get(kind.page).status_code == 200

@@ -9,7 +9,7 @@ from gym.doctor import BAD, findings
 
 
 class Command(BaseCommand):
-    help = "Check this machine. Exits with 1 if something keeps the site from working."
+    help = "Check this machine. The exit status is 1 if a problem keeps the site from working."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Django's migrate, which refuses databases that this version cannot read."""
+"""Django's migrate command, extended to refuse databases that this version cannot read."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from gym.site_command import connection_problem, database_problem
 
 ADMIN = "admin"
 NO_DEMO = 3
-"""Exit status if everything is ready except the demo data."""
+"""Exit status if only the demo data could not be created."""
 
 
 class Command(BaseCommand):
-    help = "Create or update the tables, and an administrator if there is none. Safe to repeat."
-    requires_system_checks = []  # they may use the database
+    help = "Create or update the tables, and create an administrator if the site has none. Safe to repeat."
+    requires_system_checks = []  # the checks may use the database
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

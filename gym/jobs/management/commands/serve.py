@@ -24,12 +24,13 @@ from gym.reachability import only_here, require_own_secret
 from gym.site_command import database_problem
 
 LEAST_SILENCE = 10.0
-"""Seconds that a live worker may wait for the database."""
+"""Shortest time without a sign of life, in seconds, after which a worker is killed. A live one may be waiting for the
+database."""
 
 
 class Command(BaseCommand):
     help = "Prepare the database, then run the web server and a worker until Ctrl-C."
-    requires_system_checks = []  # they may use the database; the children run them
+    requires_system_checks = []  # the checks may use the database; child processes run them
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_web_arguments(parser)
@@ -96,7 +97,7 @@ def web_children(bound: socket.socket, host: str, *, threads: int, processes: in
 
 
 def worker_child(name: str) -> Child:
-    """Return a worker with a name of ours, so that its replacement can release its jobs."""
+    """Return a worker process. Its name is chosen here, so that its replacement can release its jobs."""
     takeover: list[str] = []
 
     def command() -> list[str]:

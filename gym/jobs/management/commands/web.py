@@ -31,7 +31,7 @@ class Command(SiteCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add_web_arguments(parser)
         parser.add_argument("--parent", type=int, metavar="PID", help="exit when this parent process exits")
-        bound = "file descriptor of a socket bound by the parent; serve on it in this process"
+        bound = "file descriptor of a socket that the parent has bound; serve on it in this process"
         parser.add_argument("--socket", type=int, metavar="FD", help=bound)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -23,15 +23,18 @@ class Command(SiteCommand):
         parser.add_argument("--drain", action="store_true", help="exit when no job is queued")
         parser.add_argument("--id", default="", help="name under which this worker claims jobs")
         parser.add_argument("--parent", type=int, metavar="PID", help="exit when this parent process exits")
-        pipe = "file descriptor of a pipe for a sign of life every second"
+        pipe = "file descriptor of a pipe to which a sign of life is written every second"
         parser.add_argument("--alive", type=int, metavar="FD", help=pipe)
-        pipe = "file descriptor of a pipe with names and exit codes of workers that died"
+        pipe = "file descriptor of a pipe from which names and exit codes of dead workers are read"
         parser.add_argument("--deaths", type=int, metavar="FD", help=pipe)
         parser.add_argument(
             "--replaces", default="", metavar="ID", help="release the jobs of this dead worker"
         )
         parser.add_argument(
-            "--exit-code", type=int, metavar="CODE", help="exit code of the dead worker, or minus its signal"
+            "--exit-code",
+            type=int,
+            metavar="CODE",
+            help="exit code of the dead worker, or its signal number negated",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
