@@ -38,6 +38,7 @@ from lmgym.models.backends import (
 from lmgym.models.backends.unchanged import has_changed_files
 from lmgym.models.engine.scores import HALF_TYPES
 from models_registry.models import BYTES_PER_NUMBER, RegisteredModel
+from models_registry.weights import fetched
 
 logger = logging.getLogger(__name__)
 
@@ -246,7 +247,7 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
         backend = retry_after_eviction(
             lambda: load_backend(
                 model.backend,
-                config,
+                fetched(config),
                 model_dir=settings.GYM_MODEL_DIR,
                 hub_allowed=settings.GYM_HUB_ALLOWED,
                 external_access=_external_access(model),

@@ -55,11 +55,13 @@ class HubModel:
 
 
 class Fetched(NamedTuple):
-    """A model on this machine: its folder, the present name of its repository, and its commit."""
+    """A model on this machine: its folder, the present name of its repository, its commit, and its licence if the Hub
+    was asked."""
 
     folder: Path
     repo: str
     commit: str
+    licence: str = ""
 
 
 def is_commit(revision: str) -> bool:
@@ -183,17 +185,17 @@ def fetch(repo: str, revision: str, *, report: Report | None = None, budget: int
         return Fetched(folder, repo, revision)
     model = resolve(repo, revision)
     if folder := _local(model.repo, model.commit):
-        return Fetched(folder, model.repo, model.commit)
+        return Fetched(folder, model.repo, model.commit, model.licence)
     hub_cache.drop_partials(model.repo)
     here = hub_cache.kept(model.repo, model.commit, model.files)
     missing = {name: size for name, size in model.files.items() if name not in here}
     _require_room(model, sum(missing.values()), budget)
-    if budget is not None and not here:
-        hub_cache.mark(model.repo, model.commit)
+    if budget is not None:
+        hub_cache.mark(model.repo, model.commit, is_new=not here)
     with _reporting(model, missing, report):
         folder = _download(model)
     _require_names(model, folder, missing)
-    return Fetched(folder, model.repo, model.commit)
+    return Fetched(folder, model.repo, model.commit, model.licence)
 
 
 def _require_room(model: HubModel, needed: int, budget: int | None) -> None:
@@ -233,10 +235,10 @@ def _reporting(model: HubModel, missing: Mapping[str, int], report: Report | Non
     watching.start()
     try:
         yield
-        report(total, total)
     finally:
         ended.set()
         watching.join()
+    report(total, total)
 
 
 def _download(model: HubModel) -> Path:

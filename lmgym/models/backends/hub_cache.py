@@ -8,22 +8,29 @@ counts those against its limit, and deletes no others. The layout is that of hug
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 _MARKS = "lm-gym"
-_PARTIAL = ".incomplete"
+_PARTIAL = re.compile(r"(?P<etag>.+)\.[0-9a-f]{8}\.incomplete")
 
 
 @dataclass(frozen=True, order=True)
 class Cached:
-    """A commit in the cache that a site downloaded. `bytes`: of its files, some perhaps shared with other commits."""
+    """A commit in the cache that a site downloaded.
+
+    Attributes:
+        bytes: size of its files, some of which other commits may share.
+        begun: when its last download began, in seconds since 1970.
+    """
 
     repo: str
     commit: str
     bytes: int
+    begun: float
 
 
 def kept(repo: str, commit: str, names: Iterable[str]) -> set[str]:
@@ -49,8 +56,8 @@ def arrived(repo: str, commit: str, sizes: Mapping[str, int]) -> int:
     return sum(sizes[name] for name in here) + sum(map(_size, _partials(_folder(repo))))
 
 
-def drop_partials(repo: str) -> None:
-    """Delete what interrupted downloads left; files that a running download holds a lock for stay.
+def drop_partials(repo: str = "*") -> None:
+    """Delete what killed downloads left of a repository, or of all. What is being downloaded is locked and stays.
 
     huggingface_hub (2.4) continues such a file only within the process that began it.
     """
@@ -73,11 +80,13 @@ def is_busy(repo: str) -> bool:
 # --- what a site downloaded ---
 
 
-def mark(repo: str, commit: str) -> None:
-    """Mark a commit as downloaded by a site."""
-    marks = _folder(repo) / _MARKS
-    marks.mkdir(parents=True, exist_ok=True)
-    (marks / commit).touch()
+def mark(repo: str, commit: str, *, is_new: bool) -> None:
+    """Mark a commit that a site begins to download. One that other programs downloaded in part (not `is_new`, without a
+    mark) stays theirs."""
+    path = _folder(repo) / _MARKS / commit
+    if is_new or path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
 
 
 def marked() -> list[Cached]:
@@ -86,7 +95,8 @@ def marked() -> list[Cached]:
     for path in _cache().glob(f"models--*/{_MARKS}/*"):
         folder = path.parents[1]
         repo = folder.name.removeprefix("models--").replace("--", "/")
-        found.append(Cached(repo, path.name, sum(map(_size, _blobs(folder, path.name)))))
+        size = sum(map(_size, _blobs(folder, path.name)))
+        found.append(Cached(repo, path.name, size, path.stat().st_mtime))
     return sorted(found)
 
 
@@ -127,21 +137,19 @@ def _cache() -> Path:
 
 
 def _folder(repo: str) -> Path:
-    from huggingface_hub.file_download import repo_folder_name
-
-    return _cache() / repo_folder_name(repo_id=repo, repo_type="model")
+    return _cache() / f"models--{repo.replace('/', '--')}"
 
 
 def _partials(folder: Path) -> list[Path]:
-    return sorted((folder / "blobs").glob(f"*{_PARTIAL}"))
+    """Return the files being downloaded, or left by killed downloads. `folder` may be a pattern."""
+    paths = _cache().glob(f"{folder.name}/blobs/*.incomplete")
+    return [path for path in sorted(paths) if _PARTIAL.fullmatch(path.name)]
 
 
 def _lock_of(partial: Path) -> Path:
-    """Return the lock of a download into `<etag>.<random>.incomplete`."""
-    etag = partial.name.removesuffix(_PARTIAL).rpartition(".")[0]
     locks = _cache() / ".locks" / partial.parents[1].name
     locks.mkdir(parents=True, exist_ok=True)
-    return locks / f"{etag}.lock"
+    return locks / _PARTIAL.sub(r"\g<etag>.lock", partial.name)
 
 
 def _blobs(folder: Path, commit: str) -> set[Path]:

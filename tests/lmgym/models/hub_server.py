@@ -350,7 +350,7 @@ def hub_server() -> Iterator[HubServer]:
 
 
 def use_hub(monkeypatch: pytest.MonkeyPatch, url: str, cache: Path) -> None:
-    """Let this process use the Hub at `url` with an empty cache: huggingface_hub reads its settings on import."""
+    """Let this process, where huggingface_hub has read its settings, and its children use the Hub at `url`."""
     from huggingface_hub import constants
     from huggingface_hub.utils._http import close_session
 
@@ -360,4 +360,6 @@ def use_hub(monkeypatch: pytest.MonkeyPatch, url: str, cache: Path) -> None:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", False)
+    for name, value in {"HF_ENDPOINT": url, "HF_HUB_CACHE": str(cache), "HF_HUB_OFFLINE": "0"}.items():
+        monkeypatch.setenv(name, value)
     close_session()
