@@ -22,6 +22,7 @@ from lmgym.models.backends.base import BackendError, BackendUnavailable
 from lmgym.models.backends.files import FETCHED, KEPT, require_no_gguf
 from lmgym.models.backends.hub_listing import BY_HAND
 from lmgym.models.backends.unchanged import fits_name
+from lmgym.net import is_broken_transfer
 
 MAX_BYTES = 40 * 10**9
 MAX_FILES = 2_000
@@ -251,7 +252,7 @@ def _download(model: HubModel) -> Path:
             try:
                 return _snapshot(model.repo, model.commit, local=False)
             except Exception as error:
-                if pause is None or not _is_broken_transfer(error):
+                if pause is None or not _may_be_repeated(error):
                     raise _in_words(error, model.repo, model.commit) from error
                 time.sleep(pause)
     raise AssertionError("the last try returns or raises")
@@ -275,15 +276,14 @@ def _no_long_waits(repo: str) -> Iterator[None]:
         hooks.remove(refuse)
 
 
-def _is_broken_transfer(error: Exception) -> bool:
+def _may_be_repeated(error: Exception) -> bool:
     """Return whether a transfer broke off or the storage refused a signed address, which may have expired."""
-    import httpx2
     from huggingface_hub import constants, errors
 
     if isinstance(error, errors.HfHubHTTPError):
         is_storage = not str(error.response.url).startswith(constants.ENDPOINT)
         return is_storage and error.response.status_code != 429
-    return isinstance(error, httpx2.TransportError) and not isinstance(error, httpx2.ConnectError)
+    return is_broken_transfer(error)
 
 
 def _require_names(model: HubModel, folder: Path, names: Mapping[str, int]) -> None:
@@ -331,7 +331,6 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
 
 def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
     """Convert any exception from the Hub's library to a BackendError."""
-    import httpx2
     from huggingface_hub import errors
 
     if isinstance(error, BackendError):
@@ -366,8 +365,6 @@ def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
         return BackendError(f"The disk is full; {repo} could not be stored.", "Free some space.")
     if isinstance(error, OSError) and "Consistency check failed" in str(error):
         return BackendUnavailable(f"A file of {repo} arrived with a wrong size.", "Try again.")
-    if isinstance(error, httpx2.TransportError) and not isinstance(
-        error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError
-    ):
+    if is_broken_transfer(error):
         return hub_listing.interrupted(repo, error)
     return hub_listing.unreachable(repo, error)
