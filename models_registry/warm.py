@@ -95,6 +95,11 @@ def load_registered(model: RegisteredModel) -> Backend:
     return _backend(held)
 
 
+def fetch_files(model: RegisteredModel) -> None:
+    """Download the model's files from the Hub unless this machine has them. Raises BackendError."""
+    fetched(effective_config(model))
+
+
 @receiver(worker_replaced, dispatch_uid="models_registry.warm")
 def import_libraries(**kwargs: Any) -> None:
     """Import transformers in advance if any ready model needs it, as this takes seven seconds of CPU time."""

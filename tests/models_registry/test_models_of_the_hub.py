@@ -13,12 +13,15 @@ from django.urls import reverse
 from django.utils import timezone
 from huggingface_hub import constants
 
+from gym.jobs.context import JobContext
+from gym.jobs.errors import Cancelled
 from gym.jobs.models import Job, State
 from gym.jobs.testing import run_pending
+from gym.runs.work.services import queue_run
 from lmgym.models.backends import BackendUnavailable, hub, hub_cache
 from models_registry import actors, services, warm, weights
 from models_registry.models import RegisteredModel
-from tests.factories import make_model
+from tests.factories import make_model, make_suite
 from tests.lmgym.models import tiny
 from tests.lmgym.models.hub_server import hub_server, use_hub
 
@@ -108,6 +111,30 @@ def test_a_cancelled_download_ends_at_once_and_leaves_no_partial_file(people, se
         actors.inspect(of_the_hub(people), tick=tick)
     assert time.monotonic() - seen[0] < 2
     assert leftovers() == []
+
+
+def test_a_run_on_another_machine_downloads_first_and_can_be_cancelled(people, server, monkeypatch):
+    model = of_the_hub(people, visibility="public")
+    check(model, people.staff)
+    hub_cache.delete(hub_cache.marked())  # as on a machine that did not check it
+    revision = make_suite(people.staff).latest_frozen
+    server.fail("/repos/", method="GET", bytes_per_second=1000)
+
+    def check_context(context):
+        if leftovers():
+            Job.objects.filter(pk=context.job_id).update(cancel_requested=True)
+            raise Cancelled
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobContext, "check", check_context)
+        queue_run(revision, model, actor=people.staff)
+        [job] = run_pending()
+    assert job.state == "cancelled"
+    server.faults.clear()
+    queue_run(revision, model, actor=people.staff)
+    [job] = run_pending()
+    assert (job.state, job.error) == ("done", "")
+    assert [cached.repo for cached in hub_cache.marked()] == [REPO]
 
 
 def test_the_page_shows_bytes_and_lets_editors_cancel(client, people):

@@ -29,9 +29,9 @@ from tests.lmgym.models import tiny
 from tests.lmgym.models.hub_server import Fault, HubServer, hub_server
 from tests.process.site import ROOT, Site
 
-pytestmark = pytest.mark.process
 ROUNDS = int(os.environ.get("GYM_TEST_ROUNDS", "3"))
 SEED = int(os.environ.get("GYM_TEST_SEED", "1"))
+pytestmark = [pytest.mark.process, pytest.mark.timeout(300 + 60 * ROUNDS)]
 CHILD = "lmgym.models.backends.smoke_test"
 BYTES_PER_SECOND = 30_000
 MOST_CHECKS = 8

@@ -108,6 +108,7 @@ class HubServer:
         self.old_names: dict[str, str] = {}
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
+        self.closed = threading.Event()
         self._lock = threading.Lock()
         self._servers = {name: self._start(name) for name in ("hub", "storage")}
         self.url, self.storage_url = (
@@ -131,6 +132,7 @@ class HubServer:
             return [one for one in self.requests if path in one.path and method in ("", one.method)]
 
     def close(self) -> None:
+        self.closed.set()
         for server in self._servers.values():
             server.shutdown()
             server.server_close()
@@ -327,7 +329,9 @@ class _Handler(BaseHTTPRequestHandler):
             piece = max(1, int(fault.bytes_per_second / 10))
             for begin in range(0, len(body), piece):
                 self.wfile.write(body[begin : begin + piece])
-                sleep(0.1)
+                if self.hub.closed.wait(0.1):
+                    self.close_connection = True
+                    return
             return
         if fault is None or fault.cut_after is None:
             self.wfile.write(body)
