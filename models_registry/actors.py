@@ -70,7 +70,7 @@ Progress = Callable[[int, int], None]
 """Called with the bytes downloaded and in total."""
 
 
-class _Checked(NamedTuple):
+class Checked(NamedTuple):
     """Facts, results of the probe, seconds of loading, and the present name of the Hub's repository, or ""."""
 
     facts: ModelFacts
@@ -194,7 +194,7 @@ def settle_ended_checks(**_: Any) -> None:
         unchecked.filter(pk=model.pk, check_job=model.check_job).update(**_broken(reason))
 
 
-def _load_and_probe(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> _Checked:
+def _load_and_probe(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> Checked:
     """Load the model and probe it. Files are loaded in a child process that can be killed; remote backends have their
     own time limits. Raises BackendError."""
     spec = BACKENDS[model.backend]
@@ -204,10 +204,10 @@ def _load_and_probe(model: RegisteredModel, tick: Callable[[], None], progress: 
     backend = load_registered(model)
     loading = perf_counter() - started
     probed = probe(backend)
-    return _Checked(backend.facts, probed, loading)
+    return Checked(backend.facts, probed, loading)
 
 
-def _load_in_child(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> _Checked:
+def _load_in_child(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> Checked:
     """Run `_load_and_probe` in a child process. `tick` is called several times a second; if it raises, the child is
     killed, and what it was downloading is deleted."""
     request = {
@@ -249,7 +249,7 @@ def _load_in_child(model: RegisteredModel, tick: Callable[[], None], progress: P
                 hub_cache.drop_partials()
         result = _result(child, stdout, errors)
     facts, repo = ModelFacts.from_dict(result["facts"]), result["repo"]
-    return _Checked(facts, result["probe"], result["seconds"], repo)
+    return Checked(facts, result["probe"], result["seconds"], repo)
 
 
 def _last_progress(stdout: IO[bytes]) -> dict[str, int] | None:
