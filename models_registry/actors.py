@@ -43,6 +43,7 @@ from lmgym.models.backends import (
     probe,
 )
 from lmgym.models.backends.base import describe_exception
+from models_registry.hub_tokens import sent_to_check
 from models_registry.models import BYTES_PER_DOWNLOAD_UNIT, DOWNLOAD_UNIT, RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
 from models_registry.signals import start_token_settled
@@ -217,6 +218,7 @@ def _load_in_child(model: RegisteredModel, tick: Callable[[], None], progress: P
         "model_dir": str(settings.GYM_MODEL_DIR),
         "hub_allowed": settings.GYM_HUB_ALLOWED,
         "hub_budget": hub_budget(),
+        "hub_token": sent_to_check(model),
         "parent": os.getpid(),
     }
     with (

@@ -18,6 +18,7 @@ from django.forms.boundfield import BoundField
 
 from gym.accounts.models import User
 from lmgym.models.backends import BACKENDS
+from lmgym.models.backends.checkpoints import MAX_TEXT
 from lmgym.models.backends.downloads import reads_files
 from models_registry.models import RegisteredModel
 from models_registry.selectors import refused_of
@@ -268,12 +269,32 @@ class _CardFields(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
 
 
 class RegisterForm(SourceForm, _CardFields):
+    revisions = forms.CharField(
+        required=False,
+        label="Checkpoints",
+        help_text="Instead of one revision: branches or tags, separated by commas, such as step1000, step2000. "
+        "step* stands for all that begin so, step{10000..140000..10000} for a range. Each becomes a model; the slug "
+        "is their group.",
+        max_length=MAX_TEXT,
+    )
+
     class Meta(_CardFields.Meta):
         fields = ["slug", *_CardFields.Meta.fields]
 
     def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._owner = owner
+
+    @property
+    def series_kinds(self) -> str:
+        """Keys of the sources of which several checkpoints can be registered in one step."""
+        return " ".join(key for key, source in self._sources.items() if source.fixed.get("source") == "hub")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("kind") not in self.series_kinds.split():
+            cleaned["revisions"] = ""
+        return cleaned
 
     def clean_slug(self) -> str:
         """Accept the slug of a refused model of the same owner; the new model replaces it."""

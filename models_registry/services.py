@@ -21,9 +21,10 @@ from gym.notices.models import Notice
 from gym.notices.services import notify
 from gym.secrets import sealed
 from gym.sharing.services import hold
-from lmgym.models.backends import BACKENDS, downloads, schema_for
+from lmgym.models.backends import BACKENDS, BackendError, downloads, schema_for
 from lmgym.models.backends.downloads import Download
 from models_registry import permissions
+from models_registry.hub_tokens import token_of
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of_check
 from models_registry.quotas import MODELS
@@ -72,14 +73,31 @@ def config_problems(backend: str, config: dict[str, Any]) -> list[str]:
     return [f"{path}: {message}" for path, message in config_errors(backend, config)]
 
 
-def download_of(backend: str, config: dict[str, Any], *, actor: AnyUser) -> Download:
-    """Return the files that a model would download or read, before it is registered. Free space is reported only if all
-    workers run on this machine."""
+def download_of(
+    backend: str, config: dict[str, Any], *, actor: AnyUser, model: RegisteredModel | None = None
+) -> Download:
+    """Return the files that a model would download or read, before it is registered, corrected or approved. Free space
+    is reported only if all workers run on this machine.
+
+    The Hub is asked with the owner's own token if the owner entered this configuration, and never with the site's.
+
+    Args:
+        model: the model to correct or approve; None: a new one."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
     config, _ = _split_config(backend, config)
+    owner = actor if model is None else model.owner
+    is_owners = owner == actor or (model is not None and config == model.config)
+    try:
+        token = token_of(owner, "the owner's Hugging Face token") if is_owners else None
+    except BackendError as error:
+        return Download("hub", unknown=str(error))
     download = downloads.download_of(
-        backend, config, model_dir=settings.GYM_MODEL_DIR, hub_allowed=settings.GYM_HUB_ALLOWED
+        backend,
+        config,
+        model_dir=settings.GYM_MODEL_DIR,
+        hub_allowed=settings.GYM_HUB_ALLOWED,
+        token=token,
     )
     elsewhere = any(worker.alive and worker.host != socket.gethostname()[:120] for worker in workers())
     return replace(download, free_bytes=None) if elsewhere else download

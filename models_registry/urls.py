@@ -15,6 +15,7 @@ urlpatterns = [
     path("<slug:slug>/check/cancel/", views.model_cancel_check, name="model-cancel-check"),
     path("<slug:slug>/start-token/", views.model_start_token, name="model-start-token"),
     path("<slug:slug>/approve/", views.model_approve, name="model-approve"),
+    path("<slug:slug>/approve-series/", views.model_approve_series, name="model-approve-series"),
     path("<slug:slug>/refuse/", views.model_refuse, name="model-refuse"),
     path("<slug:slug>/status/", views.model_status, name="model-status"),
 ]

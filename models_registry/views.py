@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,8 +18,9 @@ from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act
 from gym.sharing.shareable import Shareable
 from lmgym.models.backends.downloads import reads_files
-from models_registry import packaged, permissions, services
+from models_registry import packaged, permissions, series, services
 from models_registry.forms import CardForm, RegisterForm, SourceForm
+from models_registry.hub_tokens import may_use_site_token
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import ModelFilter, used_in, visible_to
 
@@ -60,6 +62,8 @@ def model_register(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if "back" in request.POST:
             return render(request, "models_registry/register.html", context)
+        if form.cleaned_data["revisions"]:
+            return _register_series(request, form, context)
         if not _is_reviewed(request, form):
             return _review(request, form.source(), context)
         try:
@@ -70,6 +74,27 @@ def model_register(request: SignedInRequest) -> HttpResponse:
             messages.success(request, _done_text(model, "Registered"))
             return redirect(model)
     return render(request, "models_registry/register.html", context, status=_form_status(request))
+
+
+def _register_series(request: SignedInRequest, form: RegisterForm, context: dict[str, Any]) -> HttpResponse:
+    """Review or register the checkpoints of a valid form. Context of the review: form, download (SeriesDownload),
+    may_approve."""
+    source, revisions = form.source(), form.cleaned_data["revisions"]
+    try:
+        if "reviewed" not in request.POST:
+            checkpoints = series.choose_checkpoints(**source, revisions=revisions, actor=request.user)
+            download = series.download_of_series(source["config"], checkpoints, actor=request.user)
+            return render(request, "models_registry/review_series.html", {**context, "download": download})
+        models = series.register_series(actor=request.user, **source, **form.card(), revisions=revisions)
+    except (ValidationError, TooManyJobs) as error:
+        form.add_error("revisions", _messages(error))
+        return render(request, "models_registry/register.html", context, status=400)
+    messages.success(request, _done_text(models[0], f"Registered {_checkpoints(models)}"))
+    return redirect(models[0])
+
+
+def _checkpoints(models: Sequence[RegisteredModel]) -> str:
+    return "1 checkpoint" if len(models) == 1 else f"{len(models):,} checkpoints"
 
 
 @require_safe
@@ -173,6 +198,20 @@ def model_approve(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
+def model_approve_series(request: SignedInRequest, slug: str) -> HttpResponse:
+    """Approve all waiting checkpoints of a model's series, after a review (POST `reviewed`). Context of the review:
+    model, download (SeriesDownload), may_approve."""
+    model = _visible(request, slug)
+    if not permissions.can_approve(request.user):
+        raise PermissionDenied("only staff may approve models")
+    if "reviewed" not in request.POST and (waiting := series.waiting_members(request.user, model)):
+        context = {"model": model, "download": series.download_of_members(waiting), "may_approve": True}
+        return render(request, "models_registry/review_series.html", context)
+    return act(request, model, series.approve_series, "Approved. The checks are queued.")
+
+
+@login_required
+@require_POST
 def model_refuse(request: HttpRequest, slug: str) -> HttpResponse:
     """Refuse a model. POST `reason`."""
     refuse = partial(services.refuse_model, reason=request.POST.get("reason", ""))
@@ -184,10 +223,14 @@ def _is_reviewed(request: HttpRequest, form: SourceForm) -> bool:
 
 
 def _review(request: HttpRequest, source: dict[str, Any], context: dict[str, Any]) -> HttpResponse:
-    """Show what a model would download. Context: download, may_approve, form (valid; absent when approving), model
-    (when correcting or approving)."""
-    download = services.download_of(**source, actor=request.user)
-    return render(request, "models_registry/review.html", {**context, "download": download})
+    """Show what a model would download. Context: download, site_token (the check uses the site's), may_approve, form
+    (valid; absent when approving), model (when correcting or approving)."""
+    model = context.get("model")
+    download = services.download_of(**source, actor=request.user, model=model)
+    site_token = may_use_site_token(model.owner if model else request.user)
+    return render(
+        request, "models_registry/review.html", {**context, "download": download, "site_token": site_token}
+    )
 
 
 def _visible(request: HttpRequest, slug: str) -> RegisteredModel:
@@ -203,7 +246,7 @@ def _managed(request: HttpRequest, slug: str) -> RegisteredModel:
 
 def _done_text(model: RegisteredModel, done: str) -> str:
     if model.status == RegisteredModel.Status.UNAPPROVED:
-        return f"{done}. Staff have to approve it before it is loaded."
+        return f"{done}. Nothing is loaded before staff approve it."
     return f"{done}. The check is queued."
 
 

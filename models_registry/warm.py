@@ -37,6 +37,7 @@ from lmgym.models.backends import (
 )
 from lmgym.models.backends.unchanged import has_changed_files
 from lmgym.models.engine.scores import HALF_TYPES
+from models_registry.hub_tokens import token_for
 from models_registry.models import BYTES_PER_NUMBER, RegisteredModel
 from models_registry.weights import fetched
 
@@ -95,9 +96,11 @@ def load_registered(model: RegisteredModel) -> Backend:
     return _backend(held)
 
 
-def fetch_files(model: RegisteredModel) -> None:
-    """Download the model's files from the Hub unless this machine has them. Raises BackendError."""
-    fetched(effective_config(model))
+def fetching(model: RegisteredModel) -> Callable[[], object]:
+    """Return a function, for another thread, that downloads the model's files from the Hub unless this machine has
+    them. It raises BackendError and makes no query."""
+    config, token = effective_config(model), token_for(model)
+    return lambda: fetched(config, token)
 
 
 @receiver(worker_replaced, dispatch_uid="models_registry.warm")
@@ -252,7 +255,7 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
         backend = retry_after_eviction(
             lambda: load_backend(
                 model.backend,
-                fetched(config),
+                fetched(config, token_for(model)),
                 model_dir=settings.GYM_MODEL_DIR,
                 hub_allowed=settings.GYM_HUB_ALLOWED,
                 external_access=_external_access(model),

@@ -13,6 +13,7 @@ from django.conf import settings
 from gym.jobs.models import ACTIVE_STATES, Job
 from lmgym.models.backends import hub, hub_cache
 from lmgym.models.backends.hub_cache import Cached
+from lmgym.models.backends.hub_listing import HubToken
 from models_registry.models import RegisteredModel
 
 GIGABYTE = 10**9
@@ -23,13 +24,13 @@ def hub_budget() -> int:
     return int(settings.GYM_HUB_CACHE_GB) * GIGABYTE
 
 
-def fetched(config: dict[str, object]) -> dict[str, object]:
+def fetched(config: dict[str, object], token: HubToken | None) -> dict[str, object]:
     """Download the files of a configuration, if they are on the Hub and not on this machine. Return the configuration
     with present name and commit. Raises BackendError."""
     if config.get("source") != "hub" or not settings.GYM_HUB_ALLOWED:
         return config
     repo, revision = str(config["repo"]), str(config.get("revision", "main"))
-    found = hub.fetch(repo, revision, budget=hub_budget())
+    found = hub.fetch(repo, revision, budget=hub_budget(), token=token)
     return config | {"repo": found.repo, "revision": found.commit}
 
 

@@ -124,6 +124,15 @@ class ResetForm(forms.Form):
     )
 
 
+class HubTokenForm(forms.Form):
+    token = forms.CharField(
+        max_length=200,
+        label="Token",
+        help_text="Create one with read access at huggingface.co, under Settings › Access Tokens.",
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
 LIFETIMES = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), ("", "never")]
 
 

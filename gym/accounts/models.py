@@ -10,6 +10,8 @@ from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 from django.utils import timezone
 
+from gym.secrets import SecretsField
+
 
 class User(AbstractUser):
     """An account. Limits: null = the site's default, 0 = no limit."""
@@ -44,6 +46,8 @@ class User(AbstractUser):
     notices_by_mail = models.BooleanField(
         "notifications by e-mail", default=False, help_text="Sent to the address of the account."
     )
+
+    secrets = SecretsField(help_text="The member's own keys of other services, encrypted.")
 
     def hold(self) -> None:
         """Lock the row until the transaction ends, so that concurrent requests cannot exceed a limit together. Raises

@@ -17,4 +17,6 @@ urlpatterns = [
     ),
     path("tokens/", views.token_list, name="token-list"),
     path("tokens/<int:pk>/revoke/", views.token_revoke, name="token-revoke"),
+    path("hub-token/", views.hub_token_edit, name="hub-token"),
+    path("hub-token/delete/", views.hub_token_delete, name="hub-token-delete"),
 ]

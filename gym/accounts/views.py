@@ -24,8 +24,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.accounts import mail, throttle, tokens
-from gym.accounts.forms import ProfileForm, ResetForm, SignUpForm, TokenForm
+from gym.accounts import hub_token, mail, throttle, tokens
+from gym.accounts.forms import HubTokenForm, ProfileForm, ResetForm, SignUpForm, TokenForm
 from gym.accounts.login_redirect import is_auth_page, next_of, with_next
 from gym.accounts.models import ApiToken, User
 from gym.accounts.requests import SignedInRequest
@@ -252,6 +252,33 @@ def token_revoke(request: SignedInRequest, pk: int) -> HttpResponse:
     tokens.revoke_token(token, actor=request.user)
     messages.success(request, f"{token.name} was revoked.")
     return redirect("token-list")
+
+
+@login_required
+@sensitive_post_parameters("token")
+@never_cache
+@form_page
+def hub_token_edit(request: SignedInRequest) -> HttpResponse:
+    """Add or replace the member's token of the Hub. Context: form, is_stored."""
+    form = HubTokenForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            hub_token.store_token(form.cleaned_data["token"], actor=request.user)
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, "Stored. It is used for your models only.")
+            return redirect("hub-token")
+    context = {"form": form, "is_stored": hub_token.has_token(request.user)}
+    return render(request, "accounts/hub_token.html", context, status=form_status(request))
+
+
+@login_required
+@require_POST
+def hub_token_delete(request: SignedInRequest) -> HttpResponse:
+    hub_token.delete_token(actor=request.user)
+    messages.success(request, "Your Hugging Face token is deleted.")
+    return redirect("hub-token")
 
 
 def with_password(request: HttpRequest, form: Any, field: str) -> bool:

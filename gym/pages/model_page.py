@@ -16,16 +16,19 @@ from lmgym.runs.rules import RULES, rule_of
 from models_registry import permissions
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.selectors import visible_to
+from models_registry.series import members
 
 
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a model. Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit,
-    may_manage, may_see_people, may_approve, waits (for staff), and the context of
+    may_manage, may_see_people, may_approve, waits (for staff), series (step and model of each checkpoint), n_waiting
+    (checkpoints that wait for approval), and the context of
     gym.runs.pages.leaderboard_figures.against_others. Agents redirect to their own page."""
     model = get_object_or_404(visible_to(request.user), slug=slug)
     if model.backend == AGENT:
         return redirect(model)
+    series = members(request.user, model)
     runs = latest_done(listed_runs(request.user).filter(model=model))
     rule = rule_of(request.GET.get("rule", ""))
     context = {
@@ -40,6 +43,8 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "may_see_people": may_read(request.user, model),
         "may_approve": permissions.can_approve(request.user),
         "waits": model.status in (RegisteredModel.Status.UNAPPROVED, RegisteredModel.Status.REFUSED),
+        "series": series,
+        "n_waiting": sum(row.status == RegisteredModel.Status.UNAPPROVED for _, row in series),
         "export_tables": EXPORT_TABLES,
         **against_others(request.user, model, rule),
     }

@@ -37,12 +37,19 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="configuration for the backend, as JSON or a JSON file: "
         '\'{"source": "hub", "repo": "openai-community/gpt2"}\'',
     )  # fmt: skip
+    new.add_argument(
+        "--revisions", default="", metavar="LIST",
+        help="register checkpoints as a series, e.g. 'step1000, step2000', 'step*' or 'step{1000..9000..1000}'",
+    )  # fmt: skip
     new.add_argument("--name", default="", help="default: the slug")
     new.add_argument("--visibility", default="private", choices=("private", "public"))
 
     check = _added(names, "check", _check, "check models again, e.g. after their files have changed")
     approve = _added(
         names, "approve", _approve, "approve models for loading (staff), and wait for their check"
+    )
+    approve.add_argument(
+        "--series", action="store_true", help="also approve the other checkpoints in the series of each model"
     )
     for command in (check, approve):
         command.add_argument("slugs", nargs="+", metavar="SLUG")
@@ -97,6 +104,11 @@ def _list(client: Client, options: argparse.Namespace) -> int:
 
 def _register(client: Client, options: argparse.Namespace) -> int:
     card = {"visibility": options.visibility} | ({"name": options.name} if options.name else {})
+    if options.revisions:
+        series = client.register_series(
+            options.slug, options.backend, options.config, options.revisions, **card
+        )
+        return _ended(client, series, options)
     made = client.register_model(options.slug, options.backend, options.config, **card)
     return _ended(client, [made], options)
 
@@ -106,6 +118,10 @@ def _check(client: Client, options: argparse.Namespace) -> int:
 
 
 def _approve(client: Client, options: argparse.Namespace) -> int:
+    if options.series:
+        return _ended(
+            client, [model for slug in options.slugs for model in client.approve_series(slug)], options
+        )
     return _ended(client, [client.approve_model(slug) for slug in options.slugs], options)
 
 

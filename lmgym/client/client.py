@@ -82,6 +82,22 @@ class Client(Games, Submissions, AgentTests):
         body = {"slug": slug, "name": slug, "backend": backend, "config": dict(config), **card}
         return Model.of(self.post("models/", body))
 
+    def register_series(
+        self, slug: str, backend: str, config: Mapping[str, Any], revisions: str, **card: Any
+    ) -> list[Model]:
+        """Register the checkpoints of a Hub model, one model each, or none of them.
+
+        Args:
+            revisions: branches and tags, separated by commas; `step*` and `step{1000..9000..1000}` are patterns.
+            config, card: see `register_model`.
+        """
+        body = {"slug": slug, "name": slug, "backend": backend, "config": dict(config), **card}
+        return _series(self.post("model-series/", body | {"revisions": revisions}))
+
+    def approve_series(self, slug: str) -> list[Model]:
+        """Approve all waiting checkpoints of this model's series and queue their checks. Staff only."""
+        return _series(self.post(f"models/{quote(slug)}/approve-series/"))
+
     def check_model(self, slug: str) -> Model:
         """Queue the model's check again, for example after adding its files."""
         return Model.of(self.post(f"models/{quote(slug)}/check/"))
@@ -260,3 +276,7 @@ class Client(Games, Submissions, AgentTests):
             response = self.transport.send("GET", f"score/{quote(result['id'])}/")
             result = response.json()
         return list(map(ScoredSentence.of, result["sentences"]))
+
+
+def _series(answer: Any) -> list[Model]:
+    return [Model.of(raw) for raw in answer["models"]]

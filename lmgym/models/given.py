@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import zlib
 from collections.abc import Sequence
@@ -65,8 +66,9 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
 
     Args:
         model: a folder with config.json and safetensors, causal or masked; a GGUF file; an n-gram file;
-            "organisation/name" on the Hugging Face Hub, optionally with "@revision"; (model, tokenizer) of
-            transformers in memory; or a `Scorer`.
+            "organisation/name" on the Hugging Face Hub, optionally with "@revision" (gated and private models with
+            the token in the environment variable HF_TOKEN); (model, tokenizer) of transformers in memory; or a
+            `Scorer`.
         device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
         dtype: float32, bfloat16 or float16.
 
@@ -100,9 +102,12 @@ def _is_hub_id(text: str) -> bool:
 def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
     if _is_hub_id(text):
         from lmgym.models.backends import hub
+        from lmgym.models.backends.hub_listing import HubToken
 
         repo, _, revision = text.partition("@")
-        fetched = hub.fetch(repo, revision or "main")
+        value = os.environ.get("HF_TOKEN", "").strip()
+        token = HubToken(value, "the token in HF_TOKEN") if value else None
+        fetched = hub.fetch(repo, revision or "main", token=token)
         config = {"source": "hub", "repo": fetched.repo, "revision": fetched.commit}
         return _load(name, _kind_of(fetched.folder), config | options, Path())
     path = Path(text).expanduser().resolve()

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from gym.api.requests import Body
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from lmgym.models.backends import BACKENDS
+from lmgym.models.backends.checkpoints import MAX_TEXT
 from lmgym.models.engine.policy import MAX_BOS
 from models_registry import permissions
 from models_registry.models import RegisteredModel
@@ -96,9 +97,26 @@ class ModelChanges(ModelCard):
     )
 
 
+class SeriesSerializer(serializers.Serializer[Any]):
+    """Checkpoints of one model, in order of their training steps."""
+
+    models = ModelSerializer(many=True)
+
+
 class NewModel(ModelCard):
     slug = serializers.SlugField(max_length=80)
     name = serializers.CharField(max_length=200)
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     backend = serializers.ChoiceField(sorted(BACKENDS))
     config = serializers.DictField(help_text="configuration, by the backend's schema")
+
+
+class NewSeries(NewModel):
+    slug = serializers.SlugField(
+        max_length=80, help_text="group of the checkpoints, and beginning of their slugs"
+    )
+    revisions = serializers.CharField(
+        max_length=MAX_TEXT,
+        help_text="branches and tags of the Hub, separated by commas or spaces; `step*` and "
+        "`step{1000..9000..1000}` are patterns",
+    )

@@ -10,6 +10,10 @@ urlpatterns = [
     *people_api("api-model", visible_to, "models/<slug:slug>/"),
     path("models/<slug:slug>/check/", views.ModelCheck.as_view(), name="api-model-check"),
     path("models/<slug:slug>/approve/", views.ModelApprove.as_view(), name="api-model-approve"),
+    path(
+        "models/<slug:slug>/approve-series/", views.SeriesApprove.as_view(), name="api-model-approve-series"
+    ),
+    path("model-series/", views.SeriesList.as_view(), name="api-model-series"),
     path("backends/", views.BackendList.as_view(), name="api-backends"),
     path("backends/<slug:kind>/", views.BackendDetail.as_view(), name="api-backend"),
 ]

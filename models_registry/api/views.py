@@ -15,13 +15,15 @@ from gym.api.base import ApiView, ListView, ObjectView, locked
 from gym.api.errors import ApiProblem, FieldError, invalid, problem_for
 from gym.api.operations import operation
 from lmgym.models.backends import BACKENDS
-from models_registry import permissions, services
+from models_registry import permissions, series, services
 from models_registry.api.serializers import (
     BackendSerializer,
     ModelChanges,
     ModelDetailSerializer,
     ModelSerializer,
     NewModel,
+    NewSeries,
+    SeriesSerializer,
 )
 from models_registry.models import RegisteredModel
 from models_registry.selectors import ModelFilter, visible_to
@@ -64,6 +66,18 @@ class ModelList(ListView):
         require_fitting(body["backend"], body["config"])
         model = services.register_model(actor=request.user, **body)
         return self.respond(model, "api-model", model.slug)
+
+
+class SeriesList(ApiView):
+    @operation(
+        "Register a series of checkpoints", body=NewSeries, response=SeriesSerializer, status=201, waits=True
+    )
+    def post(self, request: SignedInApiRequest) -> Response:
+        """Registers each checkpoint as a model, or none of them: `SLUG-step1000` with the tags `group:SLUG` and
+        `step:1000`. `revisions` is compared with the branches and tags that the Hub lists."""
+        body = self.body()
+        require_fitting(body["backend"], body["config"])
+        return self.respond({"models": series.register_series(actor=request.user, **body)})
 
 
 class ModelDetail(ModelView):
@@ -118,6 +132,14 @@ class ModelApprove(ModelView):
         model = self.get_object()
         services.approve_model(model, actor=request.user)
         return self.respond(model, "api-model", model.slug)
+
+
+class SeriesApprove(ModelView):
+    @operation("Approve a series of checkpoints", response=SeriesSerializer, status=202)
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
+        """Approves all checkpoints of the model's series that wait for approval, and queues their checks. For
+        staff."""
+        return self.respond({"models": series.approve_series(self.get_object(), actor=request.user)})
 
 
 class BackendList(ListView):

@@ -59,6 +59,7 @@ PAGES = [
     "/accounts/profile/edit/",
     "/accounts/password/",
     "/accounts/tokens/",
+    "/accounts/hub-token/",
     "/accounts/delete/",
     "/games/",
     "/games/corpora/new/",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from statistics import median
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -229,8 +230,12 @@ def size_figure(board: StoredBoard, model: RegisteredModel, by: str) -> Figure:
 
 
 def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Draw the learning curve of this model's checkpoints: SG score and tags by training step."""
+    """Draw the learning curve of this model's checkpoints: SG score and tags by training step.
+
+    The axis is logarithmic if at least half of the checkpoints would otherwise crowd its first tenth."""
     steps = checkpoints(board, model)
+    numbers = [step for step, _ in steps]
+    is_log = median(numbers) < max(numbers) / 10
     series = [
         (
             "SG score",
@@ -246,14 +251,20 @@ def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
         points = [Point(step, mean.rate, name) for step, name, mean in means if mean]
         series += [(tag, points)] if points else []
     title = f"{model.name}: checkpoints"
+    note = f"Whiskers: 95% interval of the SG score. Scoring rule: {board.options.rule.label}."
+    drawn = series
+    if is_log and min(numbers) == 0:
+        drawn = [(name, [point for point in row if point.x > 0]) for name, row in series]
+        note += " Step 0 has no place on a logarithmic axis; it is in the table."
     draw = partial(
         xy_chart,
-        series,
+        drawn,
         title,
+        log_x=is_log,
         x_label="training steps",
         y_label="mean suite accuracy",
         joined=True,
-        note=f"Whiskers: 95% interval of the SG score. Scoring rule: {board.options.rule.label}.",
+        note=note,
     )
     rows = [
         (name, point.x, point.label, point.y, point.low, point.high) for name, row in series for point in row

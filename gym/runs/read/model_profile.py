@@ -10,16 +10,14 @@ from functools import cached_property
 
 from django.utils.text import slugify
 
-from gym.runs.read.leaderboard.build import StoredBoard, StoredColumn, StoredRow, group_of, tagged
+from gym.runs.read.leaderboard.build import StoredBoard, StoredColumn, StoredRow
 from lmgym.runs.against_chance import effective_items
 from lmgym.runs.leaderboard.board import Cell, Mean
 from lmgym.stats import rate_difference, weighted_mean
 from lmgym.stats.intervals import Interval
 from models_registry.models import RegisteredModel
+from models_registry.series import group_of, step_of
 from suites.models import SuiteRevision
-
-STEP = "step:"
-"""Tag of a checkpoint: `step:1000` = after 1,000 training steps."""
 
 
 @dataclass(frozen=True)
@@ -190,17 +188,10 @@ def checkpoints(board: StoredBoard, model: RegisteredModel) -> list[tuple[float,
         return []
     steps = []
     for row in board.rows:
-        step = _number(tagged(row.model, STEP))
+        step = step_of(row.model)
         if group_of(row.model) == group and step is not None:
             steps.append((step, row))
     return sorted(steps, key=lambda pair: pair[0]) if len(steps) > 1 else []
-
-
-def _number(text: str) -> float | None:
-    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kKmM]?)", text)
-    if match is None:
-        return None
-    return float(match[1]) * {"": 1.0, "k": 1e3, "m": 1e6}[match[2].lower()]
 
 
 MODIFIED = re.compile(r"^(?P<plain>.+)[_-](?:mod|modifier)$")

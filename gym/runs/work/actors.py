@@ -72,11 +72,11 @@ def _run_of(context: JobContext) -> SuiteRun | None:
 @contextmanager
 def _model_of(context: JobContext, run: SuiteRun) -> Iterator[Backend]:
     """Load the run's model; translate its errors, on loading or in use, into errors of the job."""
-    from models_registry.warm import fetch_files, loaded_model
+    from models_registry.warm import fetching, loaded_model
 
     try:
         if run.model.config.get("source") == "hub":  # perhaps checked on another machine
-            context.run_cancellable(lambda: fetch_files(run.model))
+            context.run_cancellable(fetching(run.model))
         with loaded_model(run.model) as backend:
             yield backend
     except NotOnThisMachine as error:

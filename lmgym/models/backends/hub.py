@@ -1,8 +1,9 @@
 """Hugging Face Hub: pin a model to a commit, check it before fetching, and fetch only harmless files.
 
 `hub_listing` requests file lists. The Hub's own library fetches files, only when a model is loaded and never to render
-a page. No access token is sent, so that users cannot read models with the site's permissions; put gated and private
-models into the model directory. Every failure is a BackendError. With `HF_HUB_OFFLINE=1`, only cached models work.
+a page. The caller decides which access token may be used; tokens in the environment or stored by huggingface_hub are
+ignored. A token is sent only for a model that the Hub does not give without one, and only to the Hub's endpoint. Every
+failure is a BackendError. With `HF_HUB_OFFLINE=1`, only cached models work.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from lmgym.models.backends import hub_cache, hub_listing
 from lmgym.models.backends.base import BackendError, BackendUnavailable
 from lmgym.models.backends.files import FETCHED, KEPT, require_no_gguf
-from lmgym.models.backends.hub_listing import BY_HAND
+from lmgym.models.backends.hub_listing import BY_HAND, AccessDenied, HubToken
 from lmgym.models.backends.unchanged import fits_name
 from lmgym.net import is_broken_transfer
 
@@ -41,13 +43,20 @@ _SKIPPED = ("*/*", "consolidated*")  # subfolders have other formats; "consolida
 
 @dataclass(frozen=True)
 class HubModel:
-    """A model at one commit. `repo` is its present name, `files` maps the files to fetch to their bytes."""
+    """A model at one commit.
+
+    Attributes:
+        repo: its present name.
+        files: bytes of the files to fetch, by name.
+        token: the token without which the Hub does not give the files; None = not needed, or there is none.
+    """
 
     repo: str
     commit: str
     licence: str
     files: dict[str, int]
     is_gated: bool = False
+    token: HubToken | None = None
 
     @property
     def total_bytes(self) -> int:
@@ -80,21 +89,24 @@ def check_names(repo: str, revision: str) -> None:
         raise BackendError(f"{revision!r} is not a branch, tag or commit.")
 
 
-def resolve(repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES) -> HubModel:
+def resolve(
+    repo: str, revision: str = "main", *, max_bytes: int = MAX_BYTES, token: HubToken | None = None
+) -> HubModel:
     """Resolve a revision to its commit, licence and files, without fetching any file.
 
     Raises:
-        BackendError: the model does not exist, is gated, has no safetensors or is too large, or the Hub is unreachable.
+        AccessDenied: the model does not exist, or is private or gated and the token does not permit reading it.
+        BackendError: the model has no safetensors or is too large, or the Hub is unreachable.
     """
-    model, names = _listing(repo, revision, TIMEOUT_SECONDS, patient=True)
+    model, names = _listing(repo, revision, TIMEOUT_SECONDS, token, patient=True)
     _check_listing(model, names, max_bytes)
     return model
 
 
-def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
+def look(repo: str, revision: str, *, seconds: float, token: HubToken | None = None) -> tuple[HubModel, str]:
     """Resolve a revision like `resolve`, but return the reason to reject the model instead of raising an error.
 
-    If the Hub is unreachable, the cache is searched for a commit.
+    If the Hub is unreachable, the cache is searched for a commit that needs no token.
 
     Returns:
         The model, and the reason to reject it or "".
@@ -103,9 +115,12 @@ def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
         BackendError: the model is unknown.
     """
     try:
-        model, names = _listing(repo, revision, seconds)
+        model, names = _listing(repo, revision, seconds, token)
+    except AccessDenied:
+        raise
     except BackendError:
-        folder = _local(repo, revision) if is_commit(revision) else None
+        is_open = is_commit(revision) and not hub_cache.is_restricted(repo, revision)
+        folder = _local(repo, revision) if is_open else None
         if folder is None:
             raise
         names = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
@@ -118,11 +133,18 @@ def look(repo: str, revision: str, *, seconds: float) -> tuple[HubModel, str]:
 
 
 def _listing(
-    repo: str, revision: str, seconds: float, *, patient: bool = False
+    repo: str, revision: str, seconds: float, token: HubToken | None, *, patient: bool = False
 ) -> tuple[HubModel, dict[str, int]]:
-    """Return the model with the files to fetch, and the bytes of all its files."""
+    """Return the model with the files to fetch, and the bytes of all its files. Asks without the token first."""
     check_names(repo, revision)
-    listing = hub_listing.ask(repo, revision, seconds=seconds, patient=patient)
+    used = None
+    try:
+        listing = hub_listing.ask(repo, revision, seconds=seconds, patient=patient)
+    except AccessDenied:
+        if token is None:
+            raise
+        used = token
+        listing = hub_listing.ask(repo, revision, seconds=seconds, patient=patient, token=token)
     check_names(listing.repo, revision)
     if not is_commit(listing.commit):
         raise BackendError(f"The Hub returned no commit for {repo} at {revision}.", "Try again later.")
@@ -132,7 +154,10 @@ def _listing(
             f"{repo} has {len(files):,} files to download; the limit is {MAX_FILES:,}.", BY_HAND
         )
     hub_listing.require_file_names(repo, list(files))
-    model = HubModel(listing.repo, listing.commit, listing.licence, files, listing.is_gated)
+    if listing.is_gated and token is not None:
+        hub_listing.require_access(listing.repo, token, seconds=seconds, patient=patient)
+        used = token
+    model = HubModel(listing.repo, listing.commit, listing.licence, files, listing.is_gated, used)
     return model, listing.sizes
 
 
@@ -141,14 +166,14 @@ def _local(repo: str, commit: str) -> Path | None:
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        return _snapshot(repo, commit, local=True)
+        return _snapshot(repo, commit, local=True, token=None)
     except LocalEntryNotFoundError:
         return None
     except Exception as error:
         raise _in_words(error, repo, commit) from error
 
 
-def _snapshot(repo: str, commit: str, *, local: bool) -> Path:
+def _snapshot(repo: str, commit: str, *, local: bool, token: HubToken | None) -> Path:
     from huggingface_hub import snapshot_download
 
     return Path(
@@ -158,7 +183,7 @@ def _snapshot(repo: str, commit: str, *, local: bool) -> Path:
             allow_patterns=list(KEPT if local else FETCHED),
             ignore_patterns=list(_SKIPPED),
             local_files_only=local,
-            token=False,
+            token=token.value if token else False,
         )
     )
 
@@ -167,7 +192,15 @@ Report = Callable[[int, int], None]
 """Called during a download with the bytes downloaded so far and in total, in another thread."""
 
 
-def fetch(repo: str, revision: str, *, report: Report | None = None, budget: int | None = None) -> Fetched:
+def fetch(
+    repo: str,
+    revision: str,
+    *,
+    report: Report | None = None,
+    budget: int | None = None,
+    token: HubToken | None = None,
+    ask_access: bool = False,
+) -> Fetched:
     """Fetch the harmless files of a model (json, safetensors, txt and model files of the top folder).
 
     A commit that is complete in the cache needs no network; otherwise the file list and the space are checked first.
@@ -176,15 +209,19 @@ def fetch(repo: str, revision: str, *, report: Report | None = None, budget: int
         report: called every REPORT_SECONDS.
         budget: bytes that downloads of this site may take up in the cache; 0 = no limit. The commit is marked as one of
             the site's, see `hub_cache`. None: not for a site.
+        token: used if the Hub does not give the files without one.
+        ask_access: ask the Hub whether this token may read a commit in the cache that was downloaded with a token.
 
     Raises:
         BackendUnavailable: the Hub or the network failed; trying again may help.
+        AccessDenied: see `resolve`.
         BackendError: see `resolve`; or there is no room, or the files are not those of the Hub.
     """
     check_names(repo, revision)
-    if is_commit(revision) and (folder := _local(repo, revision)):
+    must_ask = ask_access and hub_cache.is_restricted(repo, revision)
+    if is_commit(revision) and not must_ask and (folder := _local(repo, revision)):
         return Fetched(folder, repo, revision)
-    model = resolve(repo, revision)
+    model = resolve(repo, revision, token=token)
     if folder := _local(model.repo, model.commit):
         return Fetched(folder, model.repo, model.commit, model.licence)
     hub_cache.drop_partials(model.repo)
@@ -192,7 +229,7 @@ def fetch(repo: str, revision: str, *, report: Report | None = None, budget: int
     missing = {name: size for name, size in model.files.items() if name not in here}
     _require_room(model, sum(missing.values()), budget)
     if budget is not None:
-        hub_cache.mark(model.repo, model.commit, is_new=not here)
+        hub_cache.mark(model.repo, model.commit, is_new=not here, restricted=model.token is not None)
     with _reporting(model, missing, report):
         folder = _download(model)
     _require_names(model, folder, missing)
@@ -247,13 +284,13 @@ def _download(model: HubModel) -> Path:
     from huggingface_hub import constants
 
     constants.HF_HUB_DISABLE_XET = True
-    with _no_long_waits(model.repo):
+    with _no_long_waits(model.repo), _token_stays():
         for pause in (*_PAUSES, None):
             try:
-                return _snapshot(model.repo, model.commit, local=False)
+                return _snapshot(model.repo, model.commit, local=False, token=model.token)
             except Exception as error:
                 if pause is None or not _may_be_repeated(error):
-                    raise _in_words(error, model.repo, model.commit) from error
+                    raise _in_words(error, model.repo, model.commit, model.token) from error
                 time.sleep(pause)
     raise AssertionError("the last try returns or raises")
 
@@ -274,6 +311,27 @@ def _no_long_waits(repo: str) -> Iterator[None]:
         yield
     finally:
         hooks.remove(refuse)
+
+
+@contextmanager
+def _token_stays() -> Iterator[None]:
+    """Drop tokens from requests to other servers than the Hub's endpoint. huggingface_hub does so for storage, but not
+    when a list continues at an address that the Hub names, as mirrors do."""
+    from huggingface_hub import constants, get_session
+
+    endpoint = urlsplit(constants.ENDPOINT)
+
+    def drop(request: Any) -> None:
+        target = urlsplit(str(request.url))
+        if (target.scheme, target.netloc) != (endpoint.scheme, endpoint.netloc):
+            request.headers.pop("authorization", None)
+
+    hooks = get_session().event_hooks["request"]
+    hooks.append(drop)
+    try:
+        yield
+    finally:
+        hooks.remove(drop)
 
 
 def _may_be_repeated(error: Exception) -> bool:
@@ -311,7 +369,7 @@ def _is_wanted(name: str) -> bool:
 
 def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> None:
     """Check configuration, weights and size without fetching files."""
-    if model.is_gated:
+    if model.is_gated and model.token is None:
         raise hub_listing.gated(model.repo)
     if "config.json" not in names or not any(name.endswith(".safetensors") for name in model.files):
         require_no_gguf(*sorted(names))
@@ -329,16 +387,16 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
         )
 
 
-def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
+def _in_words(error: Exception, repo: str, revision: str, token: HubToken | None = None) -> BackendError:
     """Convert any exception from the Hub's library to a BackendError."""
     from huggingface_hub import errors
 
     if isinstance(error, BackendError):
         return error
     if isinstance(error, errors.GatedRepoError):
-        return hub_listing.gated(repo)
+        return hub_listing.gated(repo, token)
     if isinstance(error, errors.RepositoryNotFoundError):
-        return hub_listing.no_model(repo)
+        return hub_listing.no_model(repo, token)
     if isinstance(error, errors.RevisionNotFoundError):
         return hub_listing.no_revision(repo, revision)
     if isinstance(error, errors.DisabledRepoError):
@@ -348,7 +406,7 @@ def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
     if isinstance(error, errors.LocalEntryNotFoundError):  # raised by what kept the Hub from answering
         cause = error.__cause__
         return (
-            _in_words(cause, repo, revision)
+            _in_words(cause, repo, revision, token)
             if isinstance(cause, Exception)
             else hub_listing.not_here(repo, revision)
         )
@@ -360,7 +418,7 @@ def _in_words(error: Exception, repo: str, revision: str) -> BackendError:
     if isinstance(error, errors.RemoteEntryNotFoundError):
         return BackendError(f"A file on the Hub's list of {repo} is not there.", BY_HAND)
     if isinstance(error, errors.HfHubHTTPError):
-        return hub_listing.bad_status(repo, error.response.status_code, error.response.headers)
+        return hub_listing.bad_status(repo, error.response.status_code, error.response.headers, token)
     if isinstance(error, OSError) and error.errno == 28:
         return BackendError(f"The disk is full; {repo} could not be stored.", "Free some space.")
     if isinstance(error, OSError) and "Consistency check failed" in str(error):

@@ -2,7 +2,8 @@
 
 Other programs of the same account keep their models in the cache, too. So a site marks the commits that it downloads,
 counts those against its limit, and deletes no others. The layout is that of huggingface_hub:
-`models--org--name/{blobs,snapshots}`, with locks of running downloads in `.locks`; marks are empty files in `lm-gym`.
+`models--org--name/{blobs,snapshots}`, with locks of running downloads in `.locks`; marks are files in `lm-gym` that say
+whether a token was needed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _MARKS = "lm-gym"
+_RESTRICTED = "restricted"
 _PARTIAL = re.compile(r"(?P<etag>.+)\.[0-9a-f]{8}\.incomplete")
 
 
@@ -80,13 +82,19 @@ def is_busy(repo: str) -> bool:
 # --- what a site downloaded ---
 
 
-def mark(repo: str, commit: str, *, is_new: bool) -> None:
+def mark(repo: str, commit: str, *, is_new: bool, restricted: bool = False) -> None:
     """Mark a commit that a site begins to download. One that other programs downloaded in part (not `is_new`, without a
-    mark) stays theirs."""
+    mark) stays theirs. `restricted`: the Hub gives its files only with a token."""
     path = _folder(repo) / _MARKS / commit
     if is_new or path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        path.write_text(_RESTRICTED if restricted else "", encoding="ascii")
+
+
+def is_restricted(repo: str, commit: str) -> bool:
+    """Return whether a site downloaded this commit with a token."""
+    path = _folder(repo) / _MARKS / commit
+    return path.is_file() and path.read_text(encoding="ascii") == _RESTRICTED
 
 
 def marked() -> list[Cached]:

@@ -1,15 +1,15 @@
-"""Fetch the commit, licence and file list of a repository on the Hub.
+"""Fetch the commit, licence, file list, branches and tags of a repository on the Hub.
 
 Web requests may trigger this, and mirrors are not trusted. The response has a size limit and one overall deadline, only
-the needed fields are decoded, and each name and size is checked.
+the needed fields are decoded, and each name and size is checked. Tokens are sent to the Hub's endpoint only.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -27,6 +27,25 @@ _WAITS = 5
 _MAX_FILE_BYTES = 10**15
 _MAX_NAME = 250
 _LATER = "Try again later."
+_BRING_ONE = "add your token on your account page (on your own machine: set HF_TOKEN)."
+_Body = TypeVar("_Body")
+
+
+class AccessDenied(BackendError):
+    """The Hub shows a repository, or its files, only with a token, or not with this one."""
+
+
+@dataclass(frozen=True)
+class HubToken:
+    """An access token of the Hub.
+
+    Attributes:
+        value: the secret; left out of `repr`.
+        name: name in messages, such as "the token in HF_TOKEN".
+    """
+
+    value: str = field(repr=False)
+    name: str
 
 
 class _File(msgspec.Struct):
@@ -46,6 +65,16 @@ class _Repository(msgspec.Struct):
     cardData: _Card | None = None
 
 
+class _Ref(msgspec.Struct):
+    name: str
+    targetCommit: str
+
+
+class _Refs(msgspec.Struct):
+    branches: list[_Ref] = []
+    tags: list[_Ref] = []
+
+
 @dataclass(frozen=True)
 class Listing:
     """Commit, licence and files of a repository.
@@ -63,43 +92,68 @@ class Listing:
     is_gated: bool = False
 
 
-def ask(repo: str, revision: str, *, seconds: float, patient: bool = False) -> Listing:
+def ask(
+    repo: str, revision: str, *, seconds: float, patient: bool = False, token: HubToken | None = None
+) -> Listing:
     """Request the file list of a repository.
 
     Args:
         seconds: deadline of the request.
         patient: wait as the Hub demands when it receives too many requests (status 429), up to MAX_WAIT_SECONDS each.
+        token: sent with the request.
 
     Raises:
         FilesMissing: this machine is offline.
         BackendUnavailable: the Hub cannot be reached, is overloaded or down.
+        AccessDenied: the repository is private or does not exist, or the token does not permit reading it.
         BackendError: the request failed otherwise.
     """
-    from huggingface_hub import constants
-
-    if constants.HF_HUB_OFFLINE:
-        raise not_here(repo, revision)
-    url = f"{constants.ENDPOINT}/api/models/{repo}/revision/{quote(revision, safe='')}?blobs=true"
-    waits = _WAITS if patient else 0
-    while (response := _get(url, repo, constants.ENDPOINT, seconds)).status == 429 and waits:
-        if (pause := pause_seconds(response.headers) or 1.0) > MAX_WAIT_SECONDS:
-            break
-        waits -= 1
-        time.sleep(pause)
-    _require_success(response, repo, revision)
-    try:
-        repository = msgspec.json.decode(response.body, type=_Repository)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        reason = str(error)[:200]
-        raise BackendError(f"The Hub's file list of {repo} is invalid: {reason}.", _LATER) from error
+    path = f"/revision/{quote(revision, safe='')}?blobs=true"
+    response = _get(repo, path, revision, seconds, token, patient=patient)
+    repository = _decode(response, _Repository, repo)
     sizes = {entry.rfilename: entry.size or 0 for entry in repository.siblings or ()}
     licence, is_gated = _licence(repository.cardData), bool(repository.gated)
     return Listing(repository.id or repo, repository.sha or "", licence, sizes, is_gated)
 
 
-def _get(url: str, repo: str, endpoint: str, seconds: float) -> Response:
+def refs(repo: str, *, seconds: float, token: HubToken | None = None) -> dict[str, str]:
+    """Request the branches and tags of a repository. Raises like `ask`.
+
+    Returns:
+        The commit of each. A branch takes precedence over a tag of the same name.
+    """
+    found = _decode(_get(repo, "/refs", "", seconds, token), _Refs, repo)
+    return {ref.name: ref.targetCommit for ref in (*found.tags, *found.branches)}
+
+
+def require_access(repo: str, token: HubToken, *, seconds: float, patient: bool = False) -> None:
+    """Raise AccessDenied unless this token permits reading the files of a gated repository. Raises like `ask`."""
+    _get(repo, "/auth-check", "", seconds, token, patient=patient)
+
+
+def _get(
+    repo: str, path: str, revision: str, seconds: float, token: HubToken | None, *, patient: bool = False
+) -> Response:
+    """Request a path below the repository's address in the Hub's API; return a success."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        raise not_here(repo, revision)
+    endpoint, waits = constants.ENDPOINT, _WAITS if patient else 0
+    url = f"{endpoint}/api/models/{repo}{path}"
+    while (response := _send(url, repo, endpoint, seconds, token)).status == 429 and waits:
+        if (pause := pause_seconds(response.headers) or 1.0) > MAX_WAIT_SECONDS:
+            break
+        waits -= 1
+        time.sleep(pause)
+    _require_success(response, repo, revision, token)
+    return response
+
+
+def _send(url: str, repo: str, endpoint: str, seconds: float, token: HubToken | None) -> Response:
+    headers = {"Authorization": f"Bearer {token.value}"} if token else {}
     try:
-        return request("GET", url, policy=_policy(endpoint, seconds))
+        return request("GET", url, policy=_policy(endpoint, seconds), headers=headers)
     except TimedOut as error:
         raise BackendUnavailable(
             f"The Hub took longer than {seconds:g} seconds to list {repo}.", _LATER
@@ -109,6 +163,14 @@ def _get(url: str, repo: str, endpoint: str, seconds: float) -> Response:
         raise BackendError(f"The Hub's file list of {repo} is larger than {limit}.", BY_HAND) from error
     except (NetError, ValueError) as error:
         raise unreachable(repo, error) from error
+
+
+def _decode(response: Response, kind: type[_Body], repo: str) -> _Body:
+    try:
+        return msgspec.json.decode(response.body, type=kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        reason = str(error)[:200]
+        raise BackendError(f"The Hub's file list of {repo} is invalid: {reason}.", _LATER) from error
 
 
 def require_file_names(repo: str, names: list[str]) -> None:
@@ -122,20 +184,43 @@ def require_file_names(repo: str, names: list[str]) -> None:
 
 
 def not_here(repo: str, revision: str) -> FilesMissing:
+    named = f"{repo} at {revision}" if revision else repo
     return FilesMissing(
-        f"{repo} at {revision} is not in the local cache, and this machine is offline.",
+        f"{named} is not in the local cache, and this machine is offline.",
         "Unset HF_HUB_OFFLINE, check the network, or put the model into the model directory.",
     )
 
 
-def no_model(repo: str) -> BackendError:
-    return BackendError(
-        f"The Hub has no public model {repo}.", "Check the spelling. If the model is private: " + BY_HAND
+def no_model(repo: str, token: HubToken | None = None) -> AccessDenied:
+    if token:
+        return AccessDenied(
+            f"The Hub has no model {repo} that is public or that {token.name} may read.",
+            "Check the spelling, and that the token has read access to the model.",
+        )
+    return AccessDenied(
+        f"The Hub has no public model {repo}.", f"Check the spelling. If the model is private: {_BRING_ONE}"
     )
 
 
-def gated(repo: str) -> BackendError:
-    return BackendError(f"{repo} is gated: its owners require users to accept an agreement.", BY_HAND)
+def gated(repo: str, token: HubToken | None = None) -> AccessDenied:
+    from huggingface_hub import constants
+
+    page = f"{constants.ENDPOINT}/{repo}"
+    if token:
+        return AccessDenied(
+            f"{repo} is gated, and {token.name} does not have access to it.", f"Ask for access at {page}."
+        )
+    return AccessDenied(
+        f"{repo} is gated: its owners decide who may read it.",
+        f"Ask for access at {page}, then {_BRING_ONE}",
+    )
+
+
+def bad_token(repo: str, token: HubToken) -> AccessDenied:
+    return AccessDenied(
+        f"The Hub does not accept {token.name} (asked for {repo}).",
+        "It may have expired or been revoked. Replace it.",
+    )
 
 
 def no_revision(repo: str, revision: str) -> BackendError:
@@ -146,10 +231,14 @@ def disabled(repo: str) -> BackendError:
     return BackendError(f"The Hub has disabled {repo}.")
 
 
-def bad_status(repo: str, status: int, headers: Mapping[str, str]) -> BackendError:
-    """Build the error for a status that no header of the Hub explains."""
-    if status == 401:
-        return no_model(repo)
+def bad_status(
+    repo: str, status: int, headers: Mapping[str, str], token: HubToken | None = None
+) -> BackendError:
+    """Build the error for a status that no error code of the Hub explains."""
+    if token and headers.get("x-error-message") == "Invalid credentials in Authorization header":
+        return bad_token(repo, token)
+    if status == 401 or (status == 403 and token):
+        return no_model(repo, token)
     if status == 429:
         return rate_limited(repo, pause_seconds(headers))
     kind = BackendUnavailable if status >= 500 else BackendError
@@ -197,20 +286,20 @@ def _policy(endpoint: str, seconds: float) -> NetPolicy:
     )
 
 
-def _require_success(answer: Response, repo: str, revision: str) -> None:
+def _require_success(answer: Response, repo: str, revision: str, token: HubToken | None) -> None:
     """Raise the error that the Hub's headers indicate."""
     if answer.ok:
         return
     code = answer.headers.get("x-error-code")
     if code == "GatedRepo":
-        raise gated(repo)
+        raise gated(repo, token)
     if code == "RevisionNotFound":
         raise no_revision(repo, revision)
     if code == "RepoNotFound":
-        raise no_model(repo)
+        raise no_model(repo, token)
     if answer.headers.get("x-error-message") == "Access to this resource is disabled.":
         raise disabled(repo)
-    raise bad_status(repo, answer.status, answer.headers)
+    raise bad_status(repo, answer.status, answer.headers, token)
 
 
 def _licence(card: _Card | None) -> str:

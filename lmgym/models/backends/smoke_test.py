@@ -1,9 +1,9 @@
 """Load a model and score a few sentences in a separate process: `python -m lmgym.models.backends.smoke_test`.
 
-Standard input is JSON: the model's `slug`, the arguments of `load_backend`, `hub_budget` (`budget` of `hub.fetch`), and
-`parent`, the process ID of the caller. Standard output is lines of JSON. While files are downloaded, they are
-`{"downloaded", "total"}` in bytes. The last one is `{"facts", "probe", "seconds", "repo"}` with the present name of the
-Hub's repository, or "", or
+Standard input is JSON: the model's `slug`, the arguments of `load_backend`, `hub_budget` (`budget` of `hub.fetch`),
+`hub_token` (value and name of a HubToken, or null), and `parent`, the process ID of the caller. Standard output is
+lines of JSON. While files are downloaded, they are `{"downloaded", "total"}` in bytes. The last one is
+`{"facts", "probe", "seconds", "repo"}` with the present name of the Hub's repository, or "", or
 
     {"problem": why the model does not work, "memory_in_use": other programs use the memory it needs,
      "unavailable": the same request may succeed later, "lacks": what is missing on this machine,
@@ -31,6 +31,7 @@ from lmgym.models.backends import (
     MemoryInUse,
     NotOnThisMachine,
     hub,
+    hub_listing,
     load_backend,
     probe,
 )
@@ -45,7 +46,10 @@ def run_smoke_test(request: dict[str, Any], report: hub.Report | None = None) ->
     try:
         if config.get("source") == "hub" and request["hub_allowed"]:
             revision, budget = config.get("revision", "main"), request["hub_budget"]
-            fetched = hub.fetch(config["repo"], revision, report=report, budget=budget)
+            token = hub_listing.HubToken(**request["hub_token"]) if request["hub_token"] else None
+            fetched = hub.fetch(
+                config["repo"], revision, report=report, budget=budget, token=token, ask_access=True
+            )
             config = config | {"repo": fetched.repo, "revision": fetched.commit}
             facts = {"licence": fetched.licence}
         started = perf_counter()

@@ -6,7 +6,9 @@ addresses. What it imitates, with the names of the Hub's headers:
 * `/api/models/{repo}/revision/{revision}` with commit, files and card, `/api/models/{repo}/tree/{commit}` in pages;
 * `/{repo}/resolve/{commit}/{file}`: large files 302 to the storage, small ones 307 to `/api/resolve-cache`;
 * old names of a repository (`gpt2`) by 307 to the new one;
-* branches and tags; gated and disabled repositories; missing repositories, revisions and files by X-Error-Code.
+* branches and tags, listed at `/api/models/{repo}/refs`; missing repositories, revisions and files by X-Error-Code;
+* gated, private and disabled repositories, tokens, and `/api/models/{repo}/auth-check`. The storage refuses a request
+  with a token: it is another host.
 
 Xet addresses are announced for large files, as on the Hub, and must never be requested.
 """
@@ -33,6 +35,7 @@ import pytest
 PAGE = 2
 """Entries per page of a tree; 1,000 on the Hub."""
 _MODEL = re.compile(r"/api/models/(?P<repo>[^/]+(?:/[^/]+)?)/(?P<what>revision|tree)/(?P<revision>[^/]+)")
+_ABOUT = re.compile(r"/api/models/(?P<repo>[^/]+(?:/[^/]+)?)/(?P<what>refs|auth-check)")
 _RESOLVE = re.compile(r"/(?P<repo>[^/]+(?:/[^/]+)?)/resolve/(?P<revision>[^/]+)/(?P<name>.+)")
 _CACHED = re.compile(r"/api/resolve-cache/models/(?P<repo>[^/]+/[^/]+)/(?P<revision>[^/]+)/(?P<name>.+)")
 _STORED = re.compile(r"/repos/(?P<sha256>[0-9a-f]{64})")
@@ -51,7 +54,10 @@ class Repo:
     commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
     refs: dict[str, str] = field(default_factory=dict)
     card: dict[str, Any] | None = field(default_factory=lambda: {"license": "apache-2.0"})
+    tags: set[str] = field(default_factory=set)
+    """Which of the refs are tags."""
     gated: bool = False
+    private: bool = False
     disabled: bool = False
     sizes: dict[str, int | None] = field(default_factory=dict)
     """Sizes that the list gives instead of the true ones."""
@@ -106,6 +112,10 @@ class HubServer:
     def __init__(self) -> None:
         self.repos: dict[str, Repo] = {}
         self.old_names: dict[str, str] = {}
+        self.tokens: dict[str, set[str]] = {}
+        """Gated and private repositories that each token may read."""
+        self.moved_to = ""
+        """Address at which lists continue; "" = this one."""
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
         self.closed = threading.Event()
@@ -130,6 +140,11 @@ class HubServer:
         """Requests so far whose path contains `path`."""
         with self._lock:
             return [one for one in self.requests if path in one.path and method in ("", one.method)]
+
+    def tokens_sent(self, of: str = "") -> set[str]:
+        """Authorization headers of the requests so far, "" for those without."""
+        with self._lock:
+            return {one.headers.get("authorization", "") for one in self.requests if of in ("", one.of)}
 
     def close(self) -> None:
         self.closed.set()
@@ -197,6 +212,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._from_storage(path)
         if found := _MODEL.fullmatch(urlsplit(self.path).path):
             return self._model(found["repo"], found["what"], unquote(found["revision"]))
+        if found := _ABOUT.fullmatch(path):
+            return self._about(found["repo"], found["what"])
         if found := _CACHED.fullmatch(path) or _RESOLVE.fullmatch(path):
             return self._file(found["repo"], found["revision"], found["name"], cached=found.re is _CACHED)
         return self._error(404, "EntryNotFound", "Not here.")
@@ -216,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
             if "blobs=true" not in self.path:
                 siblings = [{"rfilename": file} for file in files]
             body = {
-                "_id": "0", "id": name, "modelId": name, "sha": commit, "private": False, "disabled": False,
+                "_id": "0", "id": name, "modelId": name, "sha": commit, "private": repo.private, "disabled": False,
                 "gated": "manual" if repo.gated else False, "siblings": siblings, "cardData": repo.card,
             }  # fmt: skip
             return self._json(body, **{"X-Repo-Commit": commit})
@@ -224,9 +241,20 @@ class _Handler(BaseHTTPRequestHandler):
         listed = [self._entry(file, content) for file, content in sorted(files.items())]
         more = {}
         if begin + PAGE < len(listed):
-            path = f"{self.hub.url}{urlsplit(self.path).path}?recursive=true&cursor={begin + PAGE}"
+            path = f"{self.hub.moved_to or self.hub.url}{urlsplit(self.path).path}?recursive=true&cursor={begin + PAGE}"
             more["Link"] = f'<{path}>; rel="next"'
         return self._json(listed[begin : begin + PAGE], **more)
+
+    def _about(self, name: str, what: str) -> None:
+        if (repo := self._repo(name)) is None:
+            return None
+        if what == "auth-check":
+            return None if self._is_kept_out(name, repo) else self._json("OK")
+        listed: dict[str, list[dict[str, str]]] = {"branches": [], "tags": [], "converts": []}
+        for ref, commit in repo.refs.items():
+            kind, folder = ("tags", "tags") if ref in repo.tags else ("branches", "heads")
+            listed[kind].append({"name": ref, "ref": f"refs/{folder}/{ref}", "targetCommit": commit})
+        return self._json(listed)
 
     def _entry(self, name: str, content: bytes) -> dict[str, Any]:
         entry = {"type": "file", "oid": git_name(content), "path": name, "size": len(content)}
@@ -240,9 +268,8 @@ class _Handler(BaseHTTPRequestHandler):
         if (found := self._commit(name, revision)) is None:
             return None
         repo, commit = found
-        if repo.gated:
-            words = f"Access to model {name} is restricted. You must have access to it and be authenticated."
-            return self._error(401, "GatedRepo", words)
+        if self._is_kept_out(name, repo):
+            return None
         content = repo.commits[commit].get(file)
         if content is None:
             return self._error(404, "EntryNotFound", "Entry not found", **{"X-Repo-Commit": commit})
@@ -268,24 +295,52 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _commit(self, name: str, revision: str) -> tuple[Repo, str] | None:
         """The repository and commit of a request; or None, after a redirect or an error."""
+        if (repo := self._repo(name)) is None:
+            return None
+        if (commit := repo.find(revision)) is None:
+            self._error(404, "RevisionNotFound", f"Invalid rev id: {revision}")
+            return None
+        return repo, commit
+
+    def _token(self) -> str:
+        return self.headers.get("Authorization", "").removeprefix("Bearer ")
+
+    def _is_kept_out(self, name: str, repo: Repo) -> bool:
+        """Refuse a request for files of a gated repository without a token that may read them."""
+        if not repo.gated or name in self.hub.tokens.get(self._token(), ()):
+            return False
+        words = f"Access to model {name} is restricted"
+        if self._token():
+            self._error(403, "GatedRepo", f"{words} and you are not in the authorized list.")
+        else:
+            self._error(401, "GatedRepo", f"{words}. You must have access to it and be authenticated.")
+        return True
+
+    def _repo(self, name: str) -> Repo | None:
+        """The repository of a request; or None, after a redirect or an error."""
+        token = self._token()
+        if token and token not in self.hub.tokens:
+            self._error(401, "", "Invalid credentials in Authorization header")
+            return None
         if (new := self.hub.old_names.get(name)) is not None:
             self._send(307, b"", Location=self.path.replace(f"/{name}/", f"/{new}/", 1))
             return None
         repo = self.hub.repos.get(name)
-        if repo is None:
-            self._error(401, "RepoNotFound", "Invalid username or password.")
-        elif repo.disabled:
+        if repo is None or (repo.private and name not in self.hub.tokens.get(token, ())):
+            if token:
+                self._error(404, "RepoNotFound", "Repository not found")
+            else:
+                self._error(401, "RepoNotFound", "Invalid username or password.")
+            return None
+        if repo.disabled:
             self._error(403, "", "Access to this resource is disabled.")
-        elif (commit := repo.find(revision)) is None:
-            self._error(404, "RevisionNotFound", f"Invalid rev id: {revision}")
-        else:
-            return repo, commit
-        return None
+            return None
+        return repo
 
     def _from_storage(self, path: str) -> None:
         found = _STORED.fullmatch(path)
         content = self.hub.stored(found["sha256"]) if found else None
-        if found is None or content is None or "X-Amz-Signature=" not in self.path:
+        if found is None or content is None or "X-Amz-Signature=" not in self.path or self._token():
             return self._send(403, b"<Error><Code>AccessDenied</Code></Error>")
         return self._content(content, **{"Accept-Ranges": "bytes", "ETag": f'"{found["sha256"][:32]}"'})
 

@@ -24,5 +24,8 @@ ROWS: list[Row] = [
     ("POST", "account-delete", [], FILL),
     ("GET", "token-list", [], MEMBERS),
     ("POST", "token-list", [], FILL),
+    ("GET", "hub-token", [], MEMBERS),
+    ("POST", "hub-token", [], FILL),
+    ("POST", "hub-token-delete", [], ("in", 302, 302, 302, 302, 302)),
     ("POST", "token-revoke", ["alices-token"], ("in", 404, 404, 404, 302, 404)),
 ]

@@ -26,8 +26,9 @@ from lmgym.runs.leaderboard.verdicts import Place, verdicts_of
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.rules import RULE_COUNTS, Rule
 from models_registry.models import RegisteredModel
-from models_registry.names import GROUP, disambiguate, unambiguous
+from models_registry.names import disambiguate, unambiguous
 from models_registry.selectors import visible_to as visible_models
+from models_registry.series import group_of
 from suites.models import Prediction, Suite, SuiteRevision
 from suites.selectors import listed_for
 
@@ -299,19 +300,6 @@ def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
 def labelled(rows: Sequence[StoredRow]) -> list[StoredRow]:
     labels = unambiguous([(row.name, row.model.slug) for row in rows])
     return [replace(row, label=label) for row, label in zip(rows, labels, strict=True)]
-
-
-# --- seeds and checkpoints ------------------------------------------------------------------------------------------
-def tagged(model: RegisteredModel, prefix: str) -> str:
-    """Return the model's first tag with this prefix, without the prefix; empty if there is none."""
-    tags = (str(tag) for tag in model.tags)
-    return next((tag[len(prefix) :].strip() for tag in tags if tag.startswith(prefix)), "")
-
-
-def group_of(model: RegisteredModel) -> tuple[int, str] | None:
-    """Return owner and name of the model's group, because other owners may use the same name; None without a group."""
-    name = tagged(model, GROUP)
-    return (model.owner_id, name) if name else None
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,9 @@ def test_a_page_gets_the_reason_and_no_error(monkeypatch: pytest.MonkeyPatch, tm
 def test_pages_give_a_deadline_and_a_cap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     policies: list[NetPolicy] = []
 
-    def request(method: str, url: str, *, policy: NetPolicy) -> net.Response:
+    def request(method: str, url: str, *, policy: NetPolicy, **more: Any) -> net.Response:
         policies.append(policy)
-        return net.request(method, url, policy=policy)
+        return net.request(method, url, policy=policy, **more)
 
     monkeypatch.setattr(hub_listing, "request", request)
     with hub_that(answer(listing(FILES)), monkeypatch):
