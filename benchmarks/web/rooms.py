@@ -22,7 +22,8 @@ NOT_MEASURED = {
     name: reason
     for reason, names in {
         _FORM: (
-            "profile-edit password-change password-reset account-delete suite-import suite-new suite-editor "
+            "profile-edit hub-token password-change password-reset account-delete suite-import suite-new "
+            "suite-editor "
             "several-suites suite-edit suite-upload suite-copy suite-freeze suite-errata "
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
             "propara-submission-edit propara-published propara-published-edit "
