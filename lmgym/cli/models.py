@@ -133,8 +133,12 @@ def _ended(client: Client, models: Sequence[Model], options: argparse.Namespace)
     for model in models:
         if reason := model.raw["status_reason"]:
             shared.note(f"{model.slug}: {reason}")
-        if model.status == "unapproved":
-            shared.note(f"{model.slug} is waiting for approval by staff: lmgym models approve {model.slug}")
+    waiting = [model.slug for model in models if model.status == "unapproved"]
+    if len(waiting) > 1:
+        approve = f"lmgym models approve --series {waiting[0]}"
+        shared.note(f"{len(waiting)} models are waiting for approval by staff: {approve}")
+    elif waiting:
+        shared.note(f"{waiting[0]} is waiting for approval by staff: lmgym models approve {waiting[0]}")
     return shared.WRONG if any(model.status == "broken" for model in models) else shared.DONE
 
 

@@ -145,6 +145,14 @@ def test_models_are_registered_checked_and_approved(site, gym, tmp_path):
     assert (status, "vocabulary_size" in err) == (2, True)
 
 
+def test_a_series_is_registered_from_the_hub_only_and_approved_where_there_is_one(site, tmp_path):
+    series = ("--backend", "uniform", "--config", '{"vocabulary_size": 8}', "--revisions", "step*")
+    status, _, err = cli(site, "models", "register", "many", *series)
+    assert (status, "Only models from the Hugging Face Hub can be registered as a series" in err) == (2, True)
+    status, _, err = cli(site, "models", "approve", "--series", "gone", who="staff")
+    assert (status, "404" in err or "Not found" in err) == (2, True), err
+
+
 def test_saved_results_are_uploaded_once(site, gym, tmp_path):
     path = suite_file(tmp_path, name="computed", items=7)
     assert cli(site, "push", path, "--freeze")[0] == 0

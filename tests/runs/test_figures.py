@@ -144,6 +144,28 @@ def test_the_models_page_shows_tags_robustness_size_and_checkpoints(client, worl
         assert words in page, words
 
 
+@pytest.mark.parametrize(
+    ("steps", "is_log"),
+    [
+        ((1000, 2000, 3000), False),
+        ((10_000, 143_000), False),
+        ((1, 10, 100, 143_000), True),
+        ((0, 8, 90_000), True),
+    ],
+)
+def test_learning_curves_have_a_logarithmic_axis_where_early_checkpoints_crowd(client, people, steps, is_log):
+    revision = make_revision(people.alice, name="curve")
+    for step in steps:
+        model = make_model(people.alice, slug=f"s{step}", tags=["group:curve", f"step:{step}"])
+        finished_run(revision, model, [1, 0, 1])
+    chart = client.get(f"/figures/model-steps.svg?of=s{steps[0]}").content.decode()
+    assert (">100k<" in chart and ">10k<" in chart) == is_log
+    assert ("Step 0 has no place" in chart) == (is_log and 0 in steps)
+    assert (
+        f"SG score,{steps[0]:.1f}," in client.get(f"/figures/model-steps.csv?of=s{steps[0]}").content.decode()
+    )
+
+
 def test_the_suites_page_shows_models_beside_each_other_and_bits_by_region(client, world):
     page = client.get(reverse("suite-detail", args=["scored"])).content.decode()
     assert "Surprisal by region: M1" in page
