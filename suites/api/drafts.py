@@ -90,8 +90,8 @@ class Draft(SuiteView):
         also=[412, 428],
     )
     def put(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Replaces the draft, or opens one; frozen revisions are kept. Over an existing draft, If-Match must have its
-        ETag. A table keeps the suite's name, metric and predictions, which tables lack."""
+        """Replace the draft, or open one; frozen revisions are kept. To replace an existing draft, send its ETag in
+        If-Match. If the document is a table, which has no name, metric or predictions, those of the suite are kept."""
         suite = self.get_for_change()
         body = self.body()
         document = document_in(body)

@@ -62,7 +62,7 @@ class Results(ApiView):
 class Predictions(ListView):
     @operation("Read pass rates", response=PredictionResultSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
-        """Returns a row for each prediction, with interval and chance level."""
+        """A row for each prediction, with interval and chance level."""
         run = finished_run(request, key)
         rows = run.prediction_results.defer(*PredictionResult.PER_ITEM).select_related("prediction")
         prefetch_related_objects([run], Prefetch("prediction_results", queryset=rows))

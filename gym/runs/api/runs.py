@@ -246,8 +246,8 @@ class RunDetail(ApiView):
 
     @operation("Read a run", response=RunSerializer, also=[410])
     def get(self, request: Request, key: str) -> Response:
-        """Returns state, progress, provenance and the pass rates of its predictions. For a run that was public when it
-        was deleted, returns 410 with `was`: suite, revision, sha256, model, deleted_at."""
+        """State, progress, provenance and the pass rates of its predictions; for a run that was public when it was
+        deleted, a 410 with `was`: suite, revision, sha256, model, deleted_at."""
         try:
             run = run_of(request, key)
         except Http404:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 PACKING = {None: None, "packed": True, "stock": False}
-"""Values of the setting `kernels`; None = the faster ones by timing."""
+"""Values of the setting `kernels`; None = whichever are faster when timed."""
 
 
 def prepare(
