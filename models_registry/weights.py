@@ -16,6 +16,8 @@ from lmgym.models.backends.hub_cache import Cached
 from models_registry.models import RegisteredModel
 
 GIGABYTE = 10**9
+CLOCK_SECONDS = 60.0
+"""Clocks of files, database and other machines may differ by less than this."""
 
 
 def hub_budget() -> int:
@@ -53,7 +55,7 @@ def unused() -> list[Cached]:
         for cached in hub_cache.marked()
         if cached.repo not in kept
         and (cached.repo, cached.commit) not in pinned
-        and (first is None or cached.begun < first.timestamp())
+        and (first is None or cached.begun < first.timestamp() - CLOCK_SECONDS)
     ]
 
 
