@@ -14,9 +14,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from django.conf import settings
 from django.db import DatabaseError
@@ -38,10 +39,11 @@ from lmgym.models.backends import (
     MemoryInUse,
     ModelFacts,
     NotOnThisMachine,
+    hub_cache,
     probe,
 )
 from lmgym.models.backends.base import describe_exception
-from models_registry.models import RegisteredModel
+from models_registry.models import BYTES_PER_DOWNLOAD_UNIT, DOWNLOAD_UNIT, RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
 from models_registry.signals import start_token_settled
 from models_registry.warm import (
@@ -53,6 +55,7 @@ from models_registry.warm import (
     retry_after_eviction,
     thread_count,
 )
+from models_registry.weights import hub_budget
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +63,20 @@ LIBRARY_PATH = Path(lmgym.__file__).parents[1]
 POLL_SECONDS = 0.1
 SHARE_OF_RAM = 0.8
 MAX_LOGGED = 2_000
+TAIL_BYTES = 200
+"""End of the child's output that surely has a whole line of progress."""
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes downloaded and in total."""
+
+
+class Checked(NamedTuple):
+    """Facts, results of the probe, seconds of loading, and the present name of the Hub's repository, or ""."""
+
+    facts: ModelFacts
+    probe: dict[str, Any]
+    seconds: float
+    repo: str = ""
 
 
 def _seconds() -> float:
@@ -77,9 +94,18 @@ def check_model(context: JobContext) -> None:
     if model is None:
         raise PermanentFailure("The model was deleted or corrected.")
     recheck = bool(context.payload.get("recheck"))
+
+    def progress(downloaded: int, total: int) -> None:
+        units = ceil(total / BYTES_PER_DOWNLOAD_UNIT)
+        context.progress(downloaded * units // max(1, total), units, DOWNLOAD_UNIT)
+
     try:
         findings = inspect(
-            model, repin=context.payload.get("repin", True), recheck=recheck, tick=context.check
+            model,
+            repin=context.payload.get("repin", True),
+            recheck=recheck,
+            tick=context.check,
+            progress=progress,
         )
     except NotOnThisMachine as error:
         raise MissingResource(error.lacks(model.slug)) from error
@@ -98,6 +124,7 @@ def inspect(
     repin: bool = True,
     recheck: bool = False,
     tick: Callable[[], None] = lambda: None,
+    progress: Progress = lambda downloaded, total: None,
 ) -> dict[str, Any]:
     """Check a model and return the findings as values of RegisteredModel's fields.
 
@@ -108,13 +135,14 @@ def inspect(
         recheck: require the same model as in the last check, and raise BackendUnavailable and NotOnThisMachine, which
             are not the model's fault.
         tick: called several times a second while files are loaded; may raise.
+        progress: called likewise while files are downloaded.
     """
     model.facts = {}
     if repin:
         model.source_revision = ""
     forget(model)
     try:
-        facts, probed, loading = _load_and_probe(model, tick)
+        facts, probed, loading, repo = _load_and_probe(model, tick, progress)
         if recheck and model.fingerprint and facts.fingerprint != model.fingerprint:
             raise files_changed(model)
     except BackendError as error:
@@ -136,6 +164,7 @@ def inspect(
             "load_seconds": round(loading, 2),
         },
         "fingerprint": facts.fingerprint,
+        **({"config": model.config | {"repo": repo}} if repo else {}),
         "source_revision": facts.revision if model.config.get("source") == "hub" else "",
         "parameters": facts.parameters,
         "vocabulary_size": facts.vocabulary_size,
@@ -165,32 +194,29 @@ def settle_ended_checks(**_: Any) -> None:
         unchecked.filter(pk=model.pk, check_job=model.check_job).update(**_broken(reason))
 
 
-def _load_and_probe(
-    model: RegisteredModel, tick: Callable[[], None]
-) -> tuple[ModelFacts, dict[str, Any], float]:
-    """Return facts, probe results and the loading time in seconds. Files are loaded in a child process that can be
-    killed; remote backends have their own time limits. Raises BackendError."""
+def _load_and_probe(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> Checked:
+    """Load the model and probe it. Files are loaded in a child process that can be killed; remote backends have their
+    own time limits. Raises BackendError."""
     spec = BACKENDS[model.backend]
     if spec.needs_files and not spec.needs_external_access:
-        return retry_after_eviction(lambda: _load_in_child(model, tick))
+        return retry_after_eviction(lambda: _load_in_child(model, tick, progress))
     started = perf_counter()
     backend = load_registered(model)
     loading = perf_counter() - started
     probed = probe(backend)
-    return backend.facts, probed, loading
+    return Checked(backend.facts, probed, loading)
 
 
-def _load_in_child(
-    model: RegisteredModel, tick: Callable[[], None]
-) -> tuple[ModelFacts, dict[str, Any], float]:
+def _load_in_child(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> Checked:
     """Run `_load_and_probe` in a child process. `tick` is called several times a second; if it raises, the child is
-    killed."""
+    killed, and what it was downloading is deleted."""
     request = {
         "slug": model.slug,
         "kind": model.backend,
         "config": effective_config(model),
         "model_dir": str(settings.GYM_MODEL_DIR),
         "hub_allowed": settings.GYM_HUB_ALLOWED,
+        "hub_budget": hub_budget(),
         "parent": os.getpid(),
     }
     with (
@@ -208,13 +234,32 @@ def _load_in_child(
             cwd=LIBRARY_PATH,  # so that `-m` finds the library in a checkout
             env=os.environ | {"OMP_NUM_THREADS": str(thread_count())},
         )
+
+        def on_poll() -> None:
+            tick()
+            if (line := _last_progress(stdout)) is not None:
+                progress(line["downloaded"], line["total"])
+
         try:
-            _wait(child, tick)
+            _wait(child, on_poll)
         finally:
             child.kill()
             child.wait()
+            if model.config.get("source") == "hub":
+                hub_cache.drop_partials()
         result = _result(child, stdout, errors)
-    return ModelFacts.from_dict(result["facts"]), result["probe"], result["seconds"]
+    facts, repo = ModelFacts.from_dict(result["facts"]), result["repo"]
+    return Checked(facts, result["probe"], result["seconds"], repo)
+
+
+def _last_progress(stdout: IO[bytes]) -> dict[str, int] | None:
+    """Return the child's last line of progress, without moving the position at which it writes."""
+    size = os.fstat(stdout.fileno()).st_size
+    lines = os.pread(stdout.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES)).split(b"\n")
+    if len(lines) < 2 or not lines[-2].startswith(b'{"downloaded"'):
+        return None
+    line: dict[str, int] = json.loads(lines[-2])
+    return line
 
 
 def _wait(child: subprocess.Popen[bytes], tick: Callable[[], None]) -> None:
@@ -265,13 +310,14 @@ def _result(child: subprocess.Popen[bytes], stdout: IO[bytes], errors: IO[bytes]
             "See the worker's log for the reason.",
         )
     stdout.seek(0)
-    result: dict[str, Any] = json.load(stdout)
+    result: dict[str, Any] = json.loads(stdout.read().splitlines()[-1])
     if "problem" in result:
         if result["raised"]:
             logger.error("checking a model raised\n%s", _end_of(errors))
         if result["lacks"]:
             raise _Lacking(result["problem"], result["lacks"])
-        raise (MemoryInUse if result["memory_in_use"] else BackendError)(result["problem"])
+        kind = BackendUnavailable if result["unavailable"] else BackendError
+        raise (MemoryInUse if result["memory_in_use"] else kind)(result["problem"])
     return result
 
 

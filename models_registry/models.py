@@ -17,6 +17,8 @@ from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visi
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here. They have only a card for uploaded results and are never loaded."""
 BYTES_PER_NUMBER = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+DOWNLOAD_UNIT, BYTES_PER_DOWNLOAD_UNIT = "kB", 1_000
+"""Unit of a check's progress while files are downloaded. A number of bytes would not fit a job's columns."""
 AGENT = "agent"
 """Backend of agents (gym.agents), which have no surprisals and cannot run suites."""
 
@@ -105,6 +107,14 @@ class RegisteredModel(models.Model):
         """Measurements of start tokens by the check (backends.start_tokens.measured); empty if it tried none."""
         measured: dict[str, Any] = self.facts.get("probe", {}).get("start_tokens") or {}
         return measured
+
+    @property
+    def download(self) -> tuple[int, int] | None:
+        """Bytes that its running check has downloaded and will download; None if it downloads nothing."""
+        job = self.check_job
+        if job is None or job.unit != DOWNLOAD_UNIT or job.state != "running":
+            return None
+        return job.done * BYTES_PER_DOWNLOAD_UNIT, job.total * BYTES_PER_DOWNLOAD_UNIT
 
     @property
     def is_masked(self) -> bool:

@@ -16,7 +16,7 @@ from gym.accounts.mail import in_background, send_refused
 from gym.accounts.models import AnyUser, User
 from gym.addresses import at_free_slug, slug_from
 from gym.jobs.selectors import workers
-from gym.jobs.services import enqueue
+from gym.jobs.services import enqueue, request_cancel
 from gym.notices.models import Notice
 from gym.notices.services import notify
 from gym.secrets import sealed
@@ -254,6 +254,15 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
     if model.check_job is not None and model.check_job.is_active:
         return
     _queue_check(model, actor)
+
+
+def cancel_check(model: RegisteredModel, *, actor: User) -> None:
+    """Stop a waiting or running check. Files that it has downloaded completely are kept for the next one."""
+    if not permissions.can_edit(actor, model):
+        raise PermissionDenied("you may not cancel the check of this model")
+    if model.check_job is None:
+        raise ValidationError(f"{model.name} is not being checked.")
+    request_cancel(model.check_job, actor=actor)
 
 
 def change_start_token(model: RegisteredModel, token: str | None, *, actor: User) -> None:

@@ -12,6 +12,7 @@ urlpatterns = [
     path("<slug:slug>/correct/", views.model_correct, name="model-correct"),
     path("<slug:slug>/delete/", views.model_delete, name="model-delete"),
     path("<slug:slug>/check/", views.model_check, name="model-check"),
+    path("<slug:slug>/check/cancel/", views.model_cancel_check, name="model-cancel-check"),
     path("<slug:slug>/start-token/", views.model_start_token, name="model-start-token"),
     path("<slug:slug>/approve/", views.model_approve, name="model-approve"),
     path("<slug:slug>/refuse/", views.model_refuse, name="model-refuse"),

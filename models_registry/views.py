@@ -74,11 +74,12 @@ def model_register(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def model_status(request: HttpRequest, slug: str) -> HttpResponse:
-    """Render the status line, polled while a check is active. Context: model."""
+    """Render the status line, polled while a check is active. Context: model, may_edit."""
     model = _visible(request, slug)
     if model.backend == AGENT:
         return redirect("agent-server-status", slug)
-    return render(request, "models_registry/_status.html", {"model": model})
+    context = {"model": model, "may_edit": permissions.can_edit(request.user, model)}
+    return render(request, "models_registry/_status.html", context)
 
 
 @login_required
@@ -141,6 +142,12 @@ def model_delete(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def model_check(request: HttpRequest, slug: str) -> HttpResponse:
     return act(request, _visible(request, slug), services.check_model, "The check is queued.")
+
+
+@login_required
+@require_POST
+def model_cancel_check(request: HttpRequest, slug: str) -> HttpResponse:
+    return act(request, _visible(request, slug), services.cancel_check, "The check is being cancelled.")
 
 
 @login_required

@@ -38,6 +38,7 @@ from lmgym.models.backends import (
 from lmgym.models.backends.unchanged import has_changed_files
 from lmgym.models.engine.scores import HALF_TYPES
 from models_registry.models import BYTES_PER_NUMBER, RegisteredModel
+from models_registry.weights import fetched
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +93,11 @@ def load_registered(model: RegisteredModel) -> Backend:
     with _lock:
         held.users -= 1
     return _backend(held)
+
+
+def fetch_files(model: RegisteredModel) -> None:
+    """Download the model's files from the Hub unless this machine has them. Raises BackendError."""
+    fetched(effective_config(model))
 
 
 @receiver(worker_replaced, dispatch_uid="models_registry.warm")
@@ -246,7 +252,7 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
         backend = retry_after_eviction(
             lambda: load_backend(
                 model.backend,
-                config,
+                fetched(config),
                 model_dir=settings.GYM_MODEL_DIR,
                 hub_allowed=settings.GYM_HUB_ALLOWED,
                 external_access=_external_access(model),

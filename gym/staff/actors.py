@@ -1,5 +1,5 @@
-"""Jobs queued by staff: the doctor's checks, tidying up storage, and deleting old jobs and reproducible private
-runs."""
+"""Jobs queued by staff: the doctor's checks, tidying up storage, deleting unused weights, and deleting old jobs and
+reproducible private runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
+from gym.accounts.quotas import size_text
 from gym.collections.models import CollectionEntry
 from gym.collections.zips import drop_old as drop_old_zips
 from gym.jobs.context import JobContext
@@ -21,8 +22,9 @@ from gym.runs.models import SuiteRun
 from gym.runs.work.cache import drop_spent_chunks, trim
 from gym.runs.work.deleted_runs import delete_runs
 from gym.sharing.models import Visibility
+from models_registry.weights import delete_unused
 
-DOCTOR, TIDY, CLEAN = "doctor", "tidy_storage", "clean_up"
+DOCTOR, TIDY, CLEAN, WEIGHTS = "doctor", "tidy_storage", "clean_up", "delete_unused_weights"
 
 
 @handler(DOCTOR)
@@ -49,6 +51,17 @@ def tidy_storage(context: JobContext) -> None:
     context.log(
         f"Deleted {trimmed.removed} scored sentences ({trimmed.left} left) and {chunks} chunk plans of finished runs."
     )
+
+
+@handler(WEIGHTS)
+def delete_unused_weights(context: JobContext) -> None:
+    """Delete weights from the Hub that no model uses, on this worker's machine."""
+    total = 0
+    for cached, freed in delete_unused():
+        total += freed
+        context.log(f"Deleted {cached.repo} at {cached.commit[:12]}: {size_text(freed)}.")
+        context.check()
+    context.log(f"{size_text(total)} freed.")
 
 
 # --- old jobs and runs ---

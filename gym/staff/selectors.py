@@ -137,7 +137,7 @@ def storage_use(user: Any) -> StorageUse:
 
 
 def last_job(kind: str) -> Job | None:
-    """Return the newest DOCTOR, TIDY or CLEAN job."""
+    """Return the newest DOCTOR, TIDY, WEIGHTS or CLEAN job."""
     return last_jobs(kind).get(kind)
 
 

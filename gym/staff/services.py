@@ -10,11 +10,12 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from gym.accounts.models import User
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.jobs.services import enqueue
-from gym.staff.actors import CLEAN, DOCTOR, TIDY, check_days
+from gym.staff.actors import CLEAN, DOCTOR, TIDY, WEIGHTS, check_days
 
 TITLES = {
     DOCTOR: "Check this machine",
     TIDY: "Tidy up storage",
+    WEIGHTS: "Delete unused weights",
     CLEAN: "Delete old jobs and runs",
 }
 OLD = ("jobs", "runs")
@@ -26,7 +27,7 @@ def require_staff(actor: User) -> None:
 
 
 def ask_for(kind: str, *, actor: User) -> Job:
-    """Queue a DOCTOR or TIDY job, or return the one that is active."""
+    """Queue a DOCTOR, TIDY or WEIGHTS job, or return the one that is active."""
     return _ask(kind, {}, actor)
 
 

@@ -18,6 +18,7 @@ from gym.jobs.models import Job
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 from gym.runs.models import PredictionResult, RunChunk, RunScore, ScoreCache, SentenceScore, SuiteRun
 from gym.runs.work.cache import spent_chunks
+from lmgym.models.backends import hub_cache
 
 KEPT_SECONDS = 300
 KEY = "staff-storage"
@@ -64,6 +65,8 @@ def storage() -> Storage:
 
 def measure() -> Storage:
     folders = [(name, *size_of(path, skip)) for name, path, skip in _folders() if path.is_dir()]
+    if downloaded := hub_cache.used_bytes():
+        folders.append(("Models downloaded from the Hub", downloaded, False))
     tables, rows = _tables()
     parts = [
         (name, sum(tables.get(model._meta.db_table, 0) for model in models)) for name, models in PARTS.items()

@@ -8,4 +8,5 @@ urlpatterns = [
     path("doctor/", views.staff_doctor, name="staff-doctor"),
     path("clean-up/", views.staff_clean_up, name="staff-clean-up"),
     path("tidy/", views.staff_tidy, name="staff-tidy"),
+    path("weights/", views.staff_weights, name="staff-weights"),
 ]

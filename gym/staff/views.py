@@ -21,7 +21,7 @@ from gym.accounts.requests import SignedInRequest
 from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, workers
 from gym.staff import actors, selectors, services
-from gym.staff.actors import CLEAN, DOCTOR, MAX_DAYS, MIN_DAYS, TIDY, USUAL_DAYS
+from gym.staff.actors import CLEAN, DOCTOR, MAX_DAYS, MIN_DAYS, TIDY, USUAL_DAYS, WEIGHTS
 from gym.staff.services import OLD
 from gym.staff.storage import storage
 
@@ -49,10 +49,10 @@ class CleanUpForm(AgeForm):
 @require_safe
 def staff(request: SignedInRequest) -> HttpResponse:
     """Show the staff page. Context: workers, summary (of queues), counts (of jobs by state), failures, failure_days,
-    storage, users, waiting (models), doctor, lines (of the doctor's log), tidy, may (which pages of the admin this user
-    may open)."""
+    storage, users, waiting (models), doctor, lines (of the doctor's log), tidy and weights (newest jobs), may (which
+    pages of the admin this user may open)."""
     services.require_staff(request.user)
-    staff_jobs = selectors.last_jobs(DOCTOR, TIDY)
+    staff_jobs = selectors.last_jobs(DOCTOR, TIDY, WEIGHTS)
     doctor = staff_jobs.get(DOCTOR)
     all_workers = workers()
     context = {
@@ -67,6 +67,7 @@ def staff(request: SignedInRequest) -> HttpResponse:
         "doctor": doctor,
         "lines": selectors.doctor_lines(doctor),
         "tidy": staff_jobs.get(TIDY),
+        "weights": staff_jobs.get(WEIGHTS),
         "may": {
             "jobs": request.user.has_perm("jobs.view_job"),
             "users": request.user.has_perm("accounts.view_user"),
@@ -104,6 +105,13 @@ def staff_doctor(request: SignedInRequest) -> HttpResponse:
 def staff_tidy(request: SignedInRequest) -> HttpResponse:
     """Queue the job that tidies up storage."""
     return _ask(request, lambda: services.ask_for(TIDY, actor=request.user), "storage")
+
+
+@login_required
+@require_POST
+def staff_weights(request: SignedInRequest) -> HttpResponse:
+    """Queue the deletion of weights that no model uses."""
+    return _ask(request, lambda: services.ask_for(WEIGHTS, actor=request.user), "storage")
 
 
 @login_required

@@ -102,9 +102,9 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
         from lmgym.models.backends import hub
 
         repo, _, revision = text.partition("@")
-        folder, commit = hub.fetch(repo, revision or "main")
-        config = {"source": "hub", "repo": repo, "revision": commit}
-        return _load(name, _kind_of(folder), config | options, Path())
+        fetched = hub.fetch(repo, revision or "main")
+        config = {"source": "hub", "repo": fetched.repo, "revision": fetched.commit}
+        return _load(name, _kind_of(fetched.folder), config | options, Path())
     path = Path(text).expanduser().resolve()
     if not path.exists():
         raise BackendError(

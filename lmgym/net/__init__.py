@@ -12,7 +12,7 @@ checked addresses. Time limits cover the whole request; byte limits apply before
 
 from __future__ import annotations
 
-from lmgym.net.client import request, stream_lines
+from lmgym.net.client import is_broken_transfer, request, stream_lines
 from lmgym.net.errors import (
     BadResponse,
     HTTPStatus,
@@ -39,6 +39,7 @@ __all__ = [
     "TimedOut",
     "TooLarge",
     "Unreachable",
+    "is_broken_transfer",
     "request",
     "stream_lines",
 ]

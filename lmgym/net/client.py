@@ -113,6 +113,12 @@ def stream_lines(
         yield _named_errors(lines(body, policy.max_line_bytes, server), server)
 
 
+def is_broken_transfer(error: Exception) -> bool:
+    """Return whether an exception of httpx2, which other libraries use, says that a connection broke off or stalled."""
+    not_connected = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
+    return isinstance(error, httpx2.TransportError) and not isinstance(error, not_connected)
+
+
 def _prepare(
     method: str,
     url: str,

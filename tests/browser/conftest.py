@@ -93,8 +93,8 @@ def build_demo(folder: Path) -> None:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """`manage.py serve` on the files in `folder`, once the demo runs are finished."""
+def serving(folder: Path, **settings: str) -> Iterator[str]:
+    """`manage.py serve` on the files in `folder`, once the demo runs are finished. `settings`: of the environment."""
     port = free_port()
     env = os.environ | {
         "GYM_VAR_DIR": str(folder),
@@ -102,7 +102,7 @@ def serving(folder: Path) -> Iterator[str]:
         "GYM_BROKER_URL": "",
         "GYM_DEMO_TRAINED_MODEL": "0",
     }
-    env["DJANGO_SETTINGS_MODULE"] = "gym.settings"
+    env |= settings | {"DJANGO_SETTINGS_MODULE": "gym.settings"}
     log = (folder / "serve.log").open("wb")
     LOGS[f"http://127.0.0.1:{port}"] = folder / "serve.log"
     process = subprocess.Popen(

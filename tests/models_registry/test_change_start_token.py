@@ -171,7 +171,9 @@ def test_a_check_that_finds_another_token_names_the_former_one(people, model, mo
         parameters=1, vocabulary_size=9, tokenizer="", context_length=None, bos=END, eos=None, dtype="float32",
         device="cpu", revision="", fingerprint="f" * 64, declared_bos=TURN,
     )  # fmt: skip
-    monkeypatch.setattr(actors, "_load_and_probe", lambda *_: (facts, {"start_tokens": TRIED}, 0.1))
+    monkeypatch.setattr(
+        actors, "_load_and_probe", lambda *_: actors.Checked(facts, {"start_tokens": TRIED}, 0.1)
+    )
     services.check_model(model, actor=people.alice)
     run_pending()
     model.refresh_from_db()

@@ -217,6 +217,7 @@ def test_a_trial_that_raises_in_its_process_is_a_problem_in_one_line(monkeypatch
         "problem": "Testing the model raised TypeError: Expected 4 heads at …/config.json",
         "raised": True,
         "memory_in_use": False,
+        "unavailable": False,
         "lacks": "",
     }
     assert "Traceback" in capsys.readouterr().err

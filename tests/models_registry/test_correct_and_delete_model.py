@@ -66,7 +66,7 @@ def test_what_needs_no_files_is_checked_at_once_also_as_another_kind(client, peo
 
 
 def test_what_does_not_fit_changes_nothing(client, people, broken):
-    response = correct(client, people.alice, broken, kind="hub", repo="gpt2")
+    response = correct(client, people.alice, broken, kind="hub", repo="gpt 2")
     assert response.status_code == 400
     assert "does not match" in response.content.decode()
     broken.refresh_from_db()

@@ -120,10 +120,10 @@ def test_idle_models_make_room_for_a_check_in_its_own_process(loads, model, monk
     idle, checked = model("40-a"), model("40-b")
     use(idle)
 
-    def child(_model, _tick):
+    def child(_model, _tick, _progress):
         if warm._held:
             raise MemoryInUse("cuda:0 is full.")
-        return Loaded(40).facts, {}, 0.1
+        return actors.Checked(Loaded(40).facts, {}, 0.1)
 
     monkeypatch.setattr(actors, "_load_in_child", child)
     assert actors.inspect(checked)["status"] == "ready"
@@ -163,7 +163,7 @@ def test_a_half_type_that_was_checked_on_a_cpu_is_float32_on_every_worker(people
 
 
 def test_a_check_that_finds_no_room_says_why(people, monkeypatch):
-    def child(_model, _tick):
+    def child(_model, _tick, _progress):
         raise MemoryInUse("The model takes 14 GB in bfloat16, and cuda:0 has 80 GB, of which 2 GB are free.")
 
     monkeypatch.setattr(actors, "_load_in_child", child)
@@ -175,7 +175,7 @@ def test_no_room_comes_back_from_the_child_as_what_it_is():
     from io import BytesIO
     from types import SimpleNamespace
 
-    said = b'{"problem": "cuda:0 is full.", "memory_in_use": true, "lacks": "", "raised": false}'
+    said = b'{"problem": "cuda:0 is full.", "memory_in_use": true, "unavailable": false, "lacks": "", "raised": false}'
     with pytest.raises(MemoryInUse):
         actors._result(SimpleNamespace(returncode=0), BytesIO(said), BytesIO())
     with pytest.raises(BackendError) as caught:

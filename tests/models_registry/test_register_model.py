@@ -12,11 +12,10 @@ from django.urls import reverse
 from huggingface_hub import constants
 
 from gym.jobs.models import Job
-from lmgym.net import Unreachable
 from models_registry import services
 from models_registry.models import RegisteredModel
 from tests.factories import make_model
-from tests.lmgym.models.fake_hub import FakeHub
+from tests.lmgym.models.hub_server import hub_server, use_hub
 
 ADDRESS = "/models/register/"
 UNIFORM = {"kind": "uniform", "vocabulary_size": 1024, "name": "Ten bits", "slug": "ten-bits"}
@@ -84,11 +83,13 @@ def test_a_model_with_files_waits_for_staff_and_is_not_loaded(client, people, gi
 
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
-    files = {"config.json": 1024, "model.safetensors": 3 * 2**20, "pytorch_model.bin": 2**30}
-    fake = FakeHub(files).install(monkeypatch)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2**30))
-    return fake
+    with hub_server() as server:
+        use_hub(monkeypatch, server.url, tmp_path)
+        monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2**30))
+        files = dict.fromkeys(["config.json", "model.safetensors", "pytorch_model.bin"], b"{}")
+        server.add("openai-community/gpt2", files, sizes={"model.safetensors": 3 * 2**20})
+        server.old_names = {"gpt2": "openai-community/gpt2"}
+        yield server
 
 
 def text_of(response) -> str:
@@ -125,14 +126,21 @@ def test_staff_that_approves_a_model_of_the_hub_reads_what_is_downloaded_first(c
     assert (RegisteredModel.objects.get().status, Job.objects.count()) == ("unapproved", 0)
 
 
+def test_an_old_or_short_name_is_reviewed_with_the_present_one(client, people, hub):
+    response = register(client, people.staff, HUB | {"repo": "gpt2"}, reviewed=[])
+    assert 'openai-community/gpt2</code> <span class="quiet">entered as <code>gpt2</code>' in text_of(
+        response
+    )
+
+
 def test_what_does_not_fit_the_disk_is_said_and_can_be_registered_all_the_same(client, people, hub):
-    hub.files["model.safetensors"] = 2 * 2**30
+    hub.repos["openai-community/gpt2"].sizes["model.safetensors"] = 2 * 2**30
     assert "The disk is too small." in review(client, people.charlie)
     assert register(client, people.charlie, HUB).status_code == 302
 
 
 def test_a_hub_that_does_not_answer_leaves_the_size_unknown_and_is_no_obstacle(client, people, hub):
-    hub.error = Unreachable("no route")
+    hub.close()
     page = review(client, people.charlie)
     assert "Size unknown." in page
     assert "The Hub could not be reached" in page
@@ -141,7 +149,7 @@ def test_a_hub_that_does_not_answer_leaves_the_size_unknown_and_is_no_obstacle(c
 def test_a_site_that_is_offline_says_so(client, people, hub, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert "The Hub was not contacted: this machine is offline" in review(client, people.charlie)
-    assert hub.urls == []
+    assert hub.requests == []
 
 
 @pytest.mark.parametrize(
@@ -192,7 +200,7 @@ def test_card_tags_and_visibility_are_kept(client, people):
     ("given", "says"),
     [
         (HUB | {"repo": ""}, "Required for this kind of model."),
-        (HUB | {"repo": "gpt2"}, "$.repo: &#x27;gpt2&#x27; does not match"),
+        (HUB | {"repo": "gpt 2"}, "$.repo: &#x27;gpt 2&#x27; does not match"),
         (HUB | {"repo": "../../etc"}, "$.repo: &#x27;../../etc&#x27; does not match"),
         (HUB | {"repo": "https://huggingface.co/gpt2"}, "$.repo: "),
         (HUB | {"revision": "-x"}, "$.revision: &#x27;-x&#x27; does not match"),

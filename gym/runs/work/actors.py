@@ -46,7 +46,7 @@ def suite_run(context: JobContext) -> None:
     )
     if not run.model.is_ready:
         raise PermanentFailure(f"{run.model.name} is no longer ready: {run.model.status_reason}")
-    with _model_of(run) as backend:
+    with _model_of(context, run) as backend:
         score_run(context, run, backend)
 
 
@@ -58,7 +58,7 @@ def suite_run_help(context: JobContext) -> None:
     if run is None or run.state != State.RUNNING:
         return
     try:
-        with _model_of(run) as backend:
+        with _model_of(context, run) as backend:
             Scoring(context, run, backend).help()
     except MissingResource as error:  # not retried: the run does not depend on it
         context.log(f"This worker lacks {error.what}.")
@@ -70,11 +70,13 @@ def _run_of(context: JobContext) -> SuiteRun | None:
 
 
 @contextmanager
-def _model_of(run: SuiteRun) -> Iterator[Backend]:
+def _model_of(context: JobContext, run: SuiteRun) -> Iterator[Backend]:
     """Load the run's model; translate its errors, on loading or in use, into errors of the job."""
-    from models_registry.warm import loaded_model
+    from models_registry.warm import fetch_files, loaded_model
 
     try:
+        if run.model.config.get("source") == "hub":  # perhaps checked on another machine
+            context.run_cancellable(lambda: fetch_files(run.model))
         with loaded_model(run.model) as backend:
             yield backend
     except NotOnThisMachine as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lmgym.models.backends import BACKENDS, hub
+from lmgym.models.backends import BACKENDS, hub, hub_cache
 from lmgym.models.backends.base import BackendError, FilesMissing
 from lmgym.models.backends.files import KEPT, inside
 from lmgym.models.backends.ngram_file import FILE_NAME
@@ -29,6 +29,7 @@ class Download:
 
     Attributes:
         place: "hub", "directory" (the model directory of this site) or "nowhere" if no file is needed.
+        repo: present name of the repository; `requested_repo` may be an old one.
         unknown: why the size is unknown, or "".
         obstacle: why the check would reject the model, judging by the file list, or "".
         cache: folder of downloads.
@@ -37,6 +38,7 @@ class Download:
 
     place: str
     repo: str = ""
+    requested_repo: str = ""
     revision: str = ""
     commit: str = ""
     files: list[NeededFile] = field(default_factory=list)
@@ -90,8 +92,8 @@ def download_of(kind: str, config: dict[str, Any], *, model_dir: Path, hub_allow
 
 
 def _from_hub(repo: str, revision: str, allowed: bool) -> Download:
-    cache, free = hub.cache_space()
-    download = Download("hub", repo, revision, cache=cache, free_bytes=free)
+    cache, free = hub_cache.space()
+    download = Download("hub", repo, repo, revision, cache=cache, free_bytes=free)
     if not allowed:
         return replace(download, unknown="This site does not download models from the Hugging Face Hub.")
     try:
@@ -101,6 +103,6 @@ def _from_hub(repo: str, revision: str, allowed: bool) -> Download:
         return replace(download, unknown=offline)
     except BackendError as error:
         return replace(download, unknown=str(error))
-    here = hub.kept(repo, model.commit, model.files)
+    here = hub_cache.kept(model.repo, model.commit, model.files)
     files = [NeededFile(name, size, name in here) for name, size in model.files.items()]
-    return replace(download, commit=model.commit, files=files, obstacle=obstacle)
+    return replace(download, repo=model.repo, commit=model.commit, files=files, obstacle=obstacle)

@@ -71,11 +71,11 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
                 "This site does not download models from the Hugging Face Hub.",
                 "Put the model into the model directory, or enable the Hub in the settings.",
             )
-        folder, revision = hub.fetch(config["repo"], config.get("revision", "main"))
-        seen = Seen(folder, in_cache=True)
-        files.check_folder(folder, None)
-        commit = hashlib.sha256(f"{config['repo']}@{revision}".encode()).hexdigest()
-        return Folder(folder, seen.read(), revision, commit)
+        fetched = hub.fetch(config["repo"], config.get("revision", "main"))
+        seen = Seen(fetched.folder, in_cache=True)
+        files.check_folder(fetched.folder, None)
+        commit = hashlib.sha256(f"{fetched.repo}@{fetched.commit}".encode()).hexdigest()
+        return Folder(fetched.folder, seen.read(), fetched.commit, commit)
     path = files.inside(model_dir, config["path"])
     if (gguf := gguf_file.find(path)) is not None:
         gguf = files.inside(model_dir, str(gguf.relative_to(Path(model_dir).resolve())))

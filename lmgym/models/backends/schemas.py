@@ -50,10 +50,10 @@ _PATH = {
 }
 _REPO = {
     "title": "Hub id",
-    "description": "organisation/name, e.g. openai-community/gpt2",
+    "description": "organisation/name, e.g. openai-community/gpt2. The check completes old names such as gpt2.",
     "type": "string",
     "maxLength": 200,
-    "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+    "pattern": "^([A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*$",
 }
 _REVISION = {
     "title": "Hub revision",

@@ -45,7 +45,7 @@ class Seen:
         """
         for path in _paths(self.place):
             name = self._named(path)
-            if _GIT.fullmatch(name) and name not in _small_names(path):
+            if _GIT.fullmatch(name) and not fits_name(path, name):
                 raise self._not_of_the_hub(path.name)
             self._digests[path.name] = name if _SHA256.fullmatch(name) else _digest(path)
         return self
@@ -99,6 +99,13 @@ class Seen:
             f"{name} in the Hub's cache differs from the file on the Hub.",
             f"Delete {self.place.parent.parent.name} in the cache (HF_HUB_CACHE) and check the model again.",
         )
+
+
+def fits_name(path: Path, name: str) -> bool:
+    """Return whether a file has the content after which the Hub's cache names it. Other names, of mirrors, fit any."""
+    if _SHA256.fullmatch(name):
+        return _digest(path) == name
+    return not _GIT.fullmatch(name) or name in _small_names(path)
 
 
 def has_changed_files(backend: Backend) -> bool:

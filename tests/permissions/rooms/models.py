@@ -40,6 +40,8 @@ ROWS: list[Row] = [
     ("POST", "model-delete", ["private-model"], ("in", 404, 404, 404, 302, 302)),
     ("GET", "model-status", ["private-model"], (404, 404, 404, 404, 200, 200)),
     ("POST", "model-check", ["public-model"], ("in", 403, 403, 403, 302, 302)),
+    ("POST", "model-cancel-check", ["public-model"], ("in", 403, 403, 403, 302, 302)),
+    ("POST", "model-cancel-check", ["shared-model"], EDITORS_ACT),
     ("POST", "model-start-token", ["public-model"], ("in", 403, 403, 403, 302, 302)),
     ("POST", "model-start-token", ["private-model"], ("in", 404, 404, 404, 302, 302)),
     ("POST", "model-refuse", ["public-model"], ("in", 403, 403, 403, 403, 302)),

@@ -13,4 +13,5 @@ ROWS: list[Row] = [
     ("GET", "staff-clean-up", [], STAFF),
     ("POST", "staff-clean-up", [], ("in", 403, 403, 403, 403, 400)),
     ("POST", "staff-tidy", [], ("in", 403, 403, 403, 403, 302)),
+    ("POST", "staff-weights", [], ("in", 403, 403, 403, 403, 302)),
 ]

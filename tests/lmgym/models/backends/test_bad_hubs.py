@@ -17,16 +17,16 @@ from huggingface_hub import constants
 from lmgym import net
 from lmgym.models.backends import BackendError, downloads, hub, hub_listing
 from lmgym.net import NetPolicy
-from tests.lmgym.models.fake_hub import COMMIT, FakeHub
 from tests.lmgym.net.hostile import answer, server
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {"config.json": 500, "model.safetensors": 10_000}
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 
 
-def listing(sizes: dict[str, Any]) -> bytes:
+def listing(sizes: dict[str, Any], **more: Any) -> bytes:
     siblings = [{"rfilename": name, "size": size} for name, size in sizes.items()]
-    return json.dumps({"id": "x/x", "sha": COMMIT, "siblings": siblings}).encode()
+    return json.dumps({"sha": COMMIT, "siblings": siblings, **more}).encode()
 
 
 @contextlib.contextmanager
@@ -43,20 +43,12 @@ def resolve(behave: Any, monkeypatch: pytest.MonkeyPatch, seconds: float = 5) ->
     return str(caught.value)
 
 
-def test_an_honest_mirror_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_without_names_is_understood_and_a_name_that_is_none_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with hub_that(answer(listing(FILES)), monkeypatch):
-        assert hub.resolve("org/name").files == FILES
-
-
-def test_a_renamed_repository_is_followed_on_the_same_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    def behave(connection: socket.socket, request: bytes) -> None:
-        moved = answer(
-            status="307 Temporary Redirect", Location="/api/models/new/name/revision/main?blobs=true"
-        )
-        connection.sendall(moved if b"/org/name/" in request else answer(listing(FILES)))
-
-    with hub_that(behave, monkeypatch):
-        assert hub.resolve("org/name").files == FILES
+        assert (hub.resolve("org/name").repo, hub.resolve("org/name").files) == ("org/name", FILES)
+    assert "'../x' is not a Hub model" in resolve(answer(listing(FILES, id="../x")), monkeypatch)
 
 
 def test_a_listing_without_end_is_given_up_after_some_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,14 +120,15 @@ def test_a_page_gets_the_reason_and_no_error(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_pages_give_a_deadline_and_a_cap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     policies: list[NetPolicy] = []
-    fake = FakeHub(FILES).install(monkeypatch)
 
     def request(method: str, url: str, *, policy: NetPolicy) -> net.Response:
         policies.append(policy)
-        return fake.request(method, url, policy=policy)
+        return net.request(method, url, policy=policy)
 
     monkeypatch.setattr(hub_listing, "request", request)
-    downloads.download_of("causal", {"source": "hub", "repo": "a/b"}, model_dir=tmp_path, hub_allowed=True)
+    with hub_that(answer(listing(FILES)), monkeypatch):
+        config = {"source": "hub", "repo": "a/b"}
+        downloads.download_of("causal", config, model_dir=tmp_path, hub_allowed=True)
     assert [(policy.seconds, policy.max_bytes) for policy in policies] == [(6.0, 5_000_000)]
 
 
@@ -145,3 +138,8 @@ def test_an_endpoint_that_is_none_is_said_in_words(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with pytest.raises(BackendError, match="could not be reached"):
         hub.resolve("org/name")
+
+
+@pytest.mark.parametrize("sha", [None, "", "main", "ABC"])
+def test_an_answer_without_a_commit_is_refused(monkeypatch: pytest.MonkeyPatch, sha: str | None) -> None:
+    assert "returned no commit" in resolve(answer(listing(FILES, sha=sha)), monkeypatch)

@@ -132,7 +132,7 @@ def cached(folder: Path, names: Callable[[bytes], str] = git_name) -> Path:
 
 
 def load_cached(snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(hub, "fetch", lambda repo, revision: (snapshot, COMMIT))
+    monkeypatch.setattr(hub, "fetch", lambda repo, revision: hub.Fetched(snapshot, repo, COMMIT))
     config = {"source": "hub", "repo": "org/name", "revision": COMMIT, "kernels": "stock"}
     return load_backend("causal", config, model_dir=snapshot, hub_allowed=True)
 

@@ -1,189 +1,492 @@
-"""The Hub without a network: pinned commits, checks before downloads, error messages."""
+"""The Hub as it answers: commits and file lists, downloads that break, waits and refusals; from a local server."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from huggingface_hub import errors
+from filelock import FileLock
+from huggingface_hub import constants, errors
 
-from lmgym.models.backends import BackendError, hub, load_backend
-from lmgym.net import Unreachable
-from tests.lmgym.models.fake_hub import COMMIT, FakeHub
+from lmgym.models.backends import (
+    BackendError,
+    BackendUnavailable,
+    FilesMissing,
+    hub,
+    hub_cache,
+    load_backend,
+)
+from lmgym.models.engine import ScoringPolicy
+from tests.lmgym.models import tiny
+from tests.lmgym.models.hub_server import HubServer, hub_server, use_hub
 
-FILES = {"config.json": 500, "model.safetensors": 10_000, "tokenizer.json": 2_000}
+WEIGHTS = bytes(range(256)) * 400
+FILES = {"config.json": b"{}", "model.safetensors": WEIGHTS, "tokenizer.json": b'{"version": "1.0"}'}
+SIZES = {name: len(content) for name, content in FILES.items()}
+NAME = "org/name"
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeHub:
-    return FakeHub(FILES).install(monkeypatch)
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServer]:
+    """A Hub with one model; this process uses it with an empty cache."""
+    with hub_server() as there:
+        use_hub(monkeypatch, there.url, tmp_path / "cache")
+        there.add(NAME, FILES)
+        yield there
 
 
-def test_a_branch_is_pinned_to_its_commit(fake: FakeHub) -> None:
-    fake.files |= {
-        "pytorch_model.bin": 9,
-        "onnx/model.json": 7,
-        "README.md": 5,
-        "consolidated.safetensors": 10_000,
-    }
-    model = hub.resolve("org/name", "main")
-    assert (model.commit, model.licence, model.files) == (COMMIT, "apache-2.0", FILES)
-    assert model.total_bytes == 12_500
-    assert fake.urls == ["https://huggingface.co/api/models/org/name/revision/main?blobs=true"]
+@pytest.fixture(autouse=True)
+def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses of our code and the Hub's library, which take no time here."""
+    asked: list[float] = []
+    sleep = time.sleep
+
+    def nap(seconds: float) -> None:
+        asked.append(seconds)
+        sleep(min(seconds, 0.01))
+
+    monkeypatch.setattr(time, "sleep", nap)
+    return asked
+
+
+def commit_of(server: HubServer, repo: str = NAME) -> str:
+    return server.repos[repo].refs["main"]
+
+
+def cache() -> Path:
+    return Path(constants.HF_HUB_CACHE)
+
+
+def partials() -> list[Path]:
+    return list(cache().rglob("*.incomplete"))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+# --- commits and file lists ---
+
+
+def test_a_branch_a_tag_and_a_commit_are_pinned_to_a_commit(server: HubServer) -> None:
+    repo = server.repos[NAME]
+    first = commit_of(server)
+    repo.refs["v1"] = first
+    second = repo.commit(FILES | {"tokenizer.json": b"{}"})
+    branch = repo.commit(FILES, branch="refs/pr/1")
+    asked = {name: hub.resolve(NAME, name).commit for name in ("main", "v1", "refs/pr/1", first)}
+    assert asked == {"main": second, "v1": first, "refs/pr/1": branch, first: first}
+
+
+def test_only_harmless_files_of_the_top_folder_are_listed(server: HubServer) -> None:
+    others = ("pytorch_model.bin", "onnx/model.json", "README.md", "consolidated.safetensors", "train.py")
+    server.add(NAME, FILES | dict.fromkeys(others, b"x"))
+    model = hub.resolve(NAME)
+    assert (model.repo, model.licence, model.files) == (NAME, "apache-2.0", SIZES)
+    assert model.total_bytes == sum(SIZES.values())
 
 
 @pytest.mark.parametrize(
     ("card", "licence"),
     [(None, ""), ({}, ""), ({"license": ["mit", "cc0"]}, "mit, cc0"), ({"license": None}, "")],
 )
-def test_licences(fake: FakeHub, card: dict[str, Any] | None, licence: str) -> None:
-    fake.card = card
-    assert hub.resolve("org/name").licence == licence
+def test_licences(server: HubServer, card: dict[str, Any] | None, licence: str) -> None:
+    server.repos[NAME].card = card
+    assert hub.resolve(NAME).licence == licence
+
+
+def test_an_old_or_short_name_becomes_the_present_one(server: HubServer) -> None:
+    server.old_names = {"name": NAME, "former/name": NAME}
+    for old in server.old_names:
+        assert hub.resolve(old).repo == NAME
+        fetched = hub.fetch(old, "main")
+        assert (fetched.repo, fetched.commit) == (NAME, commit_of(server))
+    assert [path.name for path in cache().glob("models--*")] == ["models--org--name"]
 
 
 @pytest.mark.parametrize(
     "repo",
     [
-        *("gpt2", "../x/y", "org/../x", "/org/name", "org/name/x", ".a/b", "a/b c", "a--b/c", "é/b"),
-        *("a/b.", "a-/b", "a/b.git", "a/b\n", "a/" + "b" * 97),
+        *("../x/y", "org/../x", "/org/name", "org/name/x", ".a/b", "a/b c", "a--b/c", "é/b", "/", "a/"),
+        *("a/b.", "a-/b", "a/b.git", "a/b\n", "a/" + "b" * 97, "..", "a--b"),
     ],
 )
-def test_names_that_are_no_repositories(fake: FakeHub, repo: str) -> None:
-    with pytest.raises(BackendError, match="not a Hub model"):
-        hub.resolve(repo)
-    with pytest.raises(BackendError, match="not a Hub model"):
-        hub.fetch(repo, COMMIT)
-    assert fake.asked == []
+def test_names_that_are_no_repositories(server: HubServer, repo: str) -> None:
+    for ask in (hub.resolve, hub.fetch):
+        with pytest.raises(BackendError, match="not a Hub model"):
+            ask(repo, "main")
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("revision", ["", "../main", "a b", "-x", "x" * 300])
-def test_names_that_are_no_revisions(fake: FakeHub, revision: str) -> None:
+def test_names_that_are_no_revisions(revision: str) -> None:
     with pytest.raises(BackendError, match="not a branch"):
-        hub.resolve("org/name", revision)
+        hub.resolve(NAME, revision)
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"model.safetensors": 5}, "no config.json"),
-        ({"config.json": 5, "pytorch_model.bin": 5}, "no safetensors weights"),
-        ({"config.json": 5, "sub/model.safetensors": 5}, "no safetensors weights"),
-        ({"config.json": 5, "model.safetensors": 41 * 10**9}, r"has 41\.0 GB"),
-        ({}, "no config.json"),
-        ({"m-Q4.gguf": 5}, r"only as GGUF \(m-Q4\.gguf\)"),
-        ({"config.json": 5, "m-Q4.gguf": 5}, "only as GGUF"),
+        (["model.safetensors"], "no config.json"),
+        (["config.json", "pytorch_model.bin"], "no safetensors weights"),
+        (["config.json", "sub/model.safetensors"], "no safetensors weights"),
+        ([], "no config.json"),
+        (["m-Q4.gguf"], r"only as GGUF \(m-Q4\.gguf\)"),
+        (["config.json", "m-Q4.gguf"], "only as GGUF"),
     ],
 )
-def test_what_the_listing_shows(fake: FakeHub, files: dict[str, int | None], message: str) -> None:
-    fake.files = files
-    with pytest.raises(BackendError, match=message):
-        hub.resolve("org/name")
-    with pytest.raises(BackendError, match=message):
-        hub.fetch("org/name", COMMIT)
-    assert all(local for _, _, local in fake.asked)
+def test_what_the_listing_shows(server: HubServer, files: list[str], message: str) -> None:
+    server.add(NAME, dict.fromkeys(files, b"x"))
+    for ask in (hub.resolve, hub.fetch):
+        with pytest.raises(BackendError, match=message):
+            ask(NAME, "main")
+    assert server.asked("/resolve/") == []
 
 
-def test_unknown_sizes_count_as_nothing(fake: FakeHub) -> None:
-    fake.files["model.safetensors"] = None
-    assert hub.resolve("org/name").total_bytes == 2_500
+def test_a_model_that_is_too_large_is_refused_and_unknown_sizes_count_as_nothing(server: HubServer) -> None:
+    server.repos[NAME].sizes = {"model.safetensors": 41 * 10**9}
+    with pytest.raises(BackendError, match=r"has 41\.0 GB to download; the limit is 40\.0 GB"):
+        hub.fetch(NAME, "main")
+    server.repos[NAME].sizes = {"model.safetensors": None}
+    assert hub.resolve(NAME).total_bytes == 20
 
 
-@pytest.mark.parametrize("sha", [None, "", "main", "ABC"])
-def test_an_answer_without_a_commit(fake: FakeHub, sha: str | None) -> None:
-    fake.sha = sha
-    with pytest.raises(BackendError, match="returned no commit"):
-        hub.resolve("org/name")
+# --- downloads ---
 
 
-def http(kind: type[Exception], status: int = 404) -> Exception:
-    """An error as huggingface_hub raises it."""
-    error = kind.__new__(kind)
-    Exception.__init__(error, "secret detail")
-    error.response = SimpleNamespace(status_code=status)  # type: ignore[attr-defined]
-    return error
+def test_a_fetch_takes_the_files_of_the_commit_without_token_and_xet(server: HubServer) -> None:
+    server.add(NAME, FILES | {"pytorch_model.bin": b"x", "chat_template.jinja": b"{{ x }}"})
+    fetched = hub.fetch(NAME, "main")
+    assert fetched == (fetched.folder, NAME, commit_of(server), "apache-2.0")
+    assert contents(fetched.folder) == FILES | {"chat_template.jinja": b"{{ x }}"}
+    assert server.asked("xet") == []
+    assert {one.headers.get("authorization") for one in server.requests} == {None}
+    assert {one.of for one in server.asked("/repos/")} == {"storage"}
 
 
-FAILURES = [
-    (http(errors.RepositoryNotFoundError), "no public model org/name"),
-    (http(errors.GatedRepoError), "gated"),
-    (http(errors.RevisionNotFoundError), "no revision"),
-    (http(errors.DisabledRepoError), "disabled"),
-    (http(errors.HfHubHTTPError, 503), "returned HTTP 503"),
-    (errors.OfflineModeIsEnabled("offline"), "not in the local cache"),
-    (errors.LocalEntryNotFoundError("gone"), "not in the local cache"),
-    (ConnectionError("refused"), "could not be reached"),
-    (TimeoutError("slow"), "could not be reached"),
-    (ValueError("odd answer"), "could not be reached"),
-    (OSError(28, "No space left on device"), "disk is full"),
-]
+def test_a_complete_commit_needs_no_network_and_a_branch_one_request(server: HubServer) -> None:
+    fetched = hub.fetch(NAME, "main")
+    server.requests.clear()
+    assert hub.fetch(NAME, fetched.commit) == fetched._replace(licence="")
+    assert server.requests == []
+    assert hub.fetch(NAME, "main") == fetched
+    assert [one.path for one in server.requests] == ["/api/models/org/name/revision/main?blobs=true"]
 
 
-@pytest.mark.parametrize(("error", "message"), FAILURES, ids=[message for _, message in FAILURES])
-def test_every_failure_of_a_download_is_said_in_words(fake: FakeHub, error: Exception, message: str) -> None:
-    fake.download_error = error
-    with pytest.raises(BackendError, match=message) as caught:
-        hub.fetch("org/name", "main")
-    assert "secret detail" not in str(caught.value)
+def test_a_new_commit_of_a_branch_fetches_what_changed(server: HubServer) -> None:
+    first = hub.fetch(NAME, "main")
+    server.repos[NAME].commit(FILES | {"tokenizer.json": b"{}"})
+    server.requests.clear()
+    second = hub.fetch(NAME, "main")
+    assert (contents(first.folder), contents(second.folder)) == (FILES, FILES | {"tokenizer.json": b"{}"})
+    assert server.asked(method="GET", path="/repos/") == []
+
+
+def test_sharded_weights_load_like_a_folder(server: HubServer, tiny_models: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "sharded"
+    tokenizer = tiny.train("byte-bpe")
+    network = tiny.gpt2(tokenizer.get_vocab_size())
+    tiny.fast(tokenizer).save_pretrained(folder)
+    network.save_pretrained(folder, max_shard_size="20kB")
+    assert len(list(folder.glob("*.safetensors"))) > 2
+    commit = server.add("org/shards", folder)
+    server.old_names = {"shards": "org/shards"}
+    config = {"source": "hub", "repo": "org/shards", "kernels": "stock"}
+    fetched = load_backend("causal", config, model_dir=tmp_path, hub_allowed=True)
+    local = {"source": "directory", "path": "sharded", "kernels": "stock"}
+    [expected] = load_backend("causal", local, model_dir=tmp_path, hub_allowed=False).score(
+        ["The keys are here."], ScoringPolicy()
+    )
+    assert fetched.score(["The keys are here."], ScoringPolicy()) == [expected]
+    assert fetched.facts.revision == commit
+    short = load_backend("causal", config | {"repo": "shards"}, model_dir=tmp_path, hub_allowed=True)
+    assert short.facts.fingerprint == fetched.facts.fingerprint
+    server.add("org/copy", folder)
+    copy = load_backend("causal", config | {"repo": "org/copy"}, model_dir=tmp_path, hub_allowed=True)
+    assert copy.facts.fingerprint != fetched.facts.fingerprint
+
+
+def test_the_environment_says_where_the_hub_is(server: HubServer) -> None:
+    code = f"from lmgym.models.backends import hub; print(hub.fetch({NAME!r}, 'main').commit)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == commit_of(server)
+
+
+def test_bytes_are_reported_while_they_arrive(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 4096)
+    monkeypatch.setattr(hub, "REPORT_SECONDS", 0.02)
+    server.fail("/repos/", bytes_per_second=200_000)
+    reports: list[tuple[int, int]] = []
+    hub.fetch(NAME, "main", report=lambda done, total: reports.append((done, total)))
+    total = sum(SIZES.values())
+    assert {of for _, of in reports} == {total}
+    assert reports == sorted(reports)
+    assert any(0 < done < total for done, _ in reports)
+    assert reports[-1] == (total, total)
+
+
+# --- transfers that break ---
+
+
+def test_an_interrupted_transfer_is_resumed(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # only whole chunks are kept, of 10 MB
+    server.fail("/repos/", cut_after=60_000)
+    server.fail("/repos/", cut_after=30_000)
+    assert contents(hub.fetch(NAME, "main").folder) == FILES
+    ranges = [one.headers.get("range") for one in server.asked("/repos/", "GET")]
+    assert ranges == [None, "bytes=60000-", "bytes=90000-"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"cut_after": 50_000, "reset": True}, {"status": 503}, {"status": 403}],
+    ids=["reset connection", "storage down", "address expired"],
+)
+def test_a_transfer_that_cannot_be_resumed_begins_again_and_keeps_complete_files(
+    server: HubServer, fault: dict[str, Any]
+) -> None:
+    server.fail("/repos/", method="GET", **fault)
+    assert contents(hub.fetch(NAME, "main").folder) == FILES
+    assert len(server.asked("/repos/", "GET")) == 2
+    assert len(server.asked("config.json", "GET")) == 1
+
+
+def test_a_transfer_that_breaks_again_and_again_is_given_up_in_words(server: HubServer) -> None:
+    server.fail("/repos/", times=99, cut_after=0, reset=True)
+    with pytest.raises(BackendUnavailable, match="download of org/name was interrupted several times"):
+        hub.fetch(NAME, "main")
+    assert partials() == []
+    server.faults.clear()
+    assert contents(hub.fetch(NAME, "main").folder) == FILES
+    assert len(server.asked("config.json", "GET")) == 1  # complete at the first attempt
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_file_with_a_wrong_digest_is_refused_and_deleted(server: HubServer, name: str) -> None:
+    path = (
+        f"/repos/{hashlib.sha256(WEIGHTS).hexdigest()}" if name in ("model.safetensors",) else "config.json?"
+    )
+    server.fail(path, method="GET", content=b"x" * SIZES[name])
+    with pytest.raises(BackendUnavailable, match=f"{name} of org/name arrived damaged"):
+        hub.fetch(NAME, "main")
+    with pytest.raises(FilesMissing):
+        offline_fetch(commit_of(server))
+    assert contents(hub.fetch(NAME, "main").folder) == FILES
+
+
+def offline_fetch(commit: str) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(constants, "HF_HUB_OFFLINE", True)
+        return hub.fetch(NAME, commit)
+
+
+def test_a_file_of_a_wrong_size_is_refused(server: HubServer) -> None:
+    server.fail("/repos/", method="GET", times=9, content=WEIGHTS[:-1])
+    with pytest.raises(BackendUnavailable, match="arrived with a wrong size"):
+        hub.fetch(NAME, "main")
+    assert partials() == []
+
+
+# --- waits ---
+
+
+TOO_MANY = {"status": 429, "headers": {"Retry-After": "3"}}
+PLACES = ["/revision/", "/tree/", "/resolve/", "/repos/"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_hub_is_given_the_time_it_asks_for(server: HubServer, naps: list[float], place: str) -> None:
+    server.fail(place, times=4, **TOO_MANY)
+    assert contents(hub.fetch(NAME, "main").folder) == FILES
+    assert [seconds for seconds in naps if 3 <= seconds <= 4]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    "headers", [{"Retry-After": "3600"}, {"RateLimit": '"api";r=0;t=3600'}], ids=["retry-after", "ratelimit"]
+)
+def test_a_long_wait_is_said_instead(
+    server: HubServer, naps: list[float], place: str, headers: dict[str, str]
+) -> None:
+    server.fail(place, times=99, status=429, headers=headers)
+    with pytest.raises(BackendUnavailable, match=r"no more requests.*Try again in 3,600 seconds"):
+        hub.fetch(NAME, "main")
+    assert sum(naps) < 1
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_hub_that_never_has_time_is_given_up(server: HubServer, naps: list[float], place: str) -> None:
+    server.fail(place, times=99, **TOO_MANY)
+    with pytest.raises(BackendUnavailable, match="HTTP 429"):
+        hub.fetch(NAME, "main")
+    assert max(naps) <= 8
+
+
+def test_a_page_does_not_wait(server: HubServer, naps: list[float]) -> None:
+    server.fail("/revision/", **TOO_MANY)
+    with pytest.raises(BackendUnavailable, match="Try again in 3 seconds"):
+        hub.look(NAME, "main", seconds=6)
+    assert naps == []
+
+
+# --- refusals ---
 
 
 REFUSALS = [
-    (404, {"x-error-code": "RepoNotFound"}, "no public model org/name"),
-    (401, {}, "no public model org/name"),
-    (403, {"x-error-code": "GatedRepo"}, "gated"),
-    (404, {"x-error-code": "RevisionNotFound"}, "no revision 'v9'"),
-    (403, {"x-error-message": "Access to this resource is disabled."}, "disabled"),
-    (503, {}, "returned HTTP 503"),
-    (404, {}, "returned HTTP 404"),
+    ("/revision/", {"status": 500}, "returned HTTP 500"),
+    ("/revision/", {"status": 404}, "returned HTTP 404"),
+    ("/revision/", {"status": 401}, "no public model org/name"),
+    ("/tree/", {"status": 503}, "returned HTTP 503"),
+    ("/tree/", {"status": 401}, "no public model org/name"),
+    ("/resolve/", {"status": 502}, "returned HTTP 502"),
+    ("/resolve/", {"status": 401}, "no public model org/name"),
+    ("/resolve/", {"status": 403, "headers": {"X-Error-Code": "GatedRepo"}}, "is gated"),
+    (
+        "/resolve/",
+        {"status": 404, "headers": {"X-Error-Code": "EntryNotFound"}},
+        "list of org/name is not there",
+    ),
+    ("/resolve/", {"status": 200}, "name no commit or no digest"),
+    ("/repos/", {"status": 503}, "returned HTTP 503"),
 ]
 
 
-@pytest.mark.parametrize(("status", "headers", "message"), REFUSALS)
-def test_every_refusal_of_a_listing_is_said_in_words(
-    fake: FakeHub, status: int, headers: dict[str, str], message: str
+@pytest.mark.parametrize(("path", "fault", "message"), REFUSALS)
+def test_every_refusal_is_said_in_words(
+    server: HubServer, path: str, fault: dict[str, Any], message: str
 ) -> None:
-    fake.refusal = status, headers
+    server.fail(path, times=999, **fault)
     with pytest.raises(BackendError, match=message) as caught:
-        hub.resolve("org/name", "v9")
+        hub.fetch(NAME, "main")
     assert "secret detail" not in str(caught.value)
+    assert isinstance(caught.value, BackendUnavailable) == (fault["status"] >= 500)
 
 
-def test_a_cached_commit_needs_no_network(fake: FakeHub, tmp_path: Path) -> None:
-    fake.cached, fake.error = tmp_path, Unreachable("no network")
-    assert hub.fetch("org/name", COMMIT) == (tmp_path, COMMIT)
-    assert fake.asked == [("org/name", COMMIT, True)]
+def test_missing_gated_and_disabled_models_are_said_in_words(server: HubServer) -> None:
+    server.add("org/gated", FILES, gated=True)
+    server.add("org/disabled", FILES, disabled=True)
+    for name, revision, message in [
+        ("org/nothing", "main", "no public model org/nothing"),
+        ("org/gated", "main", "org/gated is gated"),
+        ("org/disabled", "main", "has disabled org/disabled"),
+        (NAME, "v9", "no revision 'v9'"),
+    ]:
+        with pytest.raises(BackendError, match=message) as caught:
+            hub.fetch(name, revision)
+        assert not isinstance(caught.value, BackendUnavailable)
+    assert server.asked("/resolve/") == []
 
 
-def test_a_fetch_asks_first_and_takes_only_harmless_files(fake: FakeHub, tmp_path: Path) -> None:
-    fake.folder = tmp_path
-    assert hub.fetch("org/name", "main") == (tmp_path, COMMIT)
-    assert fake.asked == [("org/name", COMMIT, False)]
-    assert fake.patterns[-1] == {
-        "allow_patterns": ["*.json", "*.safetensors", "*.txt", "*.model", "chat_template.jinja"],
-        "ignore_patterns": ["*/*", "consolidated*"],
-    }
-    assert set(fake.tokens) == {False}
+def test_a_hub_that_goes_away_is_said_in_words(server: HubServer) -> None:
+    commit = commit_of(server)
+    server.close()
+    for revision in ("main", commit):
+        with pytest.raises(BackendUnavailable, match="could not be reached"):
+            hub.fetch(NAME, revision)
 
 
-def test_the_real_library_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from huggingface_hub import constants
-
+def test_a_machine_that_is_offline_says_so(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    for revision in ("main", COMMIT):
-        with pytest.raises(BackendError, match="not in the local cache"):
-            hub.fetch("org/name", revision)
+    for revision in ("main", commit_of(server)):
+        with pytest.raises(FilesMissing, match="not in the local cache, and this machine is offline"):
+            hub.fetch(NAME, revision)
+    assert server.requests == []
 
 
-def test_a_hub_model_loads_like_a_folder(fake: FakeHub, tiny_models: Path, tmp_path: Path) -> None:
-    fake.cached = Path(shutil.copytree(tiny_models / "character", tmp_path / "snapshot"))
-    config = {"source": "hub", "repo": "org/name", "revision": COMMIT}
-    backend = load_backend("causal", config, model_dir=tmp_path, hub_allowed=True)
-    assert backend.facts.revision == COMMIT
-    other = load_backend("causal", {**config, "repo": "org/other"}, model_dir=tmp_path, hub_allowed=True)
-    assert other.facts.fingerprint != backend.facts.fingerprint
-    (fake.cached / "model.safetensors").unlink()
-    with pytest.raises(BackendError, match=r"no model\.safetensors"):
-        load_backend("causal", config, model_dir=tmp_path, hub_allowed=True)
+def test_a_full_disk_is_said_in_words(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: Any, **more: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("huggingface_hub.file_download._chmod_and_move", full)
+    with pytest.raises(BackendError, match="The disk is full"):
+        hub.fetch(NAME, "main")
+
+
+# --- room, marks and deletion ---
+
+
+def test_nothing_is_downloaded_that_the_disk_has_no_room_for(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=100_000))
+    with pytest.raises(
+        BackendError, match=r"needs 0\.1 MB, and the disk of the download cache has 0\.1 MB free"
+    ):
+        hub.fetch(NAME, "main")
+    assert server.asked("/resolve/") == []
+
+
+def test_a_budget_counts_what_the_site_downloaded_and_nothing_else(server: HubServer) -> None:
+    total = sum(SIZES.values())
+    hub.fetch(NAME, "main")  # by somebody else
+    server.add("org/first", FILES)
+    server.add("org/second", FILES)
+    hub.fetch("org/first", "main", budget=total)
+    assert [(one.repo, one.bytes) for one in hub_cache.marked()] == [("org/first", total)]
+    assert hub_cache.used_bytes() == total
+    with pytest.raises(BackendError, match=r"This site may keep .* of downloaded models"):
+        hub.fetch("org/second", "main", budget=2 * total - 1)
+    hub.fetch("org/second", "main", budget=0)  # no limit
+    assert hub_cache.used_bytes() == 2 * total
+
+
+def test_a_commit_is_deleted_without_the_files_of_others(server: HubServer) -> None:
+    first = hub.fetch(NAME, "main", budget=0)
+    server.repos[NAME].commit(FILES | {"tokenizer.json": b"{}"})
+    second = hub.fetch(NAME, "main")  # by somebody else, so not marked
+    [old] = hub_cache.marked()
+    assert (old.commit, hub_cache.delete([old])) == (first.commit, SIZES["tokenizer.json"])
+    assert hub_cache.marked() == []
+    assert contents(second.folder) == FILES | {"tokenizer.json": b"{}"}
+    with pytest.raises(FilesMissing):
+        offline_fetch(first.commit)
+
+
+def test_the_last_commit_takes_its_folder_along(server: HubServer) -> None:
+    hub.fetch(NAME, "main", budget=0)
+    assert hub_cache.delete(hub_cache.marked()) == sum(SIZES.values())
+    assert list(cache().glob("models--*")) == []
+    assert contents(hub.fetch(NAME, "main").folder) == FILES
+
+
+def test_a_killed_download_leaves_nothing_and_a_running_one_is_left_alone(server: HubServer) -> None:
+    fetched = hub.fetch(NAME, "main")
+    blobs = fetched.folder.parents[1] / "blobs"
+    orphan, running = blobs / f"{'a' * 64}.0123abcd.incomplete", blobs / f"{'b' * 64}.0123abcd.incomplete"
+    for path in (orphan, running):
+        path.write_bytes(b"half")
+    with FileLock(cache() / ".locks" / "models--org--name" / f"{'b' * 64}.lock"):
+        assert hub_cache.is_busy(NAME)
+        assert partials() == [running]
+    assert not hub_cache.is_busy(NAME)
+    assert partials() == []
+
+
+def test_an_incomplete_commit_is_completed(server: HubServer) -> None:
+    server.fail("/repos/", times=99, status=404)
+    with pytest.raises(BackendError, match="returned HTTP 404"):
+        hub.fetch(NAME, commit_of(server), budget=0)
+    assert [one.repo for one in hub_cache.marked()] == [NAME]
+    server.faults.clear()
+    assert contents(hub.fetch(NAME, commit_of(server), budget=0).folder) == FILES
+    assert json.loads((cache() / "models--org--name" / "trees" / f"{commit_of(server)}.json").read_bytes())
+
+
+def test_an_unknown_error_of_the_library_is_said_in_words(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def odd(*args: Any, **more: Any) -> None:
+        raise errors.HFValidationError("odd answer")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", odd)
+    with pytest.raises(BackendError, match="could not be reached"):
+        hub.fetch(NAME, "main")

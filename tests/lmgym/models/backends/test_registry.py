@@ -94,7 +94,7 @@ def test_good_configurations(kind: str, config: dict[str, Any]) -> None:
         ("causal", {}, "'source' is a required property"),
         ("causal", {"source": "ftp"}, "source"),
         ("causal", {"source": "hub"}, "'repo' is a required property"),
-        ("causal", {"source": "hub", "repo": "gpt2"}, "repo"),
+        ("causal", {"source": "hub", "repo": "gpt 2"}, "repo"),
         ("causal", {"source": "hub", "repo": "../etc/passwd"}, "repo"),
         ("causal", {"source": "hub", "repo": "org/name/more"}, "repo"),
         ("causal", {"source": "hub", "repo": "org/name", "revision": "../x"}, "revision"),

@@ -1,0 +1,170 @@
+"""The Hub's cache on this machine: space, interrupted downloads, and deletion of what a site put there.
+
+Other programs of the same account keep their models in the cache, too. So a site marks the commits that it downloads,
+counts those against its limit, and deletes no others. The layout is that of huggingface_hub:
+`models--org--name/{blobs,snapshots}`, with locks of running downloads in `.locks`; marks are empty files in `lm-gym`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_MARKS = "lm-gym"
+_PARTIAL = re.compile(r"(?P<etag>.+)\.[0-9a-f]{8}\.incomplete")
+
+
+@dataclass(frozen=True, order=True)
+class Cached:
+    """A commit in the cache that a site downloaded.
+
+    Attributes:
+        bytes: size of its files, some of which other commits may share.
+        begun: when its last download began, in seconds since 1970.
+    """
+
+    repo: str
+    commit: str
+    bytes: int
+    begun: float
+
+
+def kept(repo: str, commit: str, names: Iterable[str]) -> set[str]:
+    """Return which of these files are in the cache of this machine."""
+    from huggingface_hub import try_to_load_from_cache
+
+    return {name for name in names if isinstance(try_to_load_from_cache(repo, name, revision=commit), str)}
+
+
+def space() -> tuple[Path, int | None]:
+    """Return the folder of downloads, and the free bytes of its disk (None if unknown)."""
+    cache = _cache()
+    existing = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+    try:
+        return cache, shutil.disk_usage(existing).free
+    except OSError:
+        return cache, None
+
+
+def arrived(repo: str, commit: str, sizes: Mapping[str, int]) -> int:
+    """Return the bytes of these files that have been downloaded so far."""
+    here = kept(repo, commit, sizes)
+    return sum(sizes[name] for name in here) + sum(map(_size, _partials(_folder(repo))))
+
+
+def drop_partials(repo: str = "*") -> None:
+    """Delete what killed downloads left of a repository, or of all. What is being downloaded is locked and stays.
+
+    huggingface_hub (2.4) continues such a file only within the process that began it.
+    """
+    from filelock import FileLock, Timeout
+
+    for path in _partials(_folder(repo)):
+        try:
+            with FileLock(_lock_of(path), timeout=0):
+                path.unlink(missing_ok=True)
+        except Timeout:
+            continue  # it is being downloaded
+
+
+def is_busy(repo: str) -> bool:
+    """Return whether files of a repository are being downloaded. Interrupted downloads are cleaned up."""
+    drop_partials(repo)
+    return bool(_partials(_folder(repo)))
+
+
+# --- what a site downloaded ---
+
+
+def mark(repo: str, commit: str, *, is_new: bool) -> None:
+    """Mark a commit that a site begins to download. One that other programs downloaded in part (not `is_new`, without a
+    mark) stays theirs."""
+    path = _folder(repo) / _MARKS / commit
+    if is_new or path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def marked() -> list[Cached]:
+    """Return the commits that sites downloaded to this machine."""
+    found = []
+    for path in _cache().glob(f"models--*/{_MARKS}/*"):
+        folder = path.parents[1]
+        repo = folder.name.removeprefix("models--").replace("--", "/")
+        size = sum(map(_size, _blobs(folder, path.name)))
+        found.append(Cached(repo, path.name, size, path.stat().st_mtime))
+    return sorted(found)
+
+
+def used_bytes() -> int:
+    """Return the bytes that commits downloaded by sites take up."""
+    blobs = {
+        blob for path in _cache().glob(f"models--*/{_MARKS}/*") for blob in _blobs(path.parents[1], path.name)
+    }
+    return sum(map(_size, blobs))
+
+
+def delete(commits: Iterable[Cached]) -> int:
+    """Delete marked commits with the files that no other commit shares. Return the bytes that became free."""
+    freed = 0
+    for cached in commits:
+        folder = _folder(cached.repo)
+        snapshots = folder / "snapshots"
+        others = {
+            blob
+            for other in snapshots.glob("*")
+            if other.name != cached.commit
+            for blob in _blobs(folder, other.name)
+        }
+        gone = _blobs(folder, cached.commit) - others
+        freed += sum(map(_size, gone))
+        shutil.rmtree(snapshots / cached.commit, ignore_errors=True)
+        for path in (*gone, folder / "trees" / f"{cached.commit}.json", folder / _MARKS / cached.commit):
+            path.unlink(missing_ok=True)
+        if not any(snapshots.glob("*")):
+            shutil.rmtree(folder, ignore_errors=True)
+    return freed
+
+
+def _cache() -> Path:
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE)
+
+
+def _folder(repo: str) -> Path:
+    return _cache() / f"models--{repo.replace('/', '--')}"
+
+
+def _partials(folder: Path) -> list[Path]:
+    """Return the files being downloaded, or left by killed downloads. `folder` may be a pattern."""
+    paths = _cache().glob(f"{folder.name}/blobs/*.incomplete")
+    return [path for path in sorted(paths) if _PARTIAL.fullmatch(path.name)]
+
+
+def _lock_of(partial: Path) -> Path:
+    locks = _cache() / ".locks" / partial.parents[1].name
+    locks.mkdir(parents=True, exist_ok=True)
+    return locks / _PARTIAL.sub(r"\g<etag>.lock", partial.name)
+
+
+def _blobs(folder: Path, commit: str) -> set[Path]:
+    """Return the files that hold the contents of a commit. A blob may itself link to a store of several repositories,
+    which is not the site's."""
+    snapshot = folder / "snapshots" / commit
+    return {
+        Path(os.path.abspath(path.parent / path.readlink())) if path.is_symlink() else path
+        for path in snapshot.rglob("*")
+        if path.is_file()
+    }
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0

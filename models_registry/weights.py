@@ -1,0 +1,66 @@
+"""Weights that this site downloaded from the Hub to this machine: within a limit, and until no model uses them.
+
+The limit is one for the site and not a quota of each account, because accounts whose models have the same weights share
+the files, and staff approve every model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.conf import settings
+
+from gym.jobs.models import ACTIVE_STATES, Job
+from lmgym.models.backends import hub, hub_cache
+from lmgym.models.backends.hub_cache import Cached
+from models_registry.models import RegisteredModel
+
+GIGABYTE = 10**9
+CLOCK_SECONDS = 60.0
+"""Clocks of files, database and other machines may differ by less than this."""
+
+
+def hub_budget() -> int:
+    """Limit in bytes; 0 = no limit."""
+    return int(settings.GYM_HUB_CACHE_GB) * GIGABYTE
+
+
+def fetched(config: dict[str, object]) -> dict[str, object]:
+    """Download the files of a configuration, if they are on the Hub and not on this machine. Return the configuration
+    with present name and commit. Raises BackendError."""
+    if config.get("source") != "hub" or not settings.GYM_HUB_ALLOWED:
+        return config
+    repo, revision = str(config["repo"]), str(config.get("revision", "main"))
+    found = hub.fetch(repo, revision, budget=hub_budget())
+    return config | {"repo": found.repo, "revision": found.commit}
+
+
+def unused() -> list[Cached]:
+    """Commits downloaded by this site that no registered model uses. Of repositories whose models have no commit yet or
+    are being checked, none is listed; nor is what was downloaded since the first running check began, which may bear a
+    newer name than its model."""
+    pinned: set[tuple[str, str]] = set()
+    kept: set[str] = set()
+    rows = RegisteredModel.objects.filter(config__source="hub").values_list(
+        "config__repo", "source_revision", "check_job__state"
+    )
+    for repo, commit, state in rows:
+        if not commit or state in ACTIVE_STATES:
+            kept.add(repo)
+        pinned.add((repo, commit))
+    checks = Job.objects.filter(kind="check_model", state__in=ACTIVE_STATES).order_by("created")
+    first = checks.values_list("created", flat=True).first()
+    return [
+        cached
+        for cached in hub_cache.marked()
+        if cached.repo not in kept
+        and (cached.repo, cached.commit) not in pinned
+        and (first is None or cached.begun < first.timestamp() - CLOCK_SECONDS)
+    ]
+
+
+def delete_unused() -> Iterator[tuple[Cached, int]]:
+    """Delete what `unused` lists and is not being downloaded. Yields each commit with the bytes that became free."""
+    for cached in unused():
+        if not hub_cache.is_busy(cached.repo):
+            yield cached, hub_cache.delete([cached])
