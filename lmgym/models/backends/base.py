@@ -117,6 +117,8 @@ class ModelFacts:
             different kinds are never compared.
         vocabulary_size: None = unknown.
         error_bits: bound on the numerical error of one token in bits; None = unknown.
+        error_sd_bits, error_sd_tokens: standard deviation of that error in bits for a half-precision type, and the
+            number of tokens on which it was measured; None and 0 = not measured.
         open_vocabulary: no word is unknown, because a rule assigns every word a value (the uniform model).
     """
 
@@ -137,6 +139,8 @@ class ModelFacts:
     score_kind: str = SURPRISAL
     kernels: str = ""
     error_bits: float | None = None
+    error_sd_bits: float | None = None
+    error_sd_tokens: int = 0
     open_vocabulary: bool = False
     declared_bos: str | None = None
 

@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmgym.models.backends import gguf_file, start_tokens
+from lmgym.models.backends import gguf_file, half_error, start_tokens
 from lmgym.models.backends.base import BackendError, ModelFacts, no_such_token
+from lmgym.models.backends.half_error import HalfError
 from lmgym.models.backends.loading import (
     EVERY_GPU,
     Folder,
@@ -34,7 +35,6 @@ from lmgym.models.backends.loading import (
 from lmgym.models.backends.tuning import (
     PACKING,
     Blanks,
-    compare_half_causal,
     prepare,
     prepare_bfloat16,
     special_ids,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from lmgym.models.engine.execute import Computed
     from lmgym.models.engine.model_runner import ModelRunner
 
+_NO_ERROR = HalfError()
 _LEFT_TO_RIGHT = "Surprisal needs a causal language model (GPT-2, Llama, OPT, Pythia and others)."
 
 
@@ -149,7 +150,7 @@ class CausalBackend:
         """Compute surprisals of tokens; shared prefixes of texts are computed once. See `Backend.score`.
 
         Returns:
-            One result per text. A text that is longer than the context, is not valid Unicode, or has a value that is
+            One result per text. A text that is longer than the context, is not valid Unicode, or
             not finite gives a ScoringFailure.
 
         Raises:
@@ -339,10 +340,11 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
     tokenizer = read_tokenizer(folder, notes)
     model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    runner, half_error, tuning_notes = _tuned(
+    runner, error, tuning_notes = _tuned(
         model,
         device,
         name,
+        tokenizer=tokenizer,
         reload=lambda: read_model(folder, settings, stored, device, spread=spread),
         packing=PACKING[config.get("kernels")],
     )
@@ -358,7 +360,8 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
         revision=source.revision,
         content=source.content,
         notes=(*notes, *tuning_notes, *runner.notes),
-        error_bits=error_bound(name, half=half_error, ways=runner.gap),
+        error_bits=error_bound(name, half=error.largest, ways=runner.gap),
+        error=error,
     )
     backend = CausalBackend(
         runner, tokenizer, facts=facts, seen=source.seen, start_is_given="bos_token" in config
@@ -433,6 +436,7 @@ def _facts(
     content: str,
     notes: tuple[str, ...],
     error_bits: float,
+    error: HalfError = _NO_ERROR,
 ) -> ModelFacts:
     """Collect the facts of a model. `content` is a hash of weights, configuration and tokenizer."""
     return ModelFacts(
@@ -452,14 +456,22 @@ def _facts(
         architecture=architecture,
         notes=notes,
         error_bits=error_bits,
+        error_sd_bits=error.sd,
+        error_sd_tokens=error.tokens,
         kernels="packed" if runner.packed else "stock",
     )
 
 
 def _tuned(
-    model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
-) -> tuple[ModelRunner, float, list[str]]:
-    """Build a runner. Returns it with the half-precision error in bits on probe tokens (0.0 = unknown), and notes.
+    model: Any,
+    device: torch.device,
+    name: str,
+    *,
+    tokenizer: Any,
+    reload: Callable[[], Any],
+    packing: bool | None,
+) -> tuple[ModelRunner, HalfError, list[str]]:
+    """Build a runner. Returns it with the error of a half-precision type, and notes.
 
     Args:
         name: dtype.
@@ -469,13 +481,23 @@ def _tuned(
     import torch
 
     if name not in HALF_TYPES:
-        return prepare(model, device, reload=reload, packing=packing), 0.0, []
-    if device.type == "cpu":
-        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-            raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
-        return *prepare_bfloat16(model, device), []
-    half_error, note = compare_half_causal(model, device)
-    return prepare(model, device, reload=reload, packing=packing), half_error, [note]
+        return prepare(model, device, reload=reload, packing=packing), HalfError(), []
+    on_cpu = device.type == "cpu"
+    if on_cpu and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
+    rows = half_error.encoded_texts(tokenizer, model)
+    if on_cpu:  # the weights are still in float32
+        exact, note = half_error.plain_bits(model, device, rows), ""
+        runner = prepare_bfloat16(model, device)
+    else:
+        exact, note = half_error.float32_values(
+            model, device, lambda copy: half_error.plain_bits(copy, device, rows)
+        )
+        runner = prepare(model, device, reload=reload, packing=packing)
+    if exact is None:
+        return runner, HalfError(), [note]
+    error, note = half_error.compared(exact, half_error.bits_of(runner, rows), name)
+    return runner, error, [note]
 
 
 def _read_settings(folder: Path) -> Any:
