@@ -86,11 +86,13 @@ def main() -> None:
     parser.add_argument("suites", type=Path, nargs="+", help="suites in JSON")
     options = parser.parse_args()
     documents = [read_suite(path.read_bytes(), path.name) for path in options.suites]
-    exact = scored(open_model(options.model, dtype="float32"), documents)
     backend = open_model(options.model, dtype="bfloat16", cpu_bfloat16=True)
     error = error_of(backend.facts)
-    print(*(f"* {note}" for note in backend.facts.notes), sep="\n")
-    pairs = zip(documents, exact, scored(backend, documents), strict=True)
+    print(*(f"* {note}" for note in backend.facts.notes), sep="\n", flush=True)
+    half = scored(backend, documents)
+    del backend
+    exact = scored(open_model(options.model, dtype="float32"), documents)
+    pairs = zip(documents, exact, half, strict=True)
     found = [compared(document, true, half, error) for document, true, half in pairs]
     errors = np.abs(np.concatenate([values for _, values in found]))
     print(
