@@ -49,7 +49,7 @@ from lmgym.models.engine.windows import windows
 if TYPE_CHECKING:
     import torch
 
-    from lmgym.models.engine.execute import Computed
+    from lmgym.models.engine.execute import Computed, Floats
     from lmgym.models.engine.model_runner import ModelRunner
 
 _NO_ERROR = HalfError()
@@ -575,6 +575,7 @@ def _tuned(
     if on_cpu and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
         raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
     rows = half_error.encoded_texts(tokenizer, model)
+    exact: Floats | None
     if on_cpu:  # the weights are still in float32
         exact, note = half_error.plain_bits(model, device, rows), ""
         runner = prepare_bfloat16(model, device)
