@@ -56,6 +56,10 @@ _NO_ERROR = HalfError()
 _LEFT_TO_RIGHT = "Surprisal needs a causal language model (GPT-2, Llama, OPT, Pythia and others)."
 
 
+_SEE_LATER_TOKENS = frozenset({"cpmant", "prophetnet", "xlnet"})
+"""Model types whose causal class in transformers 5.24 lets tokens see later ones."""
+
+
 class _Encoded(NamedTuple):
     """One text as input of the model, including start and end tokens."""
 
@@ -602,6 +606,10 @@ def _require_causal(settings: Any, stated: str) -> None:
 
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
+    if settings.model_type in _SEE_LATER_TOKENS:
+        raise BackendError(
+            f"In transformers, tokens of {settings.model_type} see later tokens.", _LEFT_TO_RIGHT
+        )
     has_causal_class = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
     # Encoders such as BERT also have a causal class, which is bidirectional unless `is_decoder` is set.
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
