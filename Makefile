@@ -21,7 +21,7 @@ run: $(VENV)/.runtime
 	$(BIN)/python manage.py serve --demo --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(PARALLEL) -m "not (browser or service or process or foreign or gpu)" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not (browser or service or process or foreign or gpu or real_model)" $(PYTEST_ARGS)
 
 test-all: $(VENV)/.dev
 	@sh tests/install_browser.sh

@@ -153,7 +153,7 @@ def inspect(
     except DatabaseError:
         raise  # not the model's fault: the check is retried
     except Exception as error:
-        logger.exception("the check of %s raised", model.slug)
+        logger.exception("the check of %s raised an exception", model.slug)
         return _broken(describe_exception(error, Path(settings.GYM_MODEL_DIR)))
     return {
         "status": RegisteredModel.Status.READY,

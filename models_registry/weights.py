@@ -17,6 +17,8 @@ from lmgym.models.backends.hub_listing import HubToken
 from models_registry.models import RegisteredModel
 
 GIGABYTE = 10**9
+CLOCK_SECONDS = 60.0
+"""Clocks of files, database and other machines may differ by less than this."""
 
 
 def hub_budget() -> int:
@@ -54,7 +56,7 @@ def unused() -> list[Cached]:
         for cached in hub_cache.marked()
         if cached.repo not in kept
         and (cached.repo, cached.commit) not in pinned
-        and (first is None or cached.begun < first.timestamp())
+        and (first is None or cached.begun < first.timestamp() - CLOCK_SECONDS)
     ]
 
 

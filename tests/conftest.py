@@ -14,7 +14,7 @@ from django.core.signals import request_finished
 from django.db import close_old_connections, transaction
 from django.test import override_settings
 
-from tests.lmgym.conftest import CONFORMANCE, ROOT, conformance  # noqa: F401
+from tests.lmgym.conftest import CONFORMANCE, ROOT, conformance, real_model  # noqa: F401
 from tests.once_a_run import base_of_the_run  # noqa: F401
 
 
@@ -39,7 +39,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
 KINDS = {
     "browser": "drive Chromium",
     "gpu": "need a GPU",
-    "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, neuro-san, the ProPara evaluator",
+    "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, minicons, neuro-san, the ProPara evaluator",
+    "real_model": "download a trained model of 93 MB once, and compute for minutes",
     "service": "need PostgreSQL, Redis or RabbitMQ",
     "process": "start real workers and servers",
 }

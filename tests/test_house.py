@@ -144,7 +144,7 @@ def test_a_call_of_a_sites_command_in_the_docs_is_understood(given):
 
 def test_a_mark_that_leaves_a_test_out_stands_in_the_file_of_the_test():
     """For .ci/run reads only the files that name one, and tests/browser."""
-    marks = re.compile(r"mark\.(?:service|process|foreign|browser)\b")
+    marks = re.compile(r"mark\.(?:service|process|foreign|real_model|browser)\b")
     helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
     named_in = [path for path in helpers if marks.search(path.read_text(encoding="utf-8"))]
     assert named_in == [ROOT / "tests" / "browser" / "conftest.py"]

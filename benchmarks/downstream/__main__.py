@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from lmgym.models.engine import ScoringPolicy, TokenScores, share_prefix_scores
+from lmgym.models.engine import ScoringPolicy, TokenError, TokenScores, share_prefix_scores
 from lmgym.runs.compute import Measured, joined_sentences
 from lmgym.runs.outcomes import Grid, evaluate_predictions
 from lmgym.runs.token_arrays import align_all, columns_of, share_prefixes, values_of
@@ -78,7 +78,7 @@ def at_once(
     aligned = align_all(joined, columns, 6)
     values = values_of(columns, aligned, 6)
     grid = Measured(document, joined, scores, POLICY, columns, aligned, values).grid()
-    return [row.outcomes for row in evaluate_predictions(document, grid, 5e-4)]
+    return [row.outcomes for row in evaluate_predictions(document, grid, TokenError(5e-4))]
 
 
 def one_by_one(
@@ -94,7 +94,9 @@ def one_by_one(
         for region, value in enumerate(values.values, start=1):
             bits[sentence.condition, region][place[sentence.item]] = value
         bits[sentence.condition, "*"][place[sentence.item]] = values.total
-    return [row.outcomes for row in evaluate_predictions(document, Grid(items, bits, tokens), 5e-4)]
+    return [
+        row.outcomes for row in evaluate_predictions(document, Grid(items, bits, tokens), TokenError(5e-4))
+    ]
 
 
 def main() -> None:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.engine.workload import suite_files
-from lmgym.models.engine import ERROR_BITS, ScoringPolicy, TokenScores, margin_bound
+from lmgym.models.engine import ERROR_BITS, ScoringPolicy, TokenError, TokenScores
 from lmgym.runs.compute import measure
 from lmgym.runs.outcomes import evaluate_predictions
 from lmgym.suites.formats import SuiteDocument, read_suite
 
+FLOAT32 = TokenError(ERROR_BITS["float32"])
 Judged = tuple[Sequence[int], Sequence[bool]]
 """Outcomes, and for each whether it is too close to call."""
 
@@ -33,18 +34,18 @@ def of_suites(
     suites: int | None,
     *,
     left_to_right: bool,
-    error_bits: float = ERROR_BITS["float32"],
+    error: TokenError = FLOAT32,
 ) -> dict[str, int]:
     """Compare the outcomes of all predictions and items of the suites (or the first `suites`), evaluated as in a run.
-    `error_bits` bounds the error of one token of `scores` (and of `truth`).
+    `error` is that of one token of `scores` (and of `truth`).
     """
     start, pairs = 0, []
     for path in suite_files(suites)[1]:
         document = read_suite(path.read_bytes(), path.name)
         stop = start + len(document.sentences)
         pairs += zip(
-            _judged(document, scores[start:stop], left_to_right, error_bits),
-            _judged(document, truth[start:stop], left_to_right, error_bits),
+            _judged(document, scores[start:stop], left_to_right, error),
+            _judged(document, truth[start:stop], left_to_right, error),
             strict=True,
         )
         start = stop
@@ -56,7 +57,7 @@ def of_suites(
 def of_pairs(scores: Sequence[TokenScores], truth: Sequence[TokenScores]) -> dict[str, int]:
     """Compare outcomes of minimal pairs: the first sentence of a pair has fewer bits than the second."""
     sizes = np.array([len(score.ids) for score in scores]).reshape(-1, 2).sum(axis=1)
-    bounds = np.array([margin_bound(ERROR_BITS["float32"], int(size)) for size in sizes])
+    bounds = FLOAT32.of_margin(sizes, sizes)
     ours, exact = (_margins(rows) for rows in (scores, truth))
     judged = [
         (np.sign(margins).astype(int).tolist(), (np.abs(margins) < bounds).tolist())
@@ -71,12 +72,11 @@ def _margins(scores: Sequence[TokenScores]) -> NDArray[np.float64]:
 
 
 def _judged(
-    document: SuiteDocument, scores: Sequence[TokenScores], left_to_right: bool, error_bits: float
+    document: SuiteDocument, scores: Sequence[TokenScores], left_to_right: bool, error: TokenError
 ) -> list[Judged]:
     grid = measure(document, scores, ScoringPolicy(), left_to_right=left_to_right).grid()
     return [
-        (evaluation.outcomes, evaluation.close)
-        for evaluation in evaluate_predictions(document, grid, error_bits)
+        (evaluation.outcomes, evaluation.close) for evaluation in evaluate_predictions(document, grid, error)
     ]
 
 

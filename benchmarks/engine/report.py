@@ -76,7 +76,7 @@ def exactness(exact: Record) -> list[str]:
     single, ours, outcomes = exact["single"], exact["ours"], exact["outcomes"]
     return [
         f"* Difference from float64 over {exact['tokens']:,} tokens of {exact['sentences']:,} sentences, in bits: one "
-        f"sentence at a time in fp32 {single['max']:.2g} at most, {single['mean']:.2g} in the mean; LM Gym "
+        f"sentence at a time in fp32 {single['max']:.2g} at most, {single['mean']:.2g} on average; LM Gym "
         f"{ours['max']:.2g} and {ours['mean']:.2g} ({ours['max'] / single['max']:.2f} times the largest).",
         f"* Of {outcomes['outcomes']:,} outcomes {outcomes['differ_marked'] + outcomes['differ_unmarked']} differ from "
         f"float64, {outcomes['differ_unmarked']} of them not marked too close to call; {outcomes['too_close']} are "

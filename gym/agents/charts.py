@@ -111,8 +111,8 @@ def _columns_of(run: AgentRun, evidence: Evidence) -> dict[str, Any]:
 def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
     """Draw pass rates pooled over the cases shared by all runs in the trend; None for fewer than two runs.
 
-    The run with verdicts on most current cases (the newest, if there are several) is the reference. A run is in the
-    trend if it has verdicts on at least half of the reference's cases.
+    The reference is the run with verdicts on the largest number of current cases (the newest such run, if several tie).
+    A run is in the trend if it has verdicts on at least half of the reference's cases.
     """
     runs = _finished(selectors.runs_visible_to(user).filter(suite=suite))
     of_run: dict[int, list[CaseRun]] = {}

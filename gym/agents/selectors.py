@@ -1,4 +1,4 @@
-"""Queries of agent servers, suites and runs, restricted to rows that the user may see."""
+"""Queries for agent servers, suites and runs, restricted to rows that the user may see."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ class CollectionList(CollectionView, ListView):
 
     @operation("List collections", response=CollectionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Lists published collections and those you work on."""
+        """List published collections and those you work on."""
         return self.page(rows_of(request).order_by("title"))
 
     @operation("Create a collection", body=NewCollection, response=CollectionDetailSerializer, status=201)
@@ -219,13 +219,13 @@ class CollectionList(CollectionView, ListView):
 class CollectionDetail(CollectionView):
     @operation("Read a collection", response=CollectionDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Returns its texts and those of its suites that you may see. For its leaderboard, use
+        """Return its texts and those of its suites that you may see. For its leaderboard, use
         `leaderboard/?collection=`."""
         return self.read()
 
     @operation("Change a collection", body=CollectionCard, response=CollectionDetailSerializer)
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Changes only the fields that are sent. A published collection cannot be changed."""
+        """Change only the fields that are sent. A published collection cannot be changed."""
         collection = self.get_for_change()
         body = self.body()
         revisions = unique_revisions(request, body["suites"]) if "suites" in body else None
@@ -251,7 +251,7 @@ class CollectionEntries(CollectionView):
         status=201,
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Appends a revision. A revision that is already in the collection keeps its position."""
+        """Append a revision. A revision that is already in the collection keeps its position."""
         collection = self.get_for_change()
         revision = revision_of(request, self.body(), "$.suite")
         services.add_revision(collection, revision, actor=request.user)
@@ -272,7 +272,7 @@ class CollectionEntry(CollectionView):
 class CollectionPublish(CollectionView):
     @operation("Publish a collection", response=CollectionDetailSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """Makes the collection public and immutable. All its suites must be public."""
+        """Make the collection public and immutable. All its suites must be public."""
         return self.act(services.publish_collection)
 
 
@@ -322,7 +322,7 @@ class RunMissing(ApiView):
         "Queue the missing runs of a leaderboard", body=MissingBody, response=MissingSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """Queues models on the newest frozen revisions of suites, or on those of a collection, that have no result and
+        """Queue models on the newest frozen revisions of suites, or on those of a collection, that have no result and
         no unfinished run; at most 100 runs at a time."""
         body = self.body()
         options = Options(

@@ -1,4 +1,4 @@
-"""Queries of answer sets and submissions, all based on `visible_to` or `submissions_for`."""
+"""Queries for answer sets and submissions, all based on `visible_to` or `submissions_for`."""
 
 from __future__ import annotations
 

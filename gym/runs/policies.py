@@ -29,6 +29,7 @@ def policy_differences(policy: Mapping[str, Any], revision: SuiteRevision) -> st
         **ScoringPolicy().to_dict(),
         "join": revision.join_policy,
         "metric": default_metric(revision.metric),
+        "overlap": None,
     }
     return ", ".join(
         f"{name}={_as_text(policy[name])}"

@@ -103,7 +103,7 @@ class People(ThingView, ListView):
 
     @operation("Invite a collaborator", body=PersonBody, response=PersonSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Invites an account to edit or view the object. Only its owner may do this. Invitations give no rights until
+        """Invite an account to edit or view the object. Only its owner may do this. Invitations give no rights until
         they are accepted."""
         thing = self.get_object()
         services.require_owner(request.user, thing)
@@ -115,7 +115,7 @@ class People(ThingView, ListView):
 class Person(ThingView):
     @operation("Change a collaborator's role", body=RoleBody, response=PersonSerializer)
     def patch(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """Sets edit or view, also for invitations. `owner` offers the ownership to an editor; when they accept, the
+        """Set edit or view, also for invitations. `owner` offers the ownership to an editor; when they accept, the
         previous owner becomes an editor. Another role withdraws the offer."""
         thing = self.get_object()
         services.require_owner(request.user, thing)

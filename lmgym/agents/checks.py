@@ -1,6 +1,6 @@
 """The built-in tests, except gist.
 
-neuro-san's code swaps the operands of `less` and `greater`. The reading selects the order, and every result shows its
+neuro-san's code swaps the operands of `less` and `greater`. `Reading` selects the order, and every result shows its
 operands in the order used.
 """
 

@@ -35,7 +35,7 @@ KS = (1, 2, 3, 5, 10)
 class AtK:
     """pass@k and pass^k of a case, or their means over the cases of a run. Only single cases have intervals."""
 
-    k: int = described("iterations instead of one", "iterations")
+    k: int = described("the k in pass@k and pass^k", "iterations")
     cases: int = described("cases of the mean, the same ones for every k", "cases")
     of: int = described("finished cases; the others have too few iterations with a verdict", "cases")
     any: float = described("pass@k: chance that at least one of k iterations passes", "0 to 1")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lmgym.cli import rates, shared
-from lmgym.cli.policy import add_device, add_policy, policy_of
+from lmgym.cli.policy import add_device, add_overlap, add_policy, policy_of
 from lmgym.cli.suite_files import add_reading, load
 
 
@@ -34,6 +34,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     rates.add_gate(top)
     add_policy(top)
+    add_overlap(top)
     add_device(top)
     add_reading(top)
     return top

@@ -8,7 +8,7 @@ from typing import Any
 from lmgym.models.engine.policy import METRICS, TOKEN_POLICIES, WHITESPACE_POLICIES
 from lmgym.suites.regions import JOIN_POLICIES
 
-NAMES = ("bos", "eos", "join", "metric", "whitespace", "tokens")
+NAMES = ("bos", "eos", "join", "metric", "whitespace", "tokens", "overlap")
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +35,18 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_overlap(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--overlap",
+        type=int,
+        metavar="N",
+        help="score texts longer than the model's context in windows that share N tokens; default: refuse them",
+    )
+
+
 def policy_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the policy options set on the command line, as fields of `ScoringPolicy`."""
-    return {name: value for name in NAMES if (value := getattr(options, name)) is not None}
+    return {name: value for name in NAMES if (value := getattr(options, name, None)) is not None}
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:

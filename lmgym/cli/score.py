@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lmgym.cli import at_site, shared
-from lmgym.cli.policy import add_device, add_policy, policy_of
+from lmgym.cli.policy import add_device, add_overlap, add_policy, policy_of
 from lmgym.client import Client
 
 
@@ -24,6 +24,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     shared.add_output(top, ("csv", "json", "parquet"))
     add_policy(top)
+    add_overlap(top)
     add_device(top)
     at_site.add_choice_of_site(top, "use a model of the site")
     return top
@@ -45,6 +46,8 @@ def _score(options: argparse.Namespace) -> int:
         frame = score(texts, options.model, policy=policy, device=options.device, dtype=options.dtype)
     elif (options.device, options.dtype) != ("auto", "float32"):
         raise shared.Failed("--device and --dtype are for local models: omit them with --site.")
+    elif options.overlap is not None:
+        raise shared.Failed("--overlap is for local models: omit it with --site.")
     else:
         frame = _at_site(at_site.client_of(options), texts, options)
     shared.write(shared.rendered(frame, options.format), options.output)

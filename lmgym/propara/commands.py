@@ -1,6 +1,6 @@
 """Commands not in the reference: check, compare, convert, prompts, score-answers, template.
 
-They read files like the site: files are repaired, and all problems are reported at once.
+They read files as the site does: files are repaired, and all problems are reported at once.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenError
 from lmgym.runs.needed import needed_cells
 from lmgym.runs.outcomes import (
-    ASSUMED_ERROR_BITS,
+    ASSUMED_ERROR,
     Grid,
     PredictionOutcome,
     Reference,
@@ -257,25 +257,25 @@ def evaluate_document(
     document: SuiteDocument,
     scores: Sequence[Scores],
     policy: ScoringPolicy,
-    error_bits: float = ASSUMED_ERROR_BITS,
+    error: TokenError = ASSUMED_ERROR,
     *,
     left_to_right: bool,
 ) -> RunResult:
     """Compute region values, outcomes and rates of a document.
 
     Args:
-        error_bits: bound on the numeric error of one token's value.
+        error: numerical error of one token's value.
         left_to_right: see `ModelFacts`.
     """
     measured = measure(document, scores, policy, left_to_right=left_to_right)
     grid = measured.grid()
     return RunResult(
-        grid.items, measured.rows(), evaluate_predictions(document, grid, error_bits), measured.summary()
+        grid.items, measured.rows(), evaluate_predictions(document, grid, error), measured.summary()
     )
 
 
 def result_of_rows(
-    document: SuiteDocument, rows: list[SentenceResult], error_bits: float = ASSUMED_ERROR_BITS
+    document: SuiteDocument, rows: list[SentenceResult], error: TokenError = ASSUMED_ERROR
 ) -> RunResult:
     """Compute outcomes and rates from existing sentence values, e.g. of an upload. A region without known tokens counts
     as one token."""
@@ -290,7 +290,7 @@ def result_of_rows(
     tokens = tokens.reshape(n, width)
     grid = _grid(document, regions, total, tokens, tokens.sum(axis=1), rows)
     summary = _summarise(document, regions, np.zeros(regions.shape, np.bool_), rows)
-    return RunResult(grid.items, rows, evaluate_predictions(document, grid, error_bits), summary)
+    return RunResult(grid.items, rows, evaluate_predictions(document, grid, error), summary)
 
 
 def _grid(

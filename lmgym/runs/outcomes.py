@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmgym.models.engine import ERROR_BITS
+from lmgym.models.engine import ERROR_BITS, TokenError
 from lmgym.runs.token_arrays import Floats, Ints
 from lmgym.stats import tail_above
 from lmgym.stats.intervals import wilson
@@ -23,8 +23,8 @@ from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, Slop
 ROUNDING_BITS = 1e-9
 """Margins below this are float64 rounding."""
 
-ASSUMED_ERROR_BITS = ERROR_BITS["float32"]
-"""Bound on the error of one token's value if the number format is unknown."""
+ASSUMED_ERROR = TokenError(ERROR_BITS["float32"])
+"""Error of one token's value if the number format is unknown."""
 
 OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
 """Names by outcome code."""
@@ -124,21 +124,21 @@ def outcomes_alone(
     return _counted(position, prediction, parse(prediction.formula), n_regions, *judged)
 
 
-def evaluate_predictions(document: SuiteDocument, grid: Grid, error_bits: float) -> list[PredictionOutcome]:
+def evaluate_predictions(document: SuiteDocument, grid: Grid, error: TokenError) -> list[PredictionOutcome]:
     """Evaluate every prediction of the document over all items."""
     n_regions = len(document.region_names)
     return [
-        evaluate_prediction(number, prediction, n_regions, grid, error_bits)
+        evaluate_prediction(number, prediction, n_regions, grid, error)
         for number, prediction in enumerate(document.predictions)
     ]
 
 
 def evaluate_prediction(
-    position: int, prediction: PredictionDoc, n_regions: int, grid: Grid, error_bits: float
+    position: int, prediction: PredictionDoc, n_regions: int, grid: Grid, error: TokenError
 ) -> PredictionOutcome:
     """Evaluate one formula for every item."""
     formula = parse(prediction.formula)
-    return _counted(position, prediction, formula, n_regions, *outcomes_of(formula, grid, error_bits))
+    return _counted(position, prediction, formula, n_regions, *outcomes_of(formula, grid, error))
 
 
 def _counted(
@@ -175,7 +175,7 @@ def _counted(
 
 
 def outcomes_of(
-    formula: Formula, grid: Grid, error_bits: float
+    formula: Formula, grid: Grid, error: TokenError
 ) -> tuple[NDArray[np.uint8], Floats, NDArray[np.bool_]]:
     """Return outcome code, margin, and "too close to call" per item: True if errors within the bound could change the
     outcome.
@@ -191,12 +191,12 @@ def outcomes_of(
     evaluable = judged.outcome != NOT_EVALUABLE
     size = np.abs(judged.margin)
     outcomes = np.where((size < ROUNDING_BITS) & evaluable, np.uint8(TIE), judged.outcome)
-    doubtful = formula.doubtful_items(bits, lambda slopes: margin_bounds(error_bits, grid.tokens, slopes))
+    doubtful = formula.doubtful_items(bits, lambda slopes: margin_bounds(error, grid.tokens, slopes))
     return outcomes, judged.margin, doubtful & evaluable & (outcomes != TIE)
 
 
-def margin_bounds(error_bits: float, tokens: Mapping[Reference, Ints], slopes: Slopes) -> Floats:
-    """`engine.margin_bound` for every item at once, in bits. A margin sums `tokens[reference]` token values of each
+def margin_bounds(error: TokenError, tokens: Mapping[Reference, Ints], slopes: Slopes) -> Floats:
+    """`TokenError.of_margin` for every item at once, in bits. A margin sums `tokens[reference]` token values of each
     reference, each `slopes[reference]` times."""
     weight, count = np.zeros(()), np.zeros(())
     for reference, slope in slopes.items():
@@ -205,7 +205,7 @@ def margin_bounds(error_bits: float, tokens: Mapping[Reference, Ints], slopes: S
         whole = slopes.get((reference[0], "*"))
         if whole is not None and reference[1] != "*":  # the sentence includes the region's tokens once more
             weight = weight + np.maximum(2 * slope * whole, 0) * tokens[reference]
-    return error_bits * np.where(count > 1, 2, 1) * np.sqrt(weight)
+    return np.asarray(error.of_margin(count, weight))
 
 
 def listed(values: Floats) -> list[Any]:

@@ -7,18 +7,19 @@ from typing import Any
 
 from lmgym import __version__
 from lmgym.models.backends import Backend, ModelFacts
-from lmgym.models.engine import ENGINE_VERSION, ERROR_BITS, ScoringPolicy
+from lmgym.models.engine import ENGINE_VERSION, ERROR_BITS, ScoringPolicy, TokenError
 from lmgym.runs.compute import RunResult, SentenceResult, TokenRow, token_bits
 from lmgym.runs.coverage import Coverage, coverage_of
-from lmgym.runs.outcomes import ASSUMED_ERROR_BITS, ROUNDING_BITS
+from lmgym.runs.outcomes import ASSUMED_ERROR, ROUNDING_BITS
 from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 
-def error_bits_of(facts: ModelFacts) -> float:
-    """Return the bound on the numeric error of one token's value: the backend's, else that of its dtype."""
-    if facts.error_bits is not None:
-        return facts.error_bits
-    return ERROR_BITS.get(facts.dtype, ASSUMED_ERROR_BITS)
+def error_of(facts: ModelFacts) -> TokenError:
+    """Return the numerical error of one token's value: the backend's, else that of its dtype."""
+    bound = facts.error_bits
+    if bound is None:
+        bound = ERROR_BITS.get(facts.dtype, ASSUMED_ERROR.bound)
+    return TokenError(bound, facts.error_sd_bits)
 
 
 def coverage_of_run(facts: ModelFacts, sentences: Iterable[SentenceResult]) -> Coverage | None:
@@ -62,6 +63,7 @@ def provenance(
         bos: token before every sentence, None = none; `declared_bos`: the one the tokenizer declares.
         eos: None if the model has no such token.
         special_in_text: see `special_in_text`.
+        error_bits, error_sd_bits, error_sd_tokens: see `ModelFacts`.
         spelling: see `coverage.Spelling`; None if words were not counted.
     """
     facts = backend.facts
@@ -88,7 +90,9 @@ def provenance(
         "equality_tolerance": {"absolute_bits": ABSOLUTE_TOLERANCE, "relative": RELATIVE_TOLERANCE},
         "formula_reading": "import",
         "rounding_bits": ROUNDING_BITS,
-        "error_bits": error_bits_of(facts),
+        "error_bits": error_of(facts).bound,
+        "error_sd_bits": facts.error_sd_bits,
+        "error_sd_tokens": facts.error_sd_tokens,
         "score_kind": facts.score_kind,
         "vocabulary_size": facts.vocabulary_size,
         "special_in_text": special_in_text(backend, result),

@@ -25,7 +25,7 @@ BATCH = 500
 def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
     """sha256 of everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine,
     and library versions. The versions recorded with a run therefore apply to its cached scores as well."""
-    parts = {
+    parts: dict[str, object] = {
         "fingerprint": facts.fingerprint,
         "bos": facts.start_token(policy),
         "eos": policy.eos,
@@ -36,6 +36,8 @@ def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
         "engine": ENGINE_VERSION,
         "versions": facts.versions,
     }
+    if policy.overlap is not None:  # absent otherwise, so that keys of scores without windows stay valid
+        parts["overlap"] = policy.overlap
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

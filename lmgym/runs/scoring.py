@@ -10,7 +10,7 @@ from lmgym.models.engine import ScoringPolicy
 from lmgym.runs.chunks import chunk_characters, plan_chunks
 from lmgym.runs.compute import RunResult, evaluate_document, joined_sentences
 from lmgym.runs.needed import Needed
-from lmgym.runs.provenance import error_bits_of
+from lmgym.runs.provenance import error_of
 from lmgym.runs.token_arrays import Scores
 from lmgym.suites.formats import SuiteDocument
 
@@ -58,6 +58,6 @@ def score_document(
         document,
         [known[text] for text in texts],
         policy,
-        error_bits_of(facts),
+        error_of(facts),
         left_to_right=facts.left_to_right,
     )

@@ -89,7 +89,7 @@ class ModelDetail(ModelView):
 
     @operation("Change a model", body=ModelChanges, response=ModelDetailSerializer, also=[409])
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Changes only the fields that are sent. The owner may correct `backend` and `config` as long as the model has
+        """Change only the fields that are sent. The owner may correct `backend` and `config` as long as the model has
         no results (else 409, `in-use`: register a new model); the model is then checked and approved like a new one. A
         stored secret is kept unless the `base_url` changes."""
         model = self.get_for_change()
@@ -111,7 +111,7 @@ class ModelDetail(ModelView):
 
     @operation("Delete a model", status=204, also=[409])
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes the model and its secrets. A model with results cannot be deleted (409, `in-use`). Agents are deleted
+        """Delete the model and its secrets. A model with results cannot be deleted (409, `in-use`). Agents are deleted
         at `agent-servers/`."""
         return self.remove(services.delete_model)
 
@@ -119,7 +119,7 @@ class ModelDetail(ModelView):
 class ModelCheck(ModelView):
     @operation("Check a model again", response=ModelDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Queues a check; poll the model until its status is ready or broken."""
+        """Queue a check; poll the model until its status is ready or broken."""
         model = self.get_object()
         services.check_model(model, actor=request.user)
         return self.respond(model, "api-model", model.slug)
@@ -128,7 +128,7 @@ class ModelCheck(ModelView):
 class ModelApprove(ModelView):
     @operation("Approve a model", response=ModelDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Allows loading the model and queues its check. Only staff may do this."""
+        """Allow loading the model and queue its check. Only staff may do this."""
         model = self.get_object()
         services.approve_model(model, actor=request.user)
         return self.respond(model, "api-model", model.slug)

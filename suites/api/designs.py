@@ -79,7 +79,7 @@ class DesignSerializer(serializers.Serializer[Any]):
 class ExplainDesign(FormulaView):
     @operation("Explain a factorial design", body=DesignBody, response=DesignSerializer)
     def post(self, request: Request) -> Response:
-        """Returns main effects, interactions and simple effects at a region, in words and as formulas; conditions
+        """Return main effects, interactions and simple effects at a region, in words and as formulas; conditions
         outside the design; and combinations of levels without a condition. Errors in the factors are part of a 200."""
         body = self.body()
         region, names = body.get("region", "*"), body["regions"]

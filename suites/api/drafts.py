@@ -74,7 +74,7 @@ class Draft(SuiteView):
 
     @operation("Open a draft", response=DraftSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Returns the existing draft, or opens a copy of the newest frozen revision."""
+        """Return the existing draft, or open a copy of the newest frozen revision."""
         suite = self.get_for_change()
         draft = services.open_draft(suite, actor=request.user)
         draft.suite = suite
@@ -90,8 +90,8 @@ class Draft(SuiteView):
         also=[412, 428],
     )
     def put(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Replaces the draft, or opens one; frozen revisions are kept. Over an existing draft, If-Match must have its
-        ETag. A table keeps the suite's name, metric and predictions, which tables lack."""
+        """Replace the draft, or open one; frozen revisions are kept. To replace an existing draft, send its ETag in
+        If-Match. If the document is a table, which has no name, metric or predictions, those of the suite are kept."""
         suite = self.get_for_change()
         body = self.body()
         document = document_in(body)
@@ -113,7 +113,7 @@ class Draft(SuiteView):
 
     @operation("Discard the draft", status=204, also=[412])
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Discards the draft; frozen revisions are kept. The only revision of a suite cannot be discarded: delete the
+        """Discard the draft; frozen revisions are kept. The only revision of a suite cannot be discarded: delete the
         suite instead."""
         suite = self.get_for_change()
         with transaction.atomic():
@@ -136,7 +136,7 @@ class DraftCells(SuiteView, ListView):
 
     @operation("Edit the draft", body=EditsBody, response=EditedSerializer, also=[409, 412])
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Applies edits (docs/grid.md) made on `version`, if items, conditions and regions have not changed since. A
+        """Apply edits (docs/grid.md) made on `version`, if items, conditions and regions have not changed since. A
         cell is written if it still has its `old` text, else it is a 409 with both texts. With If-Match nothing is
         applied unless the ETag matches. An edit whose `id` was applied before is skipped."""
         suite = self.get_for_change()
@@ -161,7 +161,7 @@ class DraftCells(SuiteView, ListView):
 class Freeze(SuiteView):
     @operation("Freeze the draft", body=NoteBody, response=RevisionSerializer, status=201, also=[412])
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Turns the draft into an immutable revision with a sha256. Models run only on frozen revisions."""
+        """Turn the draft into an immutable revision with a sha256. Models run only on frozen revisions."""
         suite = self.get_for_change()
         body = self.body()
         with transaction.atomic():
@@ -186,7 +186,7 @@ class Lint(SuiteView):
 
     @operation("Dismiss a finding", body=IgnoreBody, response=LintSerializer)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Stores the reason for dismissing a finding; an empty reason restores it."""
+        """Store the reason for dismissing a finding; an empty reason restores it."""
         suite = self.get_for_change()
         services.ignore_finding(suite, actor=request.user, **self.body())
         newest = get_or_404(suite.revisions.order_by("-number"))

@@ -115,7 +115,7 @@ class FormulaView(ApiView):
 class Explain(FormulaView):
     @operation("Explain a formula", body=ExplainBody, response=ExplainedSerializer)
     def post(self, request: Request) -> Response:
-        """Returns the formula in words and its chance level, checked against regions and conditions. Errors in the
+        """Return the formula in words and its chance level, checked against regions and conditions. Errors in the
         formula are part of a 200, with their positions."""
         body = self.body()
         regions = dict(enumerate(body["regions"], start=1))

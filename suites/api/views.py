@@ -67,7 +67,7 @@ class SuiteList(SuiteView, ListView):
 
     @operation("Create a suite", body=BODIES, response=SuiteDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Creates a suite with a draft of the document: JSON as `document`, a file of any supported format as `text` or
+        """Create a suite with a draft of the document: JSON as `document`, a file of any supported format as `text` or
         as a multipart `file`, or a `template`. 409 if an identical suite is listed for you, named in `suite` and
         `revision`; `again` creates a copy."""
         body = self.body()
@@ -102,7 +102,7 @@ class SuiteDetail(SuiteView):
 
     @operation("Change a suite's card", body=ChangedCard, response=SuiteDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """Changes only the fields that are sent. Changing to or from unlisted changes the suite's address."""
+        """Change only the fields that are sent. Changing to or from unlisted changes the suite's address."""
         return self.change(services.edit_card)
 
     @operation("Delete a suite", status=204, query=DeletionQuery)

@@ -19,6 +19,7 @@ from benchmarks.engine import outcomes
 from benchmarks.engine.workload import Workload, spread
 from lmgym.models.backends import Backend
 from lmgym.models.engine import ERROR_BITS, ScoringPolicy, TokenScores
+from lmgym.runs.provenance import error_of
 from tests.gpu.conftest import load_from
 
 pytestmark = pytest.mark.gpu
@@ -141,13 +142,12 @@ def test_outcomes_are_the_same_or_too_close_to_call(
     if len(pair.texts) != len(load.texts):
         pytest.skip("only some sentences of the suites were scored")
     facts = pair.backend.facts
-    assert facts.error_bits is not None
     found = outcomes.of_suites(
         scored(pair.backend.score(pair.texts, ScoringPolicy())),
         pair.reference,
         None if on_gpu else 1,
         left_to_right=facts.left_to_right,
-        error_bits=facts.error_bits,
+        error=error_of(facts),
     )
     for name, value in {"dtype": facts.dtype, "device": facts.device, **found}.items():
         record_property(name, value)

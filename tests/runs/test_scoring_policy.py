@@ -21,7 +21,7 @@ from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
 from lmgym.models.backends import base
 from lmgym.models.backends.uniform import UniformBackend
-from lmgym.models.engine import ScoringPolicy, TokenScores
+from lmgym.models.engine import ScoringPolicy, TokenError, TokenScores
 from lmgym.runs.run_differences import same_bits
 from lmgym.suites.formats import write_json
 from suites.selectors import document_of
@@ -230,7 +230,7 @@ def test_items_that_are_too_close_to_call_are_marked_and_can_be_filtered(client,
             for s in map(self._score, texts)
         ],
     )
-    monkeypatch.setattr("gym.runs.work.actors.error_bits_of", lambda facts: 1e-3)
+    monkeypatch.setattr("gym.runs.work.actors.error_of", lambda facts: TokenError(1e-3))
     run = services.queue_run(
         make_revision(people.alice, items=2), make_model(people.alice), actor=people.alice
     )

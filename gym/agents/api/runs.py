@@ -100,7 +100,7 @@ class Runs(RunView, ListView):
 
     @operation("Run agent tests", body=AgentRunBody, response=AgentRunSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Queues cases of a suite on a server. Poll the run until its state is done, failed or cancelled."""
+        """Queue cases of a suite on a server. Poll the run until its state is done, failed or cancelled."""
         body = self.body()
         suite = referenced(selectors.visible_to(request.user), "suite", slug=body.pop("suite"))
         server = referenced(
@@ -176,7 +176,7 @@ class Rescore(RunView):
 
     @operation("Rescore a run", body=AgentRescoreBody, response=AgentRunSerializer, status=201)
     def post(self, request: SignedInApiRequest, key: str) -> Response:
-        """Creates a run that scores the stored answers by the current cases and judge, with the optional `reading`. No
+        """Create a run that scores the stored answers by the current cases and judge, with the optional `reading`. No
         agent is contacted. The judge's earlier verdicts on an answer are reused unless `ask_judge` is set."""
         made = services.queue_rescoring(self.get_object(), actor=request.user, **self.body())
         return self.refreshed(made, "api-agent-run")
@@ -185,7 +185,7 @@ class Rescore(RunView):
 class AgentCompare(ApiView):
     @operation("Compare runs of agent tests", response=AgentComparisonSerializer, query=Several)
     def get(self, request: Request) -> Response:
-        """Compares each `second` with `first`, by case and by check; at most five runs in total. Rates are compared by
+        """Compare each `second` with `first`, by case and by check; at most five runs in total. Rates are compared by
         Fisher's exact test, or by McNemar's exact test if both runs scored the same answers. p is Holm-corrected over
         the rows of all comparisons."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))

@@ -110,7 +110,7 @@ class Servers(ServerView, ListView):
 
     @operation("Register an agent server", body=NewServer, response=AgentServerDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Registers a server and starts a check of its version and agents. Poll the server until its state is ready or
+        """Register a server and start a check of its version and agents. Poll the server until its state is ready or
         broken. The site's rules decide which addresses are allowed."""
         body = self.body()
         headers = checked_secrets(body, "secret_headers", headers=True)
@@ -132,7 +132,7 @@ class Server(ServerView):
         "Change the address of an agent server", body=ServerAddress, response=AgentServerDetailSerializer
     )
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Changes the server and checks it again. A new `url` deletes all secrets that are not sent again, because they
+        """Change the server and check it again. A new `url` deletes all secrets that are not sent again, because they
         were meant for the old one. Change name, visibility and description at `models/`."""
         server = self.get_for_change()
         body = self.body()
@@ -156,5 +156,5 @@ class Server(ServerView):
 class Check(ServerView):
     @operation("Check an agent server again", response=AgentServerDetailSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
-        """Queues a check; poll the server until its state is ready or broken."""
+        """Queue a check; poll the server until its state is ready or broken."""
         return self.act(services.queue_check, "api-agent-server")

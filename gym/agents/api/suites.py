@@ -133,7 +133,7 @@ class Suites(SuiteView, ListView):
         "Create a suite of agent tests", body=NewAgentSuite, response=AgentSuiteDetailSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """Creates a suite without cases; import them at `cases/`."""
+        """Create a suite without cases; import them at `cases/`."""
         body = self.body()
         return self.refreshed(save(AgentSuite(), actor=request.user, **body), "api-agent-suite")
 
@@ -151,7 +151,7 @@ class Suite(SuiteView):
 
     @operation("Delete a suite of agent tests", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes the suite and its runs. Refused while a run is unfinished."""
+        """Delete the suite and its runs. Refused while a run is unfinished."""
         return self.remove(services.delete_suite)
 
 
@@ -180,7 +180,7 @@ class Cases(SuiteView, ListView):
         status=201,
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Imports all cases, or none if any case has a problem; all problems are listed. Cases with the same name are
+        """Import all cases, or none if any case has a problem; all problems are listed. Cases with the same name are
         replaced."""
         suite = self.get_for_change()
         body = self.body()
@@ -205,7 +205,7 @@ class Case(SuiteView):
 
     @operation("Change a test case", body=AgentCaseBody, response=AgentCaseDetailSerializer)
     def patch(self, request: SignedInApiRequest, slug: str, pk: int) -> Response:
-        """Changes name or text. Earlier runs keep their text."""
+        """Change name or text. Earlier runs keep their text."""
         case = get_or_404(self.get_for_change().cases.select_related("suite"), pk=pk)
         body = self.body()
         with locked(case):
@@ -216,7 +216,7 @@ class Case(SuiteView):
 
     @operation("Delete a test case", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, pk: int) -> Response:
-        """Deletes the case; runs keep its text and results."""
+        """Delete the case; runs keep its text and results."""
         case = get_or_404(self.get_for_change().cases.select_related("suite"), pk=pk)
         services.delete_case(case, actor=request.user)
         return Response(status=204)

@@ -116,7 +116,7 @@ class CorpusList(ListView):
 
     @operation("Upload a corpus", body={FORM: NewCorpus}, response=CorpusDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Stores the text unchanged. An unreadable line is a 400 that names the first one. `warnings` lists features
+        """Store the text unchanged. An unreadable line is a 400 that names the first one. `warnings` lists features
         that affect games."""
         body: dict[str, Any] = self.body()
         made = services.create_corpus(read_body(body), actor=request.user, **body)
@@ -131,12 +131,12 @@ class CorpusDetail(CorpusView):
 
     @operation("Change a corpus", body=ChangedCorpus, response=CorpusDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """Changes title, visibility, language, licence or description. The text cannot be changed."""
+        """Change title, visibility, language, licence or description. The text cannot be changed."""
         return self.change(services.edit_corpus)
 
     @operation("Delete a corpus", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes the corpus and your games on it. Not possible while other people's games use it."""
+        """Delete the corpus and your games on it. Not possible while other people's games use it."""
         return self.remove(partial(services.delete_corpus, note=self.query["note"]))
 
 

@@ -209,7 +209,7 @@ class GameList(ListView):
 
     @operation("Start a game", body=NewGame, response=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Queues a game. Poll `Location` until `state` is done; lines already played are available earlier."""
+        """Queue a game. Poll `Location` until `state` is done; lines already played are available earlier."""
         body: dict[str, Any] = self.body()
         corpus = corpus_of(request, body["corpus"])
         made = playing.start_game(
@@ -230,7 +230,7 @@ class LogList(ApiView):
 
     @operation("Upload a log", body={FORM: NewLog}, response=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Uploads the log of a game played elsewhere; a job counts it. An unreadable line, or one that is not in the
+        """Upload the log of a game played elsewhere; a job counts it. An unreadable line, or one that is not in the
         corpus, is a 400 that names the first one. Logs without words are compared by length."""
         body = self.body()
         upload = body.pop("file")
@@ -264,12 +264,12 @@ class GameDetail(GameView):
 
     @operation("Change a game", body=LmcGameAbout, response=GameDetailSerializer)
     def patch(self, request: Request, key: str) -> Response:
-        """Changes title, visibility or description. The log cannot be changed."""
+        """Change title, visibility or description. The log cannot be changed."""
         return self.change(playing.edit_game)
 
     @operation("Delete a game", status=204)
     def delete(self, request: Request, key: str) -> Response:
-        """Deletes the game and its log."""
+        """Delete the game and its log."""
         return self.remove(playing.delete_game)
 
 

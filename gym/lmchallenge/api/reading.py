@@ -190,7 +190,7 @@ class Statistics(ApiView):
 class Compare(ApiView):
     @operation("Compare games", query=LmcGames, response=OBJECT)
     def get(self, request: Request) -> Response:
-        """Compares each `second` with `first` (second minus first): interval and p by resampling users or lines,
+        """Compare each `second` with `first` (second minus first): interval and p by resampling users or lines,
         `p_corrected` for all comparisons of the response, and `p_mcnemar` on tokens that only one game got right.
         `note` names limits, such as tokens that only one log scores. 400 if the texts differ."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))

@@ -167,12 +167,12 @@ class SetDetail(SetView):
 
     @operation("Change reference answers", body=ChangedAnswerSet, response=AnswerSetSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """Changes title, visibility, description, licence or reference. To change the answers, add a version."""
+        """Change title, visibility, description, licence or reference. To change the answers, add a version."""
         return self.change(services.edit_answer_set)
 
     @operation("Delete reference answers", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """Deletes the reference answers with all versions and your submissions. Refused while other people's
+        """Delete the reference answers with all versions and your submissions. Refused while other people's
         submissions use them."""
         return self.remove(partial(services.delete_answer_set, note=self.query["note"]))
 

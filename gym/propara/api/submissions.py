@@ -219,7 +219,7 @@ class SubmissionList(ListView):
         "Upload and score", body={FORM: ProParaUpload}, response=ProParaSubmissionSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """Scores a file immediately. A file that needs repairs is `waiting`, with every change listed, unless
+        """Score a file immediately. A file that needs repairs is `waiting`, with every change listed, unless
         `agree_to_repairs` is set. A file that cannot be repaired gets a 400 with all problems."""
         body = self.body()
         version = target(request, body)
@@ -243,7 +243,7 @@ class Evaluate(ApiView):
 
     @operation("Score without saving", body={FORM: ProParaEvaluation}, response=OBJECT)
     def post(self, request: Request) -> Response:
-        """Scores predictions against stored reference answers or `answers`, and saves nothing. Without
+        """Score predictions against stored reference answers or `answers`, and save nothing. Without
         `agree_to_repairs`, a file that needs repairs gets `scored: false` and no report. With `details`, `processes`
         has the same content as `/submissions/{id}/processes/{process}/`."""
         body = self.body()
@@ -285,12 +285,12 @@ class SubmissionDetail(SubmissionView):
 
     @operation("Change a submission", body=ProParaAbout, response=ProParaSubmissionSerializer)
     def patch(self, request: Request, key: str) -> Response:
-        """Changes system, visibility, description, paper or link. The file cannot be changed."""
+        """Change system, visibility, description, paper or link. The file cannot be changed."""
         return self.change(_edit)
 
     @operation("Delete a submission", status=204)
     def delete(self, request: Request, key: str) -> Response:
-        """Deletes the submission with its file and scores."""
+        """Delete the submission with its file and scores."""
         return self.remove(services.delete_submission)
 
 
@@ -302,7 +302,7 @@ def _edit(submission: Submission, *, actor: User, **changes: str) -> None:
 class Agree(SubmissionView):
     @operation("Agree to repairs", response=ProParaSubmissionSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Scores the file as repaired. 400 if the submission is not waiting for agreement."""
+        """Score the file as repaired. 400 if the submission is not waiting for agreement."""
         return self.act(services.agree)
 
 
@@ -317,7 +317,7 @@ class Compare(ApiView):
 
     @operation("Compare submissions", query=ProParaCompared, response=OBJECT, media={CSV: FILE, NDJSON: FILE})
     def get(self, request: Request) -> Response:
-        """Compares each `second` with `first`, paired by process; at most five submissions in total. Differences of F1,
+        """Compare each `second` with `first`, paired by process; at most five submissions in total. Differences of F1,
         overall and by question, are second − first, with 95% interval, p, and Holm-corrected p (overall: over all
         systems; by question: over all systems and questions). `rows` are the processes, greatest difference first."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))

@@ -47,7 +47,7 @@ class Models(HeadedList):
         name="compare_models",
     )
     def get(self, request: Request) -> Response:
-        """Compares two to five models, suite by suite, on the newest revisions of the suites listed for you, or of
+        """Compare two to five models, suite by suite, on the newest revisions of the suites listed for you, or of
         those named. The baseline is the first model unless `base` names another. `totals` cover all pages; `unlike`
         lists settings in which the runs differ."""
         models, _ = _models(request, self.query)
@@ -84,7 +84,7 @@ class OnSuite(ApiView):
         name="compare_on_suite",
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Compares every pair among the newest runs of these models on the revision, or each with `base`. With two
+        """Compare every pair among the newest runs of these models on the revision, or each with `base`. With two
         revisions (`r=1,2`), a pair is one model on both or two models on one; items are matched by number and
         predictions by formula, and `not_compared` lists unmatched predictions. At most five runs. `not_run` lists
         missing results, `unlike` settings in which the runs differ."""
@@ -108,7 +108,7 @@ class Items(HeadedList):
         name="compare_items",
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Returns the value and margin (bits) of each item in each run; with `only=differ`, only items on which runs
+        """Return the value and margin (bits) of each item in each run; with `only=differ`, only items on which runs
         disagree."""
         _, comparison = _on_a_suite(request, slug, self.query)
         rule, _ = _choices(self.query)

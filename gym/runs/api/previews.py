@@ -139,7 +139,7 @@ class Preview(SuiteView):
         "Preview a model on the draft", body=PreviewBody, response=PreviewSerializer, also=[202], waits=True
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Returns surprisals of regions, outcomes and margins for items of the draft, or for sentences in the body.
+        """Return surprisals of regions, outcomes and margins for items of the draft, or for sentences in the body.
         Stores no results. 202 while sentences are being scored: send the same request again after `Retry-After`
         seconds."""
         suite = self.get_for_change()

@@ -54,7 +54,7 @@ class TableView(ListView):
 class Results(ApiView):
     @operation("Read all results of a run", response={"type": "object"})
     def get(self, request: Request, key: str) -> Response:
-        """Returns predictions, items, regions and tokens in one document."""
+        """Return predictions, items, regions and tokens in one document."""
         run = finished_run(request, key)
         return Response(report.as_dict(document_of(run.revision), result_of(run), run_head(run)))
 
@@ -62,7 +62,7 @@ class Results(ApiView):
 class Predictions(ListView):
     @operation("Read pass rates", response=PredictionResultSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
-        """Returns a row for each prediction, with interval and chance level."""
+        """A row for each prediction, with interval and chance level."""
         run = finished_run(request, key)
         rows = run.prediction_results.defer(*PredictionResult.PER_ITEM).select_related("prediction")
         prefetch_related_objects([run], Prefetch("prediction_results", queryset=rows))
@@ -81,7 +81,7 @@ class ItemsQuery(FormatQuery):
 class Items(TableView):
     @operation("Read results by item", response=ItemSerializer, many=True, query=ItemsQuery, media=TABLES)
     def get(self, request: Request, key: str) -> Response:
-        """Returns outcome and margin (bits) of each prediction for each item. Tables are not paginated and keep the
+        """Return outcome and margin (bits) of each prediction for each item. Tables are not paginated and keep the
         suite's order."""
         run = finished_run(request, key)
         if is_table(request):
@@ -112,7 +112,7 @@ class Regions(TableView):
         media=TABLES,
     )
     def get(self, request: Request, key: str) -> Response:
-        """Returns surprisals of the regions of each sentence, in bits. Empty for uploaded outcomes. With
+        """Return surprisals of the regions of each sentence, in bits. Empty for uploaded outcomes. With
         `tokens=needed`, regions that no prediction uses are `not_computed`."""
         run = finished_run(request, key)
         if is_table(request):
@@ -125,7 +125,7 @@ class Tokens(TableView):
         "Read results by token", response=SentenceTokensSerializer, many=True, query=FormatQuery, media=TABLES
     )
     def get(self, request: Request, key: str) -> Response:
-        """Returns surprisals of the tokens of each sentence, in bits, with their regions."""
+        """Return surprisals of the tokens of each sentence, in bits, with their regions."""
         run = finished_run(request, key)
         if is_table(request):
             return _table("tokens", run)

@@ -101,7 +101,7 @@ class RunList(ListView):
 
     @operation("List runs", response=RunSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Lists runs of suites that are listed for you, newest first, with pass rates."""
+        """List runs of suites that are listed for you, newest first, with pass rates."""
         return self.page(
             with_results(listed_runs(request.user)).prefetch_related("revision__suite__collaborations"),
             RunSerializer,
@@ -109,7 +109,7 @@ class RunList(ListView):
 
     @operation("Queue a run", body=RunBody, response=RunSerializer, status=201, also=[200])
     def post(self, request: SignedInApiRequest) -> Response:
-        """Queues a model on a frozen revision. Poll the run until its state is done, failed or cancelled. 200: the same
+        """Queue a model on a frozen revision. Poll the run until its state is done, failed or cancelled. 200: the same
         run exists, finished or not; `again` creates another one."""
         body = self.body()
         suite = referenced(visible_suites(request.user), "suite", slug=body["suite"])
@@ -157,7 +157,7 @@ class RunBatch(ApiView):
 
     @operation("Queue models on suites", body=BatchBody, response=BatchSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Queues every model on the newest frozen revision of every suite. Each cell has the run or the reason why
+        """Queue every model on the newest frozen revision of every suite. Each cell has the run or the reason why
         there is none; `there` marks a run that already existed (`again` creates another one). With `all_or_nothing`,
         one refused cell refuses all (409)."""
         body = self.body()
@@ -246,8 +246,8 @@ class RunDetail(ApiView):
 
     @operation("Read a run", response=RunSerializer, also=[410])
     def get(self, request: Request, key: str) -> Response:
-        """Returns state, progress, provenance and the pass rates of its predictions. For a run that was public when it
-        was deleted, returns 410 with `was`: suite, revision, sha256, model, deleted_at."""
+        """State, progress, provenance and the pass rates of its predictions; for a run that was public when it was
+        deleted, a 410 with `was`: suite, revision, sha256, model, deleted_at."""
         try:
             run = run_of(request, key)
         except Http404:
@@ -259,7 +259,7 @@ class RunDetail(ApiView):
 
     @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """Deletes the run and its results. Only its owner may delete it, after it has ended. 409 if a published
+        """Delete the run and its results. Only its owner may delete it, after it has ended. 409 if a published
         collection shows it."""
         services.delete_run(run_of(request, key), actor=request.user, note=self.query["note"])
         return Response(status=204)
@@ -279,12 +279,12 @@ class RunView(ObjectView[SuiteRun]):
 class RunCancel(RunView):
     @operation("Cancel a run", response=RunSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Stops after the current sentences; their scores are kept for later runs."""
+        """Stop after the current sentences; their scores are kept for later runs."""
         return self.act(services.cancel_run)
 
 
 class RunRetry(RunView):
     @operation("Retry a run", response=RunSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Resumes a failed or cancelled run."""
+        """Resume a failed or cancelled run."""
         return self.act(services.retry_run)

@@ -111,7 +111,7 @@ class ScoreList(ScoreView):
 
     @operation("Score sentences", body=ScoreBody, response=ScoreSerializer, also=[202], waits=True)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Returns the surprisals of the sentences' tokens, in bits. Waits up to three seconds, then responds 202; poll
+        """Return the surprisals of the sentences' tokens, in bits. Waits up to three seconds, then responds 202; poll
         `Location`. Scores are kept for a day and count towards the daily limit."""
         body = self.body()
         model = referenced(visible_models(request.user), "model", slug=body["model"])
@@ -127,7 +127,7 @@ class ScoreList(ScoreView):
 class Score(ScoreView):
     @operation("Read scores", response=ScoreSerializer, also=[202, 422])
     def get(self, request: SignedInApiRequest, key: str) -> Response:
-        """Returns 202 until the scores are ready. Only the account that sent the sentences can read them."""
+        """Return 202 until the scores are ready. Only the account that sent the sentences can read them."""
         return self.respond_with(get_or_404(visible_to(request.user), key=key))
 
 

@@ -126,7 +126,7 @@ class UploadPlan(ApiView):
 
     @operation("Preview an upload of results", body={FORM: ResultsUpload}, response=PlanSerializer)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Returns the matched suites, pass rates, missing items and refusals that `POST /uploads/` would save. Saves
+        """Return the matched suites, pass rates, missing items and refusals that `POST /uploads/` would save. Saves
         nothing."""
         body = self.body()
         choice = choice_of(request, body)
@@ -144,7 +144,7 @@ class UploadList(ListView):
 
     @operation("List your uploads", response=UploadSerializer, many=True)
     def get(self, request: SignedInApiRequest) -> Response:
-        """Lists your uploaded files of results, newest first, with their runs."""
+        """List your uploaded files of results, newest first, with their runs."""
         rows = uploads_for(request).filter(owner=request.user)
         return self.page(rows.order_by("-created", "-pk"), UploadSerializer)
 
@@ -169,12 +169,12 @@ class UploadDetail(ApiView):
 
     @operation("Read an upload", response=UploadSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Returns the result of an upload. Only the account that sent it can read it."""
+        """Return the result of an upload. Only the account that sent it can read it."""
         return Response(UploadSerializer(upload_or_404(request, key), context={"request": request}).data)
 
     @operation("Withdraw an upload", status=204, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """Deletes all its runs and stops a job that still creates some; the models are kept. 409 if a published
+        """Delete all its runs and stop a job that still creates some; the models are kept. 409 if a published
         collection shows one of the runs."""
         uploads.delete_upload(upload_or_404(request, key), actor=request.user)
         return Response(status=204)

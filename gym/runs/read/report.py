@@ -1,5 +1,5 @@
-"""Stored runs as values for lmgym.runs.report, so that stored and just computed runs share one writer of JSON, tables
-and text."""
+"""Stored runs as values for lmgym.runs.report, so that stored and newly computed runs share one writer of JSON,
+tables and text."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from gym.runs.work.start_tokens import name_if_former
 from lmgym.models.backends import Backend, BackendError, BackendUnavailable, NotOnThisMachine
 from lmgym.runs.compute import RunResult, evaluate_document
 from lmgym.runs.coverage import MOST_KEPT, Coverage
-from lmgym.runs.provenance import coverage_of_run, error_bits_of, provenance
+from lmgym.runs.provenance import coverage_of_run, error_of, provenance
 from models_registry import permissions as model_permissions
 from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
@@ -93,7 +93,7 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
     context.check()
     facts = backend.facts
     result = evaluate_document(
-        scoring.document, scores, scoring.policy, error_bits_of(facts), left_to_right=facts.left_to_right
+        scoring.document, scores, scoring.policy, error_of(facts), left_to_right=facts.left_to_right
     )
     coverage = coverage_of_run(facts, result.sentences)
     record = provenance(run.revision.sha256, run.model.backend, backend, result, scoring.policy, coverage)

@@ -28,13 +28,13 @@ from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
 from gym.jobs.selectors import held_somewhere
 from gym.runs.work import cache
 from lmgym.models.backends import BACKENDS, Backend, BackendError, ModelFacts
-from lmgym.models.engine import ScoringFailure, ScoringPolicy
+from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenError
 from lmgym.runs import score_store
 from lmgym.runs.chunks import plan_chunks
 from lmgym.runs.compute import SentenceResult, joined_sentences, measure
 from lmgym.runs.coverage import Coverage, words_of
 from lmgym.runs.outcomes import Grid, listed, outcomes_of
-from lmgym.runs.provenance import coverage_of_run, error_bits_of
+from lmgym.runs.provenance import coverage_of_run, error_of
 from lmgym.runs.token_arrays import Scores
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FormulaError, parse
@@ -143,9 +143,9 @@ def _results(
     grid = measured.grid()
     places = {item: place for place, item in enumerate(grid.items)}
     chosen = [places.get(item) for item in items]
-    error_bits = error_bits_of(facts)
+    error = error_of(facts)
     judged = [
-        _judge(prediction.formula, document, grid, chosen, error_bits) for prediction in document.predictions
+        _judge(prediction.formula, document, grid, chosen, error) for prediction in document.predictions
     ]
     rows = measured.rows()
     coverage = coverage_of_run(facts, rows)
@@ -181,7 +181,7 @@ Judged = tuple[list[int | None], list[float | None], list[bool | None]]
 
 
 def _judge(
-    text: str, document: SuiteDocument, grid: Grid, chosen: Sequence[int | None], error_bits: float
+    text: str, document: SuiteDocument, grid: Grid, chosen: Sequence[int | None], error: TokenError
 ) -> Judged:
     """Compute outcome codes, margins and "too close to call" of one formula; null if it is malformed or the item is not
     among the rows."""
@@ -192,7 +192,7 @@ def _judge(
         return nothing
     if formula.check(document.regions, document.conditions) or not formula.references:
         return nothing
-    outcomes, margins, close = outcomes_of(formula, grid, error_bits)
+    outcomes, margins, close = outcomes_of(formula, grid, error)
     columns = outcomes.tolist(), listed(margins), close.tolist()
     codes, sizes, flags = (
         [None if place is None else column[place] for place in chosen] for column in columns

@@ -32,6 +32,15 @@ _NO_WHITESPACE = {
 }
 """Kinds of models that do not support the whitespace correction, with the reason."""
 
+_WINDOWS = ("causal", "ngram", "uniform")
+"""Kinds of models that support `ScoringPolicy.overlap`; n-gram and uniform models read texts of any length whole."""
+_NO_WINDOWS = {
+    "masked": "Windows over long texts are defined for left-to-right prediction, not for masked models: omit the "
+    "overlap.",
+    "openai": "A completion server cuts no text into windows: omit the overlap.",
+    "lmzoo": "An LM Zoo container cuts no text into windows: omit the overlap.",
+}
+
 
 class BackendError(Exception):
     """A model cannot be used.
@@ -117,6 +126,8 @@ class ModelFacts:
             different kinds are never compared.
         vocabulary_size: None = unknown.
         error_bits: bound on the numerical error of one token in bits; None = unknown.
+        error_sd_bits, error_sd_tokens: standard deviation of that error in bits for a half-precision type, and the
+            number of tokens on which it was measured; None and 0 = not measured.
         open_vocabulary: no word is unknown, because a rule assigns every word a value (the uniform model).
     """
 
@@ -137,6 +148,8 @@ class ModelFacts:
     score_kind: str = SURPRISAL
     kernels: str = ""
     error_bits: float | None = None
+    error_sd_bits: float | None = None
+    error_sd_tokens: int = 0
     open_vocabulary: bool = False
     declared_bos: str | None = None
 
@@ -341,6 +354,10 @@ def refusal(kind: str, policy: ScoringPolicy) -> str:
     """
     if policy.whitespace == "trailing" and kind in _NO_WHITESPACE:
         return _NO_WHITESPACE[kind]
+    if policy.overlap is not None and kind not in _WINDOWS:
+        return _NO_WINDOWS.get(
+            kind, f"Models of the kind {kind} do not score long texts in windows: omit the overlap."
+        )
     if kind == "masked" and policy.bos == "never":
         return f"{_FRAME}, so bos=never is not supported."
     if kind == "masked" and policy.named_bos:

@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmgym.models.backends import gguf_file, start_tokens
+from lmgym.models.backends import gguf_file, half_error, start_tokens
 from lmgym.models.backends.base import BackendError, ModelFacts, no_such_token
+from lmgym.models.backends.half_error import HalfError
 from lmgym.models.backends.loading import (
     EVERY_GPU,
     Folder,
@@ -34,7 +35,6 @@ from lmgym.models.backends.loading import (
 from lmgym.models.backends.tuning import (
     PACKING,
     Blanks,
-    compare_half_causal,
     prepare,
     prepare_bfloat16,
     special_ids,
@@ -44,14 +44,20 @@ from lmgym.models.backends.unchanged import Seen
 from lmgym.models.engine.plan import UniqueTexts, boundary_tokens, needed_tokens, unique_texts
 from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
+from lmgym.models.engine.windows import windows
 
 if TYPE_CHECKING:
     import torch
 
-    from lmgym.models.engine.execute import Computed
+    from lmgym.models.engine.execute import Computed, Floats
     from lmgym.models.engine.model_runner import ModelRunner
 
+_NO_ERROR = HalfError()
 _LEFT_TO_RIGHT = "Surprisal needs a causal language model (GPT-2, Llama, OPT, Pythia and others)."
+
+
+_SEE_LATER_TOKENS = frozenset({"cpmant", "prophetnet", "xlnet"})
+"""Model types whose causal class in transformers 5.24 lets tokens see later ones."""
 
 
 class _Encoded(NamedTuple):
@@ -60,6 +66,20 @@ class _Encoded(NamedTuple):
     ids: list[int]
     offsets: list[tuple[int, int]]
     special: list[bool]
+
+
+class _Part(NamedTuple):
+    """One window of a text.
+
+    Attributes:
+        ids: tokens to read.
+        n_context: number of these that are context only.
+        place: the other tokens in the text.
+    """
+
+    ids: list[int]
+    n_context: int
+    place: slice
 
 
 class CausalBackend:
@@ -149,11 +169,11 @@ class CausalBackend:
         """Compute surprisals of tokens; shared prefixes of texts are computed once. See `Backend.score`.
 
         Returns:
-            One result per text. A text that is longer than the context, is not valid Unicode, or has a value that is
-            not finite gives a ScoringFailure.
+            One result per text. A text that is longer than the context (without windows), is not valid Unicode, or
+            has a value that is not finite gives a ScoringFailure.
 
         Raises:
-            BackendError: the model lacks the start token of the policy.
+            BackendError: the model lacks the start token of the policy, or the overlap does not fit into its context.
             BackendUnavailable: the files of the model changed.
         """
         with self._one_at_a_time:
@@ -185,6 +205,7 @@ class CausalBackend:
             self._blanks = Blanks.of(self._tokenizer, self._spelling, self._runner.device)
         start = self.facts.start_token(policy)
         start_id = None if start is None else self._id_of(start)
+        self._require_overlap(policy, start)
         unique = unique_texts(texts)
         spans = _merged(unique, needed)
         encoded = self._encode(unique.values, policy, start_id)
@@ -192,14 +213,17 @@ class CausalBackend:
         needed_flags = (
             None if spans is None else [needed_tokens(item.offsets, spans[at]) for at, item in ready]
         )
+        boundary_flags = None if policy.whitespace == "none" else _boundary_rows(ready, needed_flags)
+        cuts = [self._cut(item, policy) for _, item in ready]
         values = compute(
             self._runner,
-            [item.ids for _, item in ready],
+            [part.ids for parts in cuts for part in parts],
             budget=self._budget,
-            needed=needed_flags,
-            rows=None if policy.whitespace == "none" else _boundary_rows(ready, needed_flags),
+            needed=_flags_of(cuts, needed_flags),
+            rows=None if boundary_flags is None else _flags_of(cuts, boundary_flags),
             sets=self._blanks.sets if self._blanks and policy.whitespace != "none" else None,
         )
+        values = _joined(cuts, values)
         results: list[TokenScores | ScoringFailure] = [
             item if isinstance(item, ScoringFailure) else ScoringFailure("") for item in encoded
         ]
@@ -251,8 +275,41 @@ class CausalBackend:
             ids, spans, special = [start, *ids], [(0, 0), *spans], [True, *special]
         if policy.eos and eos is not None:
             ids, spans, special = [*ids, eos], [*spans, (len(text), len(text))], [*special, True]
-        refused = unreadable(text, ids, self.facts.context_length, self._runner.vocabulary)
+        limit = self.facts.context_length if policy.overlap is None else None
+        refused = unreadable(text, ids, limit, self._runner.vocabulary)
         return refused or _Encoded(ids, spans, special)
+
+    def _require_overlap(self, policy: ScoringPolicy, start: str | None) -> None:
+        """Raise BackendError if the windows of the policy would leave tokens without a value."""
+        limit = self.facts.context_length
+        if policy.overlap is None or limit is None:
+            return
+        size = limit - (start is not None)
+        if policy.overlap >= size:
+            after = "" if start is None else f" after the start token {start}"
+            raise BackendError(
+                f"An overlap of {policy.overlap} tokens leaves no room for new ones: the model reads {size} "
+                f"tokens{after}.",
+                f"Use an overlap of at most {size - 1}.",
+            )
+        if policy.overlap == 0 and start is None:
+            raise BackendError(
+                "Without a start token, an overlap of 0 leaves the first token of every window without a value.",
+                "Use an overlap of 1 or more.",
+            )
+
+    def _cut(self, item: _Encoded, policy: ScoringPolicy) -> list[_Part]:
+        """Cut a text into the windows of the policy, each after its start token; one window if there are none."""
+        limit, n = self.facts.context_length, len(item.ids)
+        if policy.overlap is None or limit is None or n <= limit:
+            return [_Part(item.ids, 0, slice(0, n))]
+        head = 1 if item.special[0] else 0
+        first, *later = windows(n - head, limit - head, policy.overlap)
+        parts = [_Part(item.ids[: head + first.end], 0, slice(0, head + first.end))]
+        for begin, fresh, end in later:
+            ids = [*item.ids[:head], *item.ids[head + begin : head + end]]
+            parts.append(_Part(ids, head + fresh - begin, slice(head + fresh, head + end)))
+        return parts
 
     def _result(
         self,
@@ -300,6 +357,43 @@ def _boundary_rows(
     return list(map(boundary_tokens, needed_flags))
 
 
+def _flags_of(cuts: list[list[_Part]], flags: Sequence[Sequence[bool]] | None) -> list[list[bool]] | None:
+    """Distribute the flags of texts over their windows; tokens that are context only are not flagged."""
+    if flags is None and all(len(parts) == 1 for parts in cuts):
+        return None
+    return [
+        [False] * part.n_context
+        + ([True] * (len(part.ids) - part.n_context) if flags is None else list(flags[at][part.place]))
+        for at, parts in enumerate(cuts)
+        for part in parts
+    ]
+
+
+def _joined(
+    cuts: list[list[_Part]], values: Sequence[Computed | ScoringFailure]
+) -> list[Computed | ScoringFailure]:
+    """Join the values of each text's windows; a text fails with its first window that does."""
+    import numpy as np
+
+    from lmgym.models.engine.execute import Computed
+
+    following = iter(values)
+    joined: list[Computed | ScoringFailure] = []
+    for parts in cuts:
+        found = [next(following) for _ in parts]
+        failure = next((value for value in found if isinstance(value, ScoringFailure)), None)
+        if failure is not None or len(parts) == 1:
+            joined.append(failure or found[0])
+            continue
+        columns = zip(*(value for value in found if not isinstance(value, ScoringFailure)), strict=True)
+        kept = (
+            np.concatenate([value[part.n_context :] for part, value in zip(parts, column, strict=True)])
+            for column in columns
+        )
+        joined.append(Computed(*kept))
+    return joined
+
+
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> CausalBackend:
     """Load a model.
 
@@ -339,10 +433,11 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
     tokenizer = read_tokenizer(folder, notes)
     model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    runner, half_error, tuning_notes = _tuned(
+    runner, error, tuning_notes = _tuned(
         model,
         device,
         name,
+        tokenizer=tokenizer,
         reload=lambda: read_model(folder, settings, stored, device, spread=spread),
         packing=PACKING[config.get("kernels")],
     )
@@ -358,7 +453,8 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
         revision=source.revision,
         content=source.content,
         notes=(*notes, *tuning_notes, *runner.notes),
-        error_bits=error_bound(name, half=half_error, ways=runner.gap),
+        error_bits=error_bound(name, half=error.largest, ways=runner.gap),
+        error=error,
     )
     backend = CausalBackend(
         runner, tokenizer, facts=facts, seen=source.seen, start_is_given="bos_token" in config
@@ -433,6 +529,7 @@ def _facts(
     content: str,
     notes: tuple[str, ...],
     error_bits: float,
+    error: HalfError = _NO_ERROR,
 ) -> ModelFacts:
     """Collect the facts of a model. `content` is a hash of weights, configuration and tokenizer."""
     return ModelFacts(
@@ -452,14 +549,22 @@ def _facts(
         architecture=architecture,
         notes=notes,
         error_bits=error_bits,
+        error_sd_bits=error.sd,
+        error_sd_tokens=error.tokens,
         kernels="packed" if runner.packed else "stock",
     )
 
 
 def _tuned(
-    model: Any, device: torch.device, name: str, *, reload: Callable[[], Any], packing: bool | None
-) -> tuple[ModelRunner, float, list[str]]:
-    """Build a runner. Returns it with the half-precision error in bits on probe tokens (0.0 = unknown), and notes.
+    model: Any,
+    device: torch.device,
+    name: str,
+    *,
+    tokenizer: Any,
+    reload: Callable[[], Any],
+    packing: bool | None,
+) -> tuple[ModelRunner, HalfError, list[str]]:
+    """Build a runner. Returns it with the error of a half-precision type, and notes.
 
     Args:
         name: dtype.
@@ -469,13 +574,24 @@ def _tuned(
     import torch
 
     if name not in HALF_TYPES:
-        return prepare(model, device, reload=reload, packing=packing), 0.0, []
-    if device.type == "cpu":
-        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-            raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
-        return *prepare_bfloat16(model, device), []
-    half_error, note = compare_half_causal(model, device)
-    return prepare(model, device, reload=reload, packing=packing), half_error, [note]
+        return prepare(model, device, reload=reload, packing=packing), HalfError(), []
+    on_cpu = device.type == "cpu"
+    if on_cpu and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        raise BackendError("This processor cannot multiply in bfloat16.", 'Use the dtype "float32".')
+    rows = half_error.encoded_texts(tokenizer, model)
+    exact: Floats | None
+    if on_cpu:  # the weights are still in float32
+        exact, note = half_error.plain_bits(model, device, rows), ""
+        runner = prepare_bfloat16(model, device)
+    else:
+        exact, note = half_error.float32_values(
+            model, device, lambda copy: half_error.plain_bits(copy, device, rows)
+        )
+        runner = prepare(model, device, reload=reload, packing=packing)
+    if exact is None:
+        return runner, HalfError(), [note]
+    error, note = half_error.compared(exact, half_error.bits_of(runner, rows), name)
+    return runner, error, [note]
 
 
 def _read_settings(folder: Path) -> Any:
@@ -490,6 +606,10 @@ def _require_causal(settings: Any, stated: str) -> None:
 
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
+    if settings.model_type in _SEE_LATER_TOKENS:
+        raise BackendError(
+            f"In transformers, tokens of {settings.model_type} see later tokens.", _LEFT_TO_RIGHT
+        )
     has_causal_class = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
     # Encoders such as BERT also have a causal class, which is bidirectional unless `is_decoder` is set.
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)

@@ -57,11 +57,12 @@ def find(path: Path) -> Path | None:
 def hide_progress() -> None:
     """Hide the progress bar of the conversion, which ignores transformers' setting."""
     from functools import partial
+    from importlib import import_module
 
-    import transformers.modeling_gguf_pytorch_utils
     from tqdm import tqdm
 
-    reader: Any = transformers.modeling_gguf_pytorch_utils
+    # Not `transformers.modeling_gguf_pytorch_utils`: its lazy package may lack the attribute at a second load.
+    reader: Any = import_module("transformers.modeling_gguf_pytorch_utils")
     reader.tqdm = partial(tqdm, disable=True)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmgym.models.backends.base import BackendError, ModelFacts, require_possible
+from lmgym.models.backends.half_error import HalfError, compare_masked
 from lmgym.models.backends.loading import (
     EVERY_GPU,
     Folder,
@@ -25,7 +26,7 @@ from lmgym.models.backends.loading import (
     unreadable,
     versions,
 )
-from lmgym.models.backends.tuning import PACKING, compare_half_masked, prepare_masked, special_ids, spellings
+from lmgym.models.backends.tuning import PACKING, prepare_masked, special_ids, spellings
 from lmgym.models.backends.unchanged import Seen
 from lmgym.models.engine.plan import needed_tokens, unique_texts
 from lmgym.models.engine.policy import ScoringPolicy
@@ -215,9 +216,9 @@ def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
 
     model = read()
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    half_error = 0.0
+    error = HalfError()
     if name in HALF_TYPES:
-        half_error, note = compare_half_masked(model, device, tokenizer.mask_token_id)
+        error, note = compare_masked(model, device, tokenizer.mask_token_id)
         notes.append(note)
     runner, rows = prepare_masked(
         model,
@@ -247,7 +248,9 @@ def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
             *runner.notes,
         ),
         score_kind=f"pseudo-log-likelihood {method}",
-        error_bits=error_bound(name, half=half_error, ways=runner.gap),
+        error_bits=error_bound(name, half=error.largest, ways=runner.gap),
+        error_sd_bits=error.sd,
+        error_sd_tokens=error.tokens,
     )
     return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=source.seen)
 

@@ -28,7 +28,7 @@ _CPU_BFLOAT16 = {
 _KERNELS = {
     "title": "Linear kernels",
     "enum": ["stock", "packed"],
-    "description": "Linear kernels on a CPU. Default: the faster ones by timing.",
+    "description": "Linear kernels on a CPU. Default: whichever are faster when timed.",
 }
 _BOS_TOKEN = {
     "title": "Start token",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 PACKING = {None: None, "packed": True, "stock": False}
-"""Values of the setting `kernels`; None = the faster ones by timing."""
+"""Values of the setting `kernels`; None = whichever are faster when timed."""
 
 
 def prepare(
@@ -76,81 +76,19 @@ def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> f
         return float("inf")
 
 
-def prepare_bfloat16(model: Any, device: torch.device) -> tuple[ModelRunner, float]:
-    """Build a runner on a CPU whose linear layers, except the head, compute in bfloat16.
-
-    Returns:
-        The runner, and its largest error in bits on the probe sequences.
-    """
-    import numpy as np
+def prepare_bfloat16(model: Any, device: torch.device) -> ModelRunner:
+    """Build a runner on a CPU whose linear layers, except the head, compute in bfloat16."""
     import torch
 
     from lmgym.models.engine import packing as packs
-    from lmgym.models.engine.tree_support import HALF_TOLERANCE_BITS, make_runner, plain_bits
+    from lmgym.models.engine.tree_support import HALF_TOLERANCE_BITS, make_runner
 
-    before = plain_bits(model, device)
     packs.fuse_gelu(model)
     packs.pack(model, torch.bfloat16)
-    plain = plain_bits(model, device)
-    gaps = np.abs(plain - before)
-    runner = make_runner(model, device, plain=plain, allowed=HALF_TOLERANCE_BITS)
+    runner = make_runner(model, device, allowed=HALF_TOLERANCE_BITS)
     runner.packed = True
-    runner.notes.append(
-        f"bfloat16 was chosen explicitly: on probe tokens, the error is {gaps.mean():.2g} bits on average and "
-        f"{gaps.max():.2g} at most. Do not publish these numbers."
-    )
-    return runner, float(gaps.max())
-
-
-COPY_MEMORY = 1.25
-"""Free memory required for a copy in float32, as a multiple of the size of its weights."""
-
-
-def compare_half(
-    model: Any, device: torch.device, bits: Callable[[Any], NDArray[np.float64]]
-) -> tuple[float, str]:
-    """Measure the error of a half-precision type on probe tokens relative to the same weights in float32.
-
-    Args:
-        bits: function that computes a model's values on the probes.
-
-    Returns:
-        The largest error in bits (0.0 if no copy in float32 could be made), and a note.
-    """
-    import copy
-
-    import numpy as np
-
-    from lmgym.models.engine.memory import give_back, is_out_of_memory
-
-    kind = str(getattr(model, "dtype", "half precision")).removeprefix("torch.")
-    unknown = f"{kind} was not compared with float32"
-    if getattr(model, "hf_device_map", None):
-        return 0.0, f"{unknown}: accelerate distributes its layers."
-    if 4 * COPY_MEMORY * sum(p.numel() for p in model.parameters()) > free_bytes(device):
-        return 0.0, f"{unknown}: a copy does not fit into the memory of {device}."
-    try:
-        gaps = np.abs(bits(model) - bits(copy.deepcopy(model).float()))
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-        give_back(device)
-        return 0.0, f"{unknown}: a copy does not fit into the memory of {device}."
-    give_back(device)
-    finite = gaps[np.isfinite(gaps)]
-    if not len(finite):
-        return 0.0, f"{unknown}: probe values are not finite."
-    gap = f"{finite.mean():.2g} bits on average and {finite.max():.2g} at most"
-    return float(finite.max()), f"{kind}: on probe tokens, the error relative to float32 is {gap}."
-
-
-def free_bytes(device: torch.device) -> float:
-    """Return the free memory of a device in bytes; infinite if unknown."""
-    import math
-
-    import torch
-
-    return float(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else math.inf
+    runner.notes.append("bfloat16 was chosen explicitly. Do not publish these numbers.")
+    return runner
 
 
 def special_ids(tokenizer: Any) -> frozenset[int]:
@@ -213,20 +151,6 @@ class Blanks:
             value = float(mass[at, 1 if at == 0 and flag and not self.prefixed else 0])
             values.append(value if math.isfinite(value) else None)
         return values
-
-
-def compare_half_masked(model: Any, device: torch.device, mask_id: int) -> tuple[float, str]:
-    """Apply `compare_half` to a masked model."""
-    from lmgym.models.engine.masked import plain_runner, probe_bits
-
-    return compare_half(model, device, lambda variant: probe_bits(plain_runner(variant, device), mask_id))
-
-
-def compare_half_causal(model: Any, device: torch.device) -> tuple[float, str]:
-    """Apply `compare_half` to a causal model."""
-    from lmgym.models.engine.tree_support import plain_bits
-
-    return compare_half(model, device, lambda variant: plain_bits(variant, device))
 
 
 def prepare_masked(

@@ -8,8 +8,8 @@ from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import (
     ERROR_BITS,
     ScoringFailure,
+    TokenError,
     TokenScores,
-    margin_bound,
     share_prefix_scores,
 )
 
@@ -21,9 +21,9 @@ __all__ = [
     "ERROR_BITS",
     "ScoringFailure",
     "ScoringPolicy",
+    "TokenError",
     "TokenScores",
     "chunks",
-    "margin_bound",
     "share_prefix_scores",
     "unique_texts",
 ]

@@ -32,6 +32,9 @@ class ScoringPolicy:
             itself (see engine.whitespace), only with the metric sum; "none" leaves surprisals unchanged.
         tokens: score "all" tokens, or only those "needed" for regions in predictions. Values do not depend on it, and
             it is ignored when scores are cached or compared.
+        overlap: None refuses texts longer than the model's context. A number scores them in windows of the context's
+            length, each after the start token, of which consecutive ones share this many tokens. A token has its value
+            from the first window that contains it, so at least `overlap` tokens precede it (see engine.windows).
 
     Raises:
         ValueError: an invalid value or combination.
@@ -43,6 +46,7 @@ class ScoringPolicy:
     metric: str = "sum"
     whitespace: str = "none"
     tokens: str = "all"
+    overlap: int | None = None
 
     def __post_init__(self) -> None:
         if problem := bos_problem(self.bos):
@@ -57,6 +61,8 @@ class ScoringPolicy:
                 raise ValueError(f"{name} is {value!r}: choose one of {', '.join(allowed)}")
         if not isinstance(self.eos, bool):
             raise ValueError(f"eos is {self.eos!r}: choose true or false")
+        if self.overlap is not None and (type(self.overlap) is not int or self.overlap < 0):
+            raise ValueError(f"overlap is {self.overlap!r}: choose a number of tokens from 0, or none")
         if self.whitespace == "trailing" and self.metric != "sum":
             raise ValueError(
                 f"the whitespace correction is defined for the metric sum, not for {self.metric}: "
@@ -69,8 +75,11 @@ class ScoringPolicy:
         return None if self.bos in BOS_POLICIES else self.bos
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON types, in a fixed order."""
-        return asdict(self)
+        """Convert to JSON types, in a fixed order; without `overlap` if texts are not cut into windows."""
+        record = asdict(self)
+        if self.overlap is None:
+            del record["overlap"]
+        return record
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ScoringPolicy:

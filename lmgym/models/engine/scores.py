@@ -3,12 +3,12 @@
 Error bounds are for one token relative to the same weights in float64: the largest differences measured on GPT-2-small
 shapes and the tiny models of the tests, rounded up. fp32: 2.4e-4 nats = 3.5e-4 bits (packed kernels), or 1.9e-4 bits
 one sentence at a time. No useful bound exists for half-precision types: the largest error seen is used, and differences
-measured when a model is loaded can only raise it (`error_bound`).
+measured when a model is loaded can only raise it (`error_bound`). Their outcomes are judged by the standard deviation
+of the error instead, if it was measured (`TokenError`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -155,14 +155,32 @@ def error_bound(dtype: str, *, half: float = 0.0, ways: float = 0.0) -> float:
     return max(ERROR_BITS[dtype], 2 * half, ways)
 
 
-def margin_bound(per_token: float, tokens: int) -> float:
-    """Bound the error of a sum (or difference) of token surprisals, in bits. A smaller margin is too close to call.
+SIGMAS = 3.0
+"""Standard deviations of a margin's error within which it is too close to call."""
 
-    Errors of different tokens are almost independent, so they add up like a random walk; the factor 2 covers their
-    correlation.
 
-    Args:
-        per_token: bound for one token, in bits.
-        tokens: number of tokens.
+@dataclass(frozen=True, slots=True)
+class TokenError:
+    """Numerical error of one token's surprisal, in bits.
+
+    Attributes:
+        bound: bound on its size.
+        sd: its standard deviation, measured for half-precision types; None = unknown.
     """
-    return per_token * (2 * math.sqrt(tokens) if tokens > 1 else 1.0)
+
+    bound: float
+    sd: float | None = None
+
+    def of_margin(self, tokens: Any, weight: Any) -> Any:
+        """Bound the error of a margin, in bits. A smaller margin is too close to call.
+
+        Errors of different tokens are almost independent, so they add up like a random walk. The bound of several
+        tokens has a factor 2 for their correlation; a standard deviation that is known is used instead of the bound.
+
+        Args:
+            tokens: number of tokens in the margin; a number or an array.
+            weight: sum of the squared factors of these tokens, of the same type; `tokens` for a plain sum or
+                difference.
+        """
+        per_token = self.bound * (1 + (tokens > 1)) if self.sd is None else SIGMAS * self.sd
+        return per_token * weight**0.5

@@ -76,7 +76,7 @@ class ChanceLevel:
 
 @dataclass(frozen=True, slots=True)
 class _Ideal:
-    """How to draw values. ``rest`` maps a condition to the number of regions that ``*`` represents in the tree."""
+    """Settings of a draw. ``rest`` maps a condition to the number of regions that ``*`` represents in the tree."""
 
     seed: int
     rest: Mapping[str, int]

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmgym.models.engine import margin_bound
+from lmgym.models.engine import TokenError
 from lmgym.runs.outcomes import Grid, margin_bounds, outcomes_of
 from lmgym.suites.formulas import TIE, parse
 
 ERROR = 5e-4
+TOKEN = TokenError(ERROR)
 PLAIN = "(1;%p%) < (1;%q%)"
 FACTOR = "10 * (1;%p%) < 10 * (1;%q%)"
 OFTEN = "(1;%p%) + (1;%p%) + (1;%p%) + (1;%p%) < (1;%q%) + (1;%q%) + (1;%q%) + (1;%q%)"
@@ -31,8 +32,8 @@ def near(n: int = len(DIFFERENCES)) -> Grid:
     return grid([5.0] * n, 5.0 + np.array(DIFFERENCES))
 
 
-def close(text: str, values: Grid) -> list[bool]:
-    return outcomes_of(parse(text), values, ERROR)[2].tolist()
+def close(text: str, values: Grid, error: TokenError = TOKEN) -> list[bool]:
+    return outcomes_of(parse(text), values, error)[2].tolist()
 
 
 @pytest.mark.parametrize(
@@ -68,21 +69,30 @@ def test_products_and_quotients_have_the_slope_at_the_point():
 def test_a_region_of_a_sentence_that_is_named_as_well_enters_twice():
     tokens = {("p", 1): np.array([4]), ("p", "*"): np.array([10])}
     one = np.ones(())
-    both = margin_bounds(ERROR, tokens, {("p", "*"): -one, ("p", 1): -one})
+    both = margin_bounds(TOKEN, tokens, {("p", "*"): -one, ("p", 1): -one})
     assert both == pytest.approx([2 * ERROR * np.sqrt(4 * 4 + 6)])
-    apart = margin_bounds(ERROR, tokens, {("p", "*"): one, ("p", 1): -one})
+    apart = margin_bounds(TOKEN, tokens, {("p", "*"): one, ("p", 1): -one})
     assert apart == pytest.approx([2 * ERROR * np.sqrt(14)])
 
 
 @pytest.mark.parametrize("tokens", [1, 2, 7])
 def test_a_plain_sum_has_the_bound_of_the_engine(tokens):
-    found = margin_bounds(ERROR, {("p", 1): np.array([tokens])}, {("p", 1): np.ones(())})
-    assert found == pytest.approx([margin_bound(ERROR, tokens)])
+    found = margin_bounds(TOKEN, {("p", 1): np.array([tokens])}, {("p", 1): np.ones(())})
+    assert found == pytest.approx([TOKEN.of_margin(tokens, tokens)])
+
+
+@pytest.mark.parametrize("tokens", [1, 4, 50])
+def test_a_known_standard_deviation_gives_three_of_them_times_the_root_of_the_tokens(tokens):
+    edge = 3 * 0.1 * np.sqrt(2 * tokens)
+    values = grid([90.0] * 4, 90.0 + np.array([-1.001, -0.999, 0.999, 1.001]) * edge, tokens)
+    half = TokenError(bound=1e9, sd=0.1)
+    assert close(PLAIN, values, half) == [False, True, True, False]
+    assert close(FACTOR, values, half) == [False, True, True, False]
 
 
 def test_missing_values_and_ties_are_never_too_close():
     values = grid([np.nan, 5.0, 5.0, np.inf], [5.0, 5.0, 5.0 + 1e-12, np.inf])
-    outcomes, _, found = outcomes_of(parse(PLAIN), values, ERROR)
+    outcomes, _, found = outcomes_of(parse(PLAIN), values, TOKEN)
     assert found.tolist() == [False] * 4
     assert outcomes.tolist() == [3, TIE, TIE, TIE]
 

@@ -17,7 +17,7 @@ from lmgym.models.backends import load_backend
 from lmgym.models.backends.causal import CausalBackend
 from lmgym.models.engine import ScoringPolicy, TokenScores
 from lmgym.models.engine.plan import needed_tokens
-from lmgym.models.engine.scores import ERROR_BITS, margin_bound
+from lmgym.models.engine.scores import ERROR_BITS, TokenError
 from lmgym.models.engine.whitespace import blank_sets, corrected_scores, word_ends
 from lmgym.suites.regions import join
 from tests.lmgym.models import tiny
@@ -212,7 +212,7 @@ def test_words_with_the_correction_add_up_to_at_most_one() -> None:
 
 
 def test_error_bounds_grow_slower_than_the_number_of_tokens() -> None:
-    assert margin_bound(ERROR_BITS["float32"], 1) == ERROR_BITS["float32"]
-    assert margin_bound(1.0, 100) == pytest.approx(20.0)
+    assert TokenError(ERROR_BITS["float32"]).of_margin(1, 1) == ERROR_BITS["float32"]
+    assert TokenError(1.0).of_margin(100, 100) == pytest.approx(20.0)
     assert ERROR_BITS["bfloat16"] > ERROR_BITS["float32"]
     assert math.isfinite(np.sum(list(ERROR_BITS.values())))

@@ -1,0 +1,47 @@
+"""Every architecture of the registry: a tiny random model, compared with plain transformers in float64."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lmgym.models.backends import BackendError
+from tests.lmgym.models.architectures import page, trial
+from tests.lmgym.models.architectures.rows import FAMILIES, REFUSED, ROWS, Row
+
+EVERY = os.environ.get("GYM_ALL_ARCHITECTURES") == "1"
+TRIED = [row for row in ROWS if EVERY or row.title in FAMILIES]
+
+
+def _ids(rows: list[Row]) -> list[str]:
+    return [f"{row.kind}-{row.title}" for row in rows]
+
+
+SCORED = [row for row in TRIED if row.way != REFUSED]
+NOT_SCORED = [row for row in ROWS if row.way == REFUSED]
+
+
+@pytest.mark.parametrize("row", SCORED, ids=_ids(SCORED))
+def test_every_token_equals_its_float64_value(row: Row, tmp_path: Path) -> None:
+    outcome = trial.try_row(row, tmp_path / "model")
+    assert outcome.effect >= trial.LEAST_EFFECT_BITS
+    assert outcome.difference <= trial.BOUND_BITS
+    assert outcome.way == row.way
+
+
+@pytest.mark.parametrize("row", NOT_SCORED, ids=_ids(NOT_SCORED))
+def test_a_model_without_these_values_is_refused_by_name(row: Row, tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match=row.refusal):
+        trial.try_row(row, tmp_path / "model")
+
+
+def test_every_family_is_in_the_registry() -> None:
+    assert set(FAMILIES) <= {row.title for row in ROWS}
+    assert len({row.key for row in ROWS}) == len(ROWS)
+
+
+def test_the_page_lists_the_registry() -> None:
+    listed = [line.split(" | ")[:3] for line in page.PATH.read_text().splitlines() if line.startswith("| `")]
+    assert [[cell.strip("| ") for cell in cells] for cells in listed] == [page.cells(row)[:3] for row in ROWS]
