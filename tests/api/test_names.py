@@ -30,6 +30,7 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "suites_draft_cells_partial_update": {"edits": ONCE},
     "agent_suites_cases_create": {"file": DOWNLOAD},
     "models_partial_update": {"start_token": "of the model, which has it as `facts.bos`"},
+    "model_series_create": {"*": "the answer lists its models, and each is read at its own address"},
     "lmc_corpora_create": {"file": DOWNLOAD, "text": DOWNLOAD},
     "lmc_logs_create": {"file": DOWNLOAD},
     "lmc_games_create": {"words": "up to 200,000; the answer has their number, `n_words`"},
