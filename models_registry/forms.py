@@ -106,6 +106,8 @@ def form_field(name: str, schema: dict[str, Any], choices: Sequence[str] | None 
         return forms.BooleanField(**more)
     if schema.get("type") == "integer":
         return forms.IntegerField(min_value=schema.get("minimum"), max_value=schema.get("maximum"), **more)
+    if schema.get("type") == "number":
+        return forms.FloatField(min_value=schema.get("minimum"), max_value=schema.get("maximum"), **more)
     if schema.get("writeOnly"):
         return secret_field(more["label"], more["help_text"], schema.get("maxLength"))
     return forms.CharField(max_length=schema.get("maxLength"), **more)
