@@ -246,7 +246,7 @@ def _managed(request: HttpRequest, slug: str) -> RegisteredModel:
 
 def _done_text(model: RegisteredModel, done: str) -> str:
     if model.status == RegisteredModel.Status.UNAPPROVED:
-        return f"{done}. Nothing is loaded before staff approve it."
+        return f"{done}. Staff have to approve it before it is loaded."
     return f"{done}. The check is queued."
 
 

@@ -18,7 +18,7 @@ CHANCE_WORDS: dict[Standing, str] = {
     "above": "above chance",
     "at": "not distinguishable from chance",
     "below": "below chance",
-    "tied": "below chance only because of ties",
+    "tied": "no difference: ties",
     "unknown-words": "not compared with chance: too many unknown words",
 }
 

@@ -14,7 +14,9 @@ function keepWanted(input) {
   }
   input.files = kept.files;
   form.elements[input.dataset.folder].value = paths.length ? JSON.stringify(paths) : "";
-  input.setCustomValidity(chosen.length && !paths.length ? `No file in this folder ends in ${endings.join(", ")}.` : "");
+  input.setCustomValidity(
+    chosen.length && !paths.length ? `No file in this folder ends in ${endings.join(", ")}.` : "",
+  );
   const note = form.querySelector("[data-folder-note]");
   if (note) note.textContent = chosen.length ? `${paths.length} of ${chosen.length} files are test cases.` : "";
   input.reportValidity();

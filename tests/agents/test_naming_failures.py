@@ -119,7 +119,7 @@ def test_nonsense_is_no_choice(people, server, failed, monkeypatch):
 
 def test_what_cannot_be_named_is_refused_with_a_reason(people, server, failed):
     passed = make_run(make_suite(people.alice, "fine", {"good": GOOD}), server).case_runs.get()
-    with pytest.raises(ValidationError, match="nothing to name"):
+    with pytest.raises(ValidationError, match="no failures to name"):
         services.queue_naming(passed, server, "", actor=people.alice)
     with pytest.raises(PermissionDenied):
         services.queue_naming(failed, server, "", actor=people.charlie)

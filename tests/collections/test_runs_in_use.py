@@ -105,7 +105,7 @@ def test_an_account_goes_all_the_same_and_says_before_that_these_runs_stay(clien
     finished_run(private, make_model(people.alice, slug="own", visibility="private"), [1, 1, 1])
     client.force_login(people.alice)
     page = " ".join(client.get(reverse("account-delete")).content.decode().split())
-    assert "1 run, without your name; including all that published collections show" in page
+    assert "1 run, without your name, including all runs in published collections" in page
     assert [run.pk for run in plan(people.alice).kept_runs] == [world["run"].pk]
     delete_account(people.alice)
     kept = SuiteRun.objects.get()

@@ -95,7 +95,11 @@ def test_a_line_that_is_not_there_is_told_how_many_there_are(client, game):
     for query in ({"line": "99"}, {"line": "99", "outcome": "missed"}):
         answer = client.get(page, query)
         text = text_of(answer)
-        assert (answer.status_code, "The log has 3 lines." in text, "Go to line" in text) == (400, True, True)
+        assert (answer.status_code, "The log has only 3 lines." in text, "Go to line" in text) == (
+            400,
+            True,
+            True,
+        )
     for line in ("abc", "-1", "0"):
         answer = client.get(page, {"line": line})
         assert f"“{line}” is not a line number." in text_of(answer)

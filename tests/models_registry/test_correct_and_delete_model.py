@@ -99,7 +99,7 @@ def test_a_model_with_results_is_neither_corrected_nor_deleted_and_says_why(clie
     queue_run(make_revision(people.alice), model, actor=people.charlie)
     client.force_login(people.alice)
     page = client.get(reverse("model-correct", args=[model.slug])).content.decode()
-    assert "is used in 1 suite run, so it cannot be changed" in page
+    assert "is used in 1 suite run, so its source cannot be changed" in page
     assert "register a new model" in page
     response = correct(client, people.alice, model, kind="uniform", vocabulary_size=2)
     assert response.status_code == 400

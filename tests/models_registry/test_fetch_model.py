@@ -37,7 +37,7 @@ def test_staff_download_a_model_which_is_then_registered_and_checked(client, peo
     client.force_login(people.staff)
     assert BUTTON in client.get(reverse("model-list")).content.decode()
     client.post(reverse("model-fetch", args=["smollm2"]))
-    assert "Downloading" in client.get(reverse("model-list")).content.decode()
+    assert "checked after the download" in client.get(reverse("model-list")).content.decode()
     run_pending(limit=1)
     assert downloads == [settings.GYM_MODEL_DIR / "smollm2"]
     model = RegisteredModel.objects.get(slug="smollm2")

@@ -106,7 +106,7 @@ def test_one_or_more_than_five_are_refused_with_a_reason(client, people, n):
     given = query(*rows) if n > 1 else {"first": rows[0].key, "second": rows[0].key}
     answer = client.get(reverse("propara-compare"), given)
     assert answer.status_code == 400
-    assert ("At most 5" if n > 1 else "two or more") in answer.content.decode()
+    assert ("At most 5" if n > 1 else "at least two") in answer.content.decode()
     assert client.get(reverse("api-propara-compare"), given).status_code == 400
 
 

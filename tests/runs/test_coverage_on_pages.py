@@ -149,7 +149,7 @@ def test_the_item_page_names_words_in_pieces_of_a_run_that_is_spelled(client, sp
 def test_a_tie_on_every_item_is_no_difference(client, people):
     run = finished_run(make_revision(people.alice, items=20), make_model(people.alice), [2] * 20)
     page = page_of(client, run.get_absolute_url())
-    assert "below chance only because of ties (50" in page
+    assert "no difference: ties (50" in page
     assert "below chance" not in page
     assert "cell cell-tied" in page_of(client, reverse("leaderboard"))
 

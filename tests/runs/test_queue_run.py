@@ -154,7 +154,7 @@ def test_the_page_of_a_suite_offers_the_same_run_and_does_not_queue_it_again(cli
     first = client.post(reverse("run-start"), given)
     again = client.post(reverse("run-start"), given, follow=True)
     assert again.redirect_chain[0][0] == first.url
-    assert "These runs exist" in again.content.decode()
+    assert "already exist and were not repeated" in again.content.decode()
     client.post(reverse("run-start"), given | {"metric": "max"})
     assert SuiteRun.objects.count() == 2  # other settings are another run
     client.post(reverse("run-start"), given | {"again": "on"})

@@ -237,7 +237,7 @@ def test_a_suite_whose_address_was_taken_is_found_by_its_name_for_its_owner(peop
     for person in (people.bob, people.alice, people.charlie):
         upload = keep(person)
         found[person] = upload.runs.get().revision.suite.slug
-        assert "it fits" in str(upload.report["notices"])
+        assert "it also fits" in str(upload.report["notices"])
     assert found == {people.bob: "agreement-2", people.alice: "agreement", people.charlie: "agreement"}
 
 

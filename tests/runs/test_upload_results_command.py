@@ -81,7 +81,7 @@ def test_a_file_that_cannot_be_used_does_not_stop_the_others(people, tmp_path):
     make_revision(people.alice)
     bad = tmp_path / "bad.csv"
     bad.write_text("suite,item,correct\nagreement,1,perhaps\n")
-    with pytest.raises(CommandError, match=r"(?s)bad.csv cannot be used.*line 2.*2 files of 3 are kept"):
+    with pytest.raises(CommandError, match=r"(?s)bad.csv cannot be used.*line 2.*2 files of 3 were stored"):
         run(GOLDEN / "outcomes.csv", bad, GOLDEN / "regions.csv")
     assert SuiteRun.objects.count() == 2
 
