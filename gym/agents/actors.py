@@ -252,7 +252,7 @@ def _run_of(context: JobContext) -> AgentRun:
 
 
 def variables_of(suite: AgentSuite) -> dict[str, str]:
-    """Decrypt a suite's variables. Raises SecretError, also for variables that are too short to be hidden."""
+    """Decrypt a suite's variables. Raises SecretError if one cannot be decrypted or is too short to be hidden."""
     variables = {name: reveal(suite.variables, name) for name in suite.variables}
     for name, value in variables.items():
         if value and not can_be_hidden(value):

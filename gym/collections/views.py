@@ -137,7 +137,7 @@ def _form(request: HttpRequest, **options: Any) -> CollectionForm:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def collection_publish(request: SignedInRequest, slug: str) -> HttpResponse:
-    """GET confirms. Context: collection, revisions, n_hidden."""
+    """Publish a collection; GET asks for confirmation. Context: collection, revisions, n_hidden."""
     collection = _changeable(request, slug)
     services.require_manage(collection, request.user)
     if request.method != "POST":
@@ -174,8 +174,8 @@ def collection_download(request: HttpRequest, slug: str, form: str) -> HttpRespo
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: context: collection, zip (CollectionZip or None), job, state, behind, is_current. POST queues the zip, or
-    redirects to it if it exists."""
+    """Show the state of a collection's zip. POST queues the zip, or redirects to it if it exists. Context: collection,
+    zip (CollectionZip or None), job, state, behind, is_current."""
     collection = _visible(request, slug)
     if request.method == "POST":
         try:

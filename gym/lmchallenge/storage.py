@@ -280,9 +280,9 @@ class LogContents:
 def parse_upload(stream: Any, source: str, limit: int, contents: LogContents) -> Iterator[list[str]]:
     """Check an uploaded log and yield its lines in chunks.
 
-    Blank lines are dropped, rows are reformatted, and each row is added to `contents`. Raises LogError, also if more
-    than `limit` bytes are decompressed. The size is checked before the first line is decoded, so the stream must be
-    seekable.
+    Blank lines are dropped, rows are reformatted, and each row is added to `contents`. Raises LogError for an invalid
+    log, or one of more than `limit` bytes when decompressed. The size is checked before the first line is decoded, so
+    the stream must be seekable.
     """
     limits = bounded.Limits(limit, MAX_LINES, LINE_BYTES, values=LINE_VALUES, seconds=SECONDS)
     with named(source, LogError):

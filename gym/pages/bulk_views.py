@@ -81,8 +81,8 @@ class _DownloadForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def several_suites(request: SignedInRequest) -> HttpResponseBase:
-    """GET confirms, POST acts and reports. Parameters: `suite` (one or more slugs), `do`. Context: suites, do, title,
-    form; after POST also report [(Suite, [BulkResult])], n_refused."""
+    """Carry out an action on several suites; GET asks for confirmation. Parameters: `suite` (one or more slugs), `do`.
+    Context: suites, do, title, form; after POST also report [(Suite, [BulkResult])], n_refused."""
     query = request.POST if request.method == "POST" else request.GET
     do = query.get("do", "")
     do = do if do in BULK_ACTIONS else "run"

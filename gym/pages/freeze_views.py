@@ -45,8 +45,8 @@ class FreezeAndRunForm(FreezeForm):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
-    """GET previews, POST freezes and queues runs of the chosen models. Context: suite, draft, form, previous, diff,
-    cells, more_cells, problems (that prevent freezing), findings, shape, metric."""
+    """Freeze the draft and queue runs of the chosen models; GET shows a preview. Context: suite, draft, form, previous,
+    diff, cells, more_cells, problems (that prevent freezing), findings, shape, metric."""
     suite = editable(request, slug)
     form = FreezeAndRunForm(request.POST if request.method == "POST" else None, user=request.user)
     if request.method == "POST":

@@ -309,7 +309,8 @@ def set_download(request: HttpRequest, slug: str, number: int, form: str) -> Htt
 
 
 def version_file(version: AnswerSetVersion, form: str) -> HttpResponse:
-    """Return a download by name. Raises Http404, also if it requires sentences and the version has none."""
+    """Return a download by name. Raises Http404 for an unknown name, or if the download requires sentences and the
+    version has none."""
     content = download_of(version, form)
     if content is None:
         raise Http404("This download does not exist.")

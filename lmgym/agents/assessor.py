@@ -318,7 +318,7 @@ def _digest(sample: Sample, text: str) -> str:
 def describe(sample: Sample) -> str:
     """Return a default name for a failure's mode, used until a model names it."""
     if not sample.test:
-        return f"Turn {sample.interaction + 1}: {sample.message or 'it broke off'}"
+        return f"Turn {sample.interaction + 1}: {sample.message or 'no answer'}"
     place = f"Turn {sample.interaction + 1}, {sample.where.removeprefix('response.')}"
     if sample.fault == "judge":
         verdict = "gave both verdicts on the same answer" if sample.contradicted else "gave no clear verdict"

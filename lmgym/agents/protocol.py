@@ -107,7 +107,7 @@ def is_too_deep(value: Any) -> bool:
 
 
 def loads(text: str) -> Any:
-    """Parse untrusted JSON. Raises ProtocolError, also for NaN, deep nesting and huge numbers."""
+    """Parse untrusted JSON. Raises ProtocolError for invalid JSON, NaN, deep nesting and huge numbers."""
     try:
         value = STRICT.decode(text)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""`lmgym pull`: download a suite of a site as a file."""
+"""`lmgym pull`: download a suite from a site as a file."""
 
 from __future__ import annotations
 

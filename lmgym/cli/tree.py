@@ -1,4 +1,4 @@
-"""One parser of the whole command, for docs/commands.md and shell completion."""
+"""One parser for the whole command, used to generate docs/commands.md and shell completion."""
 
 from __future__ import annotations
 

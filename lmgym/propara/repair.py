@@ -41,7 +41,8 @@ class Repaired(NamedTuple):
 
 
 def decode(data: bytes, file: str = "predictions") -> tuple[str, list[Repair]]:
-    """Decode an upload: UTF-8, or UTF-16 with a byte order mark. Raises ProParaError, also if LIMITS are exceeded."""
+    """Decode an upload: UTF-8, or UTF-16 with a byte order mark. Raises ProParaError if it is neither or exceeds
+    LIMITS."""
     try:
         has_utf16_mark = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         text = data.decode("utf-16" if has_utf16_mark else "utf-8")

@@ -73,7 +73,7 @@ class SeriesList(ApiView):
         "Register a series of checkpoints", body=NewSeries, response=SeriesSerializer, status=201, waits=True
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """Registers each checkpoint as a model, or none of them: `SLUG-step1000` with the tags `group:SLUG` and
+        """Register each checkpoint as a model, or none of them: `SLUG-step1000` with the tags `group:SLUG` and
         `step:1000`. `revisions` is compared with the branches and tags that the Hub lists."""
         body = self.body()
         require_fitting(body["backend"], body["config"])

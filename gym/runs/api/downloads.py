@@ -27,7 +27,7 @@ class EvaluatedFile(ApiView):
         },
     )
     def get(self, request: Request, key: str) -> HttpResponse:
-        """Return the format of syntaxgym-core. 409 if the run lacks region values."""
+        """Return the run in the format of syntaxgym-core. 409 if the run lacks region values."""
         return export_views.evaluated_file(export_views.finished_run(request.user, key), request.user)
 
 

@@ -128,7 +128,7 @@ class RunForm(forms.Form):
 
 UNIT_CHOICES = [
     (AUTO, "as the file states"),
-    ("bits", "bits (log₂), as LM Zoo and this site"),
+    ("bits", "bits (log₂), as in LM Zoo and on this site"),
     ("nats", "nats (natural logarithm)"),
     ("log10", "powers of ten (log₁₀)"),
 ]

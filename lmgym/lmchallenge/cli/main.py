@@ -216,7 +216,7 @@ def _run_options(run: argparse.ArgumentParser) -> None:
         "-f",
         "--format",
         choices=["auto", "text", "json"],
-        help="corpus format (text; for version 5 games auto: detected from the first line)",
+        help="corpus format (text; for version 5 games auto, which is detected from the first line)",
     )
     _options(run)
     run.add_argument(

@@ -81,8 +81,8 @@ class _Sums:
 
 
 class CandidateScorer:
-    """Scores candidates by up to `paths` spellings of each with the fewest tokens, always including the tokenizer's
-    own.
+    """Scores each candidate by the spellings with the fewest tokens: up to `paths` of them, always including the
+    tokenizer's own.
     """
 
     def __init__(self, token_strings: TokenStrings, window: Window, paths: int) -> None:
