@@ -1,4 +1,4 @@
-"""Forms of registered models. The fields of the configuration are generated from the JSON schemas of the backends.
+"""Forms for registered models. The fields of the configuration are generated from the JSON schemas of the backends.
 
 Each source of models (`Source`) is a backend with one branch of its schema. Properties become fields: titles become
 labels, descriptions become help texts, enumerations become choices, and `writeOnly` properties become password fields

@@ -1,4 +1,4 @@
-"""Forms of suites: creating, editing the card, uploading a version."""
+"""Forms for suites: creating, editing the card, uploading a version."""
 
 from __future__ import annotations
 

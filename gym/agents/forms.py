@@ -1,4 +1,4 @@
-"""Forms of agent servers, suites and cases."""
+"""Forms for agent servers, suites and cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Form of a collection's texts and chosen revisions."""
+"""Form for a collection's texts and chosen revisions."""
 
 from __future__ import annotations
 

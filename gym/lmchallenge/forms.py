@@ -1,4 +1,4 @@
-"""Forms of corpora and games."""
+"""Forms for corpora and games."""
 
 from __future__ import annotations
 

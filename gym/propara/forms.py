@@ -1,4 +1,4 @@
-"""Forms of answer sets and submissions."""
+"""Forms for answer sets and submissions."""
 
 from __future__ import annotations
 

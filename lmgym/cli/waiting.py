@@ -1,4 +1,4 @@
-"""Waiting for jobs of a site, with reports on standard error."""
+"""Options and a callback for waiting for a site's jobs; progress is reported on standard error."""
 
 from __future__ import annotations
 

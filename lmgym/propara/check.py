@@ -184,7 +184,7 @@ def _alternatives(name: str) -> set[str]:
 
 
 def check(answers: Grids | None, predictions: str, file: str = "predictions") -> list[Problem]:
-    """Return all problems of a prediction file in order of lines. `answers`: None if the answers cannot be read."""
+    """Return all problems in a prediction file, sorted by line. `answers`: None if the answers cannot be read."""
     rows, problems = read_rows(predictions, file)
     if answers is not None:
         mismatches = [*islice(participant_problems(answers, rows, file), MAX_PROBLEMS + 1)]

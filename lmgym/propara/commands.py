@@ -100,7 +100,7 @@ def _add_answers_options(
 
 
 def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
-    """Run the subcommand and return its exit code. Problems of files are printed one per line."""
+    """Run the subcommand and return its exit code. Problems in files are printed one per line."""
     try:
         code: int = options.run(options, out, err)
         return code

@@ -109,7 +109,7 @@ def plan_of(request: SignedInApiRequest, body: dict[str, Any]) -> Plan:
 
 
 def uploads_for(request: Request) -> QuerySet[ResultUpload]:
-    """Return uploads with the runs that this user may know of."""
+    """Return all uploads, with those of their runs whose address this user may know prefetched."""
     runs = Prefetch("runs", known_runs(request.user))
     return ResultUpload.objects.select_related("job").prefetch_related(runs)
 

@@ -194,7 +194,7 @@ def _on_all_suites(request: HttpRequest, choices: Choices) -> OnAllSuites:
 
 
 def suites_chart(request: HttpRequest) -> Figure:
-    """Return the chart of `?model=a,b`."""
+    """Return the chart that compares the models in `?model=a,b` on the suites they share."""
     choices = read_choices(request)
     _require_all(choices.unknown, choices.left_out)
     if len(choices.models) < 2:

@@ -1,4 +1,4 @@
-"""Pages of uploaded results: form, preview, report."""
+"""Pages for uploading results: form, preview, report."""
 
 from __future__ import annotations
 

@@ -131,8 +131,8 @@ class Search:
         ended: list[dict[str, float]],
         base: list[float],
     ) -> None:
-        """End each path whose token of the game may end here, and sum the probability that reaches the end of the
-        context.
+        """End each path where the game's token may end, and add up the probability of the paths that reach the end of
+        the context.
         """
         sets = [self._ending_mask(beam) for _, beam in rows]
         chosen = [row for row, flags in enumerate(sets) if flags is not None]

@@ -299,7 +299,8 @@ class CausalBackend:
             )
 
     def _cut(self, item: _Encoded, policy: ScoringPolicy) -> list[_Part]:
-        """Cut a text into the windows of the policy, each after its start token; one window if there are none."""
+        """Split a text into the policy's windows, each preceded by the start token, if any. A text that fits, or a
+        policy without windows, gives one part."""
         limit, n = self.facts.context_length, len(item.ids)
         if policy.overlap is None or limit is None or n <= limit:
             return [_Part(item.ids, 0, slice(0, n))]

@@ -117,7 +117,7 @@ def used_bytes() -> int:
 
 
 def delete(commits: Iterable[Cached]) -> int:
-    """Delete marked commits with the files that no other commit shares. Return the bytes that became free."""
+    """Delete marked commits and the files that no other commit shares. Return the number of bytes freed."""
     freed = 0
     for cached in commits:
         folder = _folder(cached.repo)

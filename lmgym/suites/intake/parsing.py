@@ -25,7 +25,7 @@ data is stored with the suite but never scored."""
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """Choices of the user about a file; empty values are detected.
+    """The user's choices for reading a file; values left empty are detected from the file.
 
     Attributes:
         encoding: Python's name of the text encoding.
