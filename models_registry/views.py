@@ -1,4 +1,4 @@
-"""Pages of registered models."""
+"""Pages for registered models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of suites."""
+"""Pages for suites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of accounts: sign in and up, profile, passwords, tokens."""
+"""Pages for accounts: sign in and up, profile, passwords, tokens."""
 
 from __future__ import annotations
 

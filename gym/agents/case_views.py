@@ -1,4 +1,4 @@
-"""Pages of single test cases: view, edit as text or as a form, check while editing."""
+"""Pages for single test cases: view, edit as text or as a form, check while editing."""
 
 from __future__ import annotations
 

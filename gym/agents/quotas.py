@@ -1,4 +1,4 @@
-"""Quotas of agent suites and their runs. A run's size is measured when it is queued, with its copy of the cases. Its
+"""Quotas for agent suites and their runs. A run's size is measured when it is queued, with its copy of the cases. Its
 transcripts are counted when the next run is queued."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages of runs: live progress, results, transcripts, comparison, failure modes."""
+"""Pages for runs: live progress, results, transcripts, comparison, failure modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of agent servers."""
+"""Pages for agent servers."""
 
 from __future__ import annotations
 

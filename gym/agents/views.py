@@ -1,4 +1,4 @@
-"""Pages of suites of agent tests."""
+"""Pages for suites of agent tests."""
 
 from __future__ import annotations
 

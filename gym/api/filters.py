@@ -1,4 +1,4 @@
-"""Filters of lists, shared by pages and the REST API."""
+"""Filters for lists, shared by pages and the REST API."""
 
 from __future__ import annotations
 

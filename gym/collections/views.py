@@ -1,4 +1,4 @@
-"""Pages of collections."""
+"""Pages for collections."""
 
 from __future__ import annotations
 

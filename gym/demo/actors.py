@@ -1,4 +1,4 @@
-"""Jobs of the first start: check the demo models, then run every demo model on every demo suite."""
+"""Jobs at the first start: check the demo models, then run every demo model on every demo suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of games: start, progress, statistics, text, mixture, downloads, upload of logs, and comparison."""
+"""Pages for games: start, progress, statistics, text, mixture, downloads, upload of logs, and comparison."""
 
 from __future__ import annotations
 

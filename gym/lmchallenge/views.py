@@ -1,4 +1,4 @@
-"""Pages of corpora, and the list of corpora and games."""
+"""Pages for corpora, and the list of corpora and games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of an account that need data from all apps: use of limits, and deletion."""
+"""Pages for an account that need data from all apps: use of limits, and deletion."""
 
 from __future__ import annotations
 

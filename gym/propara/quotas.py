@@ -1,4 +1,4 @@
-"""Quotas of answer sets and submissions."""
+"""Quotas for answer sets and submissions."""
 
 from __future__ import annotations
 

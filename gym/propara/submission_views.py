@@ -1,4 +1,4 @@
-"""Pages of submissions: submit, check, agree to repairs, scores, processes, edit, downloads."""
+"""Pages for submissions: submit, check, agree to repairs, scores, processes, edit, downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of answer sets."""
+"""Pages for answer sets."""
 
 from __future__ import annotations
 

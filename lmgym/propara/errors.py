@@ -1,4 +1,4 @@
-"""Problems of files, and failures of single processes."""
+"""Problems in files, and failures of single processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of charts. Pages include `includes/figure.html`; `/figures/<kind>.<form>` serves the drawing as SVG, PNG or
+"""Chart files. Pages include `includes/figure.html`; `/figures/<kind>.<form>` serves the drawing as SVG, PNG or
 PDF, and its data as CSV or JSON."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages of the leaderboard."""
+"""Pages for the leaderboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of runs and results."""
+"""Pages for runs and results."""
 
 from __future__ import annotations
 

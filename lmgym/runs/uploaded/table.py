@@ -1,4 +1,4 @@
-"""Tables of results: header, rows with line numbers, and cells that are numbers or booleans."""
+"""Result tables: header, rows with line numbers, and cells that are numbers or booleans."""
 
 from __future__ import annotations
 

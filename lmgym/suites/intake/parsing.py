@@ -28,7 +28,7 @@ class ParseOptions:
     """The user's choices for reading a file; values left empty are detected from the file.
 
     Attributes:
-        encoding: Python's name of the text encoding.
+        encoding: Python's name for the text encoding.
         sheet: name of a sheet of a workbook.
         header: "yes" or "no": the first row names the columns.
         columns: column letter to one of ROLES.
