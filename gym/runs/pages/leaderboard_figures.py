@@ -235,7 +235,7 @@ def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     The axis is logarithmic if at least half of the checkpoints would otherwise crowd its first tenth."""
     steps = checkpoints(board, model)
     numbers = [step for step, _ in steps]
-    is_log = median(numbers) < max(numbers) / 10
+    is_log = bool(numbers) and median(numbers) < max(numbers) / 10
     series = [
         (
             "SG score",
@@ -255,7 +255,7 @@ def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     drawn = series
     if is_log and min(numbers) == 0:
         drawn = [(name, [point for point in row if point.x > 0]) for name, row in series]
-        note += " Step 0 has no place on a logarithmic axis; it is in the table."
+        note += " Step 0 is in the table; a logarithmic axis cannot show it."
     draw = partial(
         xy_chart,
         drawn,
