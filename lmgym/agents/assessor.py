@@ -56,7 +56,7 @@ class Sample:
 
     @property
     def place(self) -> str:
-        """Key of the check and the iteration."""
+        """Key that identifies the check and the iteration."""
         element = "" if self.element is None else self.element
         return f"{self.iteration}/{self.connection}/{self.interaction}/{self.where}/{element}"
 
@@ -171,7 +171,7 @@ class Assessor:
         return list(self._contradictions)
 
     def samples(self) -> list[Sample]:
-        """Return failed checks, and iterations that did not pass although no check failed, in order of iteration."""
+        """Return failed checks, and iterations that did not pass although no check failed, in iteration order."""
         contradicted = self._contradictions.keys
         samples = [
             _sample(number, check, turn, contradicted=(check.judge or {}).get("key") in contradicted)
@@ -226,7 +226,7 @@ def _assessor_of(result: CaseResult) -> Assessor:
 
 
 def _trouble_of(iteration: IterationResult, check: CheckResult) -> TurnResult | None:
-    """Return the turn of a check, reduced to the fields that `fault_of` needs."""
+    """Return a check's turn, reduced to the fields that `fault_of` needs."""
     place = (check.connection, check.interaction)
     turn = next((turn for turn in iteration.turns if (turn.connection, turn.interaction) == place), None)
     return turn and TurnResult(*place, None, trouble=turn.trouble, error=turn.error)
@@ -297,7 +297,9 @@ def _fault_of_trouble(turn: TurnResult) -> str:
 
 
 def mode_id(sample: Sample) -> str:
-    """Return 12 hexadecimal digits. For gist the answer is omitted, because equal meanings have different wordings."""
+    """Return the id of a failure's mode, a hash of 12 hexadecimal digits. For gist the hash excludes the answer,
+    because answers with the same meaning differ in wording.
+    """
     if not sample.test:
         return _digest(sample, normalise(sample.message))
     if sample.actual is None:
@@ -306,7 +308,7 @@ def mode_id(sample: Sample) -> str:
 
 
 def group_id(sample: Sample) -> str:
-    """Return an id like `mode_id`, but without the answer: all failures of the same kind of one check."""
+    """Return an id like `mode_id`, but without the answer: shared by all failures of one kind in one check."""
     return _digest(sample, "missing" if sample.actual is None else "")
 
 
@@ -331,7 +333,7 @@ def describe(sample: Sample) -> str:
 
 
 def text_report(assessment: Assessment) -> str:
-    """Format the modes like neuro-san's `assessor` command."""
+    """Format the modes as neuro-san's `assessor` command does."""
     samples = [sample for mode in assessment.modes for sample in mode.samples]
     errors = sum(sample.outcome == "error" for sample in samples)
     failed = len(samples) - errors

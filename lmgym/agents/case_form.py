@@ -33,7 +33,7 @@ _ABSENT = object()
 
 
 def n_fields(turns: Sequence[Fields]) -> int:
-    """Return the number of fields of a form with these turns."""
+    """Return the number of fields in a form with these turns."""
     return sum(len(TURN) + 4 * len(turn.get("checks", ())) for turn in turns)
 
 
@@ -58,7 +58,7 @@ def _shown(name: str, value: Any) -> str:
 def document_of(
     before: Mapping[str, Any], top: Fields, turns: Sequence[Fields]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Build a case from fields; return the case and the problems of individual fields.
+    """Build a case from fields; return the case and the problems with individual fields.
 
     Keys without a field are kept from `before`. Turns whose fields are all empty are dropped, unless they were
     already empty in `before`.
@@ -188,7 +188,9 @@ def write_case(value: dict[str, Any]) -> str:
 
 
 def write_fields(value: dict[str, Any]) -> str:
-    """Write without outer braces or indentation, because whitespace inside triple quotes is part of the text."""
+    """Write an object as HOCON without outer braces or indentation, because whitespace inside triple quotes is part of
+    the text.
+    """
     return "\n".join(_field(key, below, 0) for key, below in value.items())
 
 

@@ -77,7 +77,7 @@ def _has_rows(test: str, expected: Any) -> bool:
 
 
 def join(before: Any, rows: Sequence[Row], rest: Any, problems: list[str], place: str) -> dict[str, Any]:
-    """Build the response from rows and rest. Problems of rows are added to `problems`."""
+    """Build the response from rows and rest. Problems with rows are added to `problems`."""
     old = dict(_groups(before))
     shown: dict[Group, list[str]] = {}
     for row_before in split(before)[0]:
@@ -156,7 +156,7 @@ def show_place(keys: Sequence[str]) -> str:
 
 
 def read_place(text: str) -> tuple[str, ...]:
-    """Return the keys of a path; empty if the text is not a path."""
+    """Return the keys in a path; empty if the text is not a path."""
     keys: list[str] = []
     at = 0
     while at < len(text):

@@ -77,7 +77,7 @@ def main(
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:
-    """Run a command and return its exit status. Raises SystemExit(2) for wrong arguments."""
+    """Run a command and return its exit status. Raises SystemExit(2) for invalid arguments."""
     args = vars(parser(prog).parse_args(argv))
     out, err = _safe(out or sys.stdout), _safe(err or sys.stderr)
     try:
@@ -96,7 +96,7 @@ def main(
 
 
 def _safe(stream: TextIO) -> TextIO:
-    """Escape characters of answers that the terminal cannot display."""
+    """Escape characters in answers that the terminal cannot display."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
     return stream
@@ -141,7 +141,7 @@ def _assess(args: dict[str, Any], out: TextIO, err: TextIO) -> int:
 
 
 def _named(result: CaseResult, server: Transport, namer: str, err: TextIO) -> Assessment:
-    """Assess a case whose failures are named by an agent."""
+    """Assess a case, with an agent naming its failures."""
     made = list(choices(samples_of(result), {}, chooser(AgentJudge(server, namer))))
     troubles = [choice.trouble for choice in made if choice.trouble]
     undecided = sum(not choice.mode for choice in made)

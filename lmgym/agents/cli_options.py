@@ -116,7 +116,7 @@ def variables(args: dict[str, Any]) -> dict[str, str]:
 
 
 def headers(pairs: list[str]) -> dict[str, str]:
-    """Parse NAME=VARIABLE pairs to headers with the values of the environment variables."""
+    """Parse NAME=VARIABLE pairs into headers with the values of the environment variables."""
     values = {}
     for pair in pairs:
         name, sign, variable = pair.partition("=")
@@ -127,7 +127,7 @@ def headers(pairs: list[str]) -> dict[str, str]:
 
 
 def transport(url: str, args: dict[str, Any], header_option: str = "header") -> Transport:
-    """Return the transport to a server, with the headers of `header_option`.
+    """Return the transport to a server, with the headers given by the option `header_option`.
 
     GYM_NET_ALLOW is not applied: it restricts a site's users, whereas the user of a command can already reach every
     address from this machine.

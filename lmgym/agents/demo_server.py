@@ -6,7 +6,7 @@ Implements neuro-san's URLs and stream, as a WSGI application (`python -m lmgym.
     echo         "echo: <text>"
     music_nerd   Yellow Submarine -> The Beatles, and remembers the question; otherwise "I do not know."
     music_nerd_pro  the same answers as a structure, with a running cost
-    math_guy     computes with x and y of the private data (plus or add, minus, times, over) and returns `equals`
+    math_guy     computes with x and y from the private data (plus or add, minus, times, over) and returns `equals`
     judge        replies pass if all 'quoted' words of the criterion are in the sample, otherwise fail
     namer        explains why an answer failed: the number of a known reason that fits, or a new reason
     broken       reports a model error as real servers do: with status 200, after a retry
@@ -48,7 +48,7 @@ PAUSE = re.compile(r"SLEEP\((\d+(?:\.\d+)?)\)")
 
 @dataclass
 class Reply:
-    """Reply of an agent. `steps`: intermediate messages, sent only if the request asks for MAXIMAL."""
+    """An agent's reply. `steps`: intermediate messages, sent only if the request asks for MAXIMAL."""
 
     text: str
     structure: dict[str, Any] | None = None
@@ -339,8 +339,9 @@ class DemoTransport:
 
 
 def least_seconds(case: TestCase, options: Options) -> float:
-    """Return a lower bound on the wall-clock seconds of all iterations, from their pauses and timeouts. With early
-    stop, the ratio is assumed to be decided as soon as possible."""
+    """Return a lower bound on the wall-clock seconds for all iterations, computed from their pauses and timeouts. With
+    early stop, the ratio is assumed to be decided as soon as possible.
+    """
     iterations = case.ratio.iterations
     if options.early_stop:
         needed = case.ratio.required(options.reading)
@@ -355,7 +356,7 @@ def least_seconds(case: TestCase, options: Options) -> float:
 
 
 def _conversation(case: TestCase, options: Options) -> float:
-    """Return the seconds of one iteration over one connection. A turn that times out ends it."""
+    """Return the seconds that one iteration takes over one connection. A turn that times out ends the iteration."""
     seconds = 0.0
     for turn in case.interactions:
         pause = PAUSE.search(turn.text or "")

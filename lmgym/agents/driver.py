@@ -54,7 +54,7 @@ class Options:
     """Options for running a case.
 
     early_stop: end as soon as enough iterations have passed or, in the document reading, can no longer pass.
-    parallel: number of concurrent iterations. request_seconds: time limit of a request if the case sets none.
+    parallel: number of concurrent iterations. request_seconds: time limit for a request if the case sets none.
     """
 
     reading: Reading = "document"

@@ -124,8 +124,9 @@ def reference_prompt(criterion: str, sample: str) -> str:
 
 
 def verdict_of(answer: str) -> tuple[Word, str]:
-    """Return verdict and reason. The first line must be pass or fail, optionally with a reason, and no later line may
-    contradict it. Thoughts are removed first."""
+    """Return the verdict and the reason. The first line must be pass or fail, optionally with a reason, and no later
+    line may contradict it. Thoughts are removed first.
+    """
     answer = without_thinking(answer)
     first, *others = answer.strip().strip(MARKS).strip().split("\n")
     match = VERDICT.fullmatch(first.strip())

@@ -33,7 +33,7 @@ KS = (1, 2, 3, 5, 10)
 
 @dataclass(frozen=True)
 class AtK:
-    """pass@k and pass^k of a case, or their means over the cases of a run. Only single cases have intervals."""
+    """pass@k and pass^k for a case, or their means over the cases of a run. Only single cases have intervals."""
 
     k: int = described("the k in pass@k and pass^k", "iterations")
     cases: int = described("cases of the mean, the same ones for every k", "cases")
@@ -122,7 +122,7 @@ class Evidence:
 
     @property
     def errors_text(self) -> str:
-        """ "2 errors"; empty without errors."""
+        """Number of errors as text, such as "2 errors"; empty if there are none."""
         return format_errors(self.errors)
 
     @property

@@ -42,7 +42,7 @@ class ProtocolError(ValueError):
 
 @dataclass
 class Answer:
-    """Answer of an agent. `text`: None if there is no answer. `error`: error reported by the stream. `left_out`: number
+    """An agent's answer. `text`: None if there is no answer. `error`: error reported by the stream. `left_out`: number
     of messages beyond the limit. `ending`: a key of ENDINGS, or empty."""
 
     text: str | None = None
@@ -57,7 +57,7 @@ class Answer:
     ending: str = ""
 
     def agent_error(self, agent: str) -> str:
-        """Return an error of the agent or its model, which servers send as an ordinary answer with status 200."""
+        """Return an error from the agent or its model, which servers send as an ordinary answer with status 200."""
         text = self.text or ""
         first = text.split("\n", 1)[0]
         if first.startswith("Error from ") and ":" in first:

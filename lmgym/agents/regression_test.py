@@ -217,6 +217,6 @@ def _fallen(n: int, passed: int) -> Stratum:
 
 
 def min_iterations(n_cases: int) -> int:
-    """Return the iterations that each of `n_cases` cases needs for a case that stops passing to be reported."""
+    """Return how many iterations each of `n_cases` cases needs so that a case that stops passing is reported."""
     level = ALPHA / _questions(n_cases)
     return next(n for n in range(1, 1000) if _p([_fallen(n, 0)]) * n_cases < level)

@@ -29,7 +29,7 @@ def render(results: Named, form: str) -> str:
 
 
 def json_parts(head: dict[str, Any], results: Iterable[tuple[str, CaseResult]]) -> Iterator[str]:
-    """Yield, piece by piece, the JSON of `head` extended by a list `cases`."""
+    """Yield, piece by piece, the JSON for `head` with an added list `cases`."""
     yield json.dumps(head, ensure_ascii=False, indent=2).removesuffix("\n}") + ',\n  "cases": ['
     for number, (name, result) in enumerate(results):
         row = json.dumps({"name": name, **result.as_dict()}, ensure_ascii=False, indent=2, allow_nan=False)

@@ -137,8 +137,8 @@ def total_usage(usage: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
     """Return the outcome of an iteration.
 
-    An iteration passes if every check made passed and nothing else went wrong. A failed check makes it a fail even if
-    there are errors too.
+    An iteration passes if every check made passed and nothing else went wrong. A failed check fails the iteration even
+    if there are errors too.
     """
     if trouble in ("timeout", "stopped"):
         return "timeout" if trouble == "timeout" else "skipped"
@@ -235,7 +235,7 @@ class CaseResult:
 
     @property
     def tokens(self) -> dict[str, Any]:
-        """Usage of agent and judge as reported by servers; see `total_usage`."""
+        """Usage by the agent and the judge as reported by servers; see `total_usage`."""
         return total_usage(usage for iteration in self.iterations for usage in iteration.usage())
 
     def as_dict(self) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class RunOutcomes(Generic[R, C]):
 
 @dataclass
 class CaseRow(Generic[C]):
-    """One case in two runs; None for a run without a case of this name."""
+    """One case in two runs. `first` or `second` is None if that run has no case with this name."""
 
     facts: ComparedCase
     first: C | None
@@ -393,7 +393,7 @@ def _one_sided(first: str, first_case: Any, second: str, second_case: Any) -> Ra
 
 
 def _pairs(first: RunOutcomes[R, C], second: RunOutcomes[R, C]) -> dict[str, list[tuple[bool, bool]]]:
-    """Return by case, for each iteration, whether it passed in the first and in the second scoring of its answers.
+    """Return, by case, whether each iteration passed in the first and in the second scoring of its answers.
     Iterations without a verdict in either scoring are excluded."""
     pairs: dict[str, list[tuple[bool, bool]]] = {}
     for name in sorted(first.iterations.keys() & second.iterations.keys()):

@@ -35,7 +35,7 @@ def score_turn(
     interaction: Interaction, turn: TurnResult, judge: Judge | None, reading: Reading,
     agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
-    """Run all checks of an interaction. `kept`: for a stored turn, paths of private data that were stored."""
+    """Run all of an interaction's checks. `kept`: for a stored turn, paths of private data that were stored."""
     if interaction.ignores_thinking and turn.text is not None and reading == "document":
         turn = replace(turn, text=without_thinking(turn.text))
     results: list[CheckResult] = []
@@ -48,8 +48,8 @@ def score_turn(
 
 
 def breaks_off(results: Sequence[CheckResult], reading: Reading) -> bool:
-    """Return True if a check ended the iteration. neuro-san's code leaves the exception for a value that cannot be
-    compared uncaught; according to its documentation, only that check ends with an error.
+    """Return True if a check ended the iteration. neuro-san's code does not catch the exception for a value that cannot
+    be compared; according to its documentation, only that check ends with an error.
     """
     compared = (check for check in results if check.comparison)
     return reading == "reference-compatible" and any(check.outcome == "error" for check in compared)

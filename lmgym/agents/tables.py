@@ -38,7 +38,7 @@ class IterationRow:
 
 @dataclass(frozen=True)
 class TrendRow:
-    """A run of a trend."""
+    """A run in a trend."""
 
     run: str = described("id of the run")
     created: str = described("when it was queued", "ISO 8601")
@@ -54,7 +54,7 @@ class TrendRow:
 
 @dataclass(frozen=True)
 class CaseTrendRow(TrendRow):
-    """A run of a case over time (`agent-trend`)."""
+    """A run in the trend of one case (`agent-trend`)."""
 
     required_rate: float = described("rate that the case requires", "0 to 1")
     outcome: str = described("outcome of the case in the run")
@@ -66,7 +66,7 @@ class CaseTrendRow(TrendRow):
 
 @dataclass(frozen=True)
 class SuiteTrendRow(TrendRow):
-    """A run of a suite over time (`agent-suite-trend`), over the cases that all runs of the trend share."""
+    """A run in the trend of one suite (`agent-suite-trend`), limited to the cases that all runs in the trend share."""
 
     run_number: int = described("number of the run in the trend, from 1")
 

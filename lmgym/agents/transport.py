@@ -1,4 +1,4 @@
-"""Transports to agent servers and chat endpoints, and the deadlines of their requests. HTTP goes through lmgym.net."""
+"""Transports to agent servers and chat endpoints, and the deadlines for their requests. HTTP goes through lmgym.net."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def never() -> bool:
 
 @dataclass
 class Deadline:
-    """Time limit of an operation, as a value of time.monotonic(). It ends earlier if `stop` returns True.
+    """Time limit for an operation, as a value of time.monotonic(). It ends earlier if `stop` returns True.
 
     `what` names the operation in messages. `outer`: deadline of the enclosing operation, which is never extended.
     `waited` and `held`: seconds by which this deadline was extended because the server was busy, and because the
@@ -90,7 +90,9 @@ class Deadline:
         return self.left <= 0
 
     def extend(self, seconds: float) -> None:
-        """Extend the deadline by the time for which the server was busy. It is not part of the time to the answer."""
+        """Extend the deadline by the time for which the server was busy. This time does not count towards the time to
+        the answer.
+        """
         self.waited += seconds
         self._later(seconds)
 
@@ -260,7 +262,7 @@ def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, st
 
 
 def server_address_problem(url: str) -> str:
-    """Return the problem of a server's address; empty if the address is plausible."""
+    """Return the problem with a server's address; empty if the address is plausible."""
     try:
         parts = urlsplit(url)
         port_ok = parts.port is None or 0 < parts.port < 65536
@@ -280,7 +282,9 @@ def server_address_problem(url: str) -> str:
 
 @dataclass(frozen=True)
 class Completion:
-    """Answer of a chat endpoint. `text`: None if it has no text. `ending`: a key of protocol.ENDINGS, or empty."""
+    """Answer from a chat endpoint. `text`: None if the answer has no text. `ending`: a key of protocol.ENDINGS, or
+    empty.
+    """
 
     text: str | None
     tokens: Mapping[str, Any]
@@ -309,8 +313,8 @@ def lines_for(agent: str, body: dict[str, Any], completion: Completion) -> Itera
 class ChatTransport(HTTPTransport):
     """Transport to an OpenAI-compatible chat endpoint; `url` is the part before /chat/completions.
 
-    Without `chat_model`, the case's agent is the name of the model. Private data and metadata are not sent, because
-    such endpoints do not accept them.
+    Without `chat_model`, the name of the case's agent is used as the model name. Private data and metadata are not
+    sent, because such endpoints do not accept them.
     """
 
     unsent: tuple[str, ...] = ("sly_data", "metadata")
@@ -392,7 +396,7 @@ def _first_choice(completion: Any) -> dict[str, Any] | None:
 
 
 def read_completion(completion: Any) -> Completion:
-    """Read a chat completion. It may have no text. Raises TransportError if the JSON is not a chat completion."""
+    """Read a chat completion, which may have no text. Raises TransportError if the JSON is not a chat completion."""
     choice = _first_choice(completion)
     message = choice.get("message") if choice is not None else None
     if choice is None or not isinstance(message, dict):

@@ -24,7 +24,7 @@ class Line:
 
     number    line number, from 1
     row       keys that are copied to the log: all but `text`
-    returned  True if carriage returns were dropped from its end
+    returned  True if carriage returns were dropped from the line's end
     """
 
     number: int
@@ -39,7 +39,9 @@ class Line:
 
     @property
     def time(self) -> Any:
-        """timestamp, or MISSING, which equals nothing (null equals null)."""
+        """timestamp, or MISSING if there is none. `same_time` treats MISSING as unequal to itself, but null as equal to
+        null.
+        """
         return self.row.get("timestamp", MISSING)
 
 
@@ -89,7 +91,7 @@ def _decode(raw: bytes, where: str) -> str:
 
 
 def _json_line(text: str, where: str) -> tuple[str, dict[str, Any]]:
-    """Return the text and the remaining keys."""
+    """Parse a JSON line; return its text and its remaining keys."""
     try:
         row = json.loads(text)
     except ValueError as error:

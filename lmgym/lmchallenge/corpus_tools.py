@@ -90,7 +90,7 @@ class CorpusInspector:
 
     @property
     def users(self) -> int:
-        """Number of distinct users, by userId or the user of version 5; all lines without either count as one."""
+        """Number of distinct users, by userId or version 5's `user`; all lines without either count as one."""
         return len(self._counted)
 
     def inspect(self, lines: Iterable[Line]) -> Iterator[Line]:
@@ -193,7 +193,7 @@ def to_json(lines: Iterable[Line], *, user: str | None = None, timestamps: bool 
     """Convert to JSON lines.
 
     Args:
-        user: userId of lines without one.
+        user: userId for lines without one.
         timestamps: number the lines without a timestamp, so that each is learnt before the next is played.
     """
     for line in lines:
@@ -239,7 +239,7 @@ def preview(
     """Check a corpus and show its first `most` lines.
 
     Args:
-        characters: list only tokens within this many characters of a shown line.
+        characters: list only tokens that end within this many characters from the start of a shown line.
 
     Returns:
         {"lines", "characters", "tokens", "users", "warnings", "shown": [{"number", "text", "user", "timestamp",

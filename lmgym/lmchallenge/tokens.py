@@ -1,7 +1,7 @@
 """Tokens of a line, and token filters for statistics.
 
-A token is an emoji of the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#", or a
-run of other punctuation and symbols; the leftmost alternative wins. Everything else (whitespace, combining marks,
+A token is an emoji from the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#", or
+a run of other punctuation and symbols; the leftmost alternative wins. Everything else (whitespace, combining marks,
 controls) belongs to no token. The regular expression is that of LM Challenge 4.
 
 The emoji are the single characters with the Unicode property Emoji in Emoji 4.0 (2016), and sequences of characters
@@ -80,14 +80,14 @@ def may_hold_sequences(text: str) -> bool:
 
 
 def has_emoji(text: str) -> bool:
-    """Return whether the text contains an emoji of either list."""
+    """Return whether the text contains an emoji from either list."""
     if not EMOJI.isdisjoint(text):
         return True
     return may_hold_sequences(text) and sequence().search(text) is not None
 
 
 def is_emoji(text: str) -> bool:
-    """Return whether the text is one emoji of either list."""
+    """Return whether the text is one emoji from either list."""
     return text in EMOJI or (may_hold_sequences(text) and sequence().fullmatch(text) is not None)
 
 
@@ -106,7 +106,7 @@ def _spaced_token() -> regex.Pattern[str]:
 
 
 def tokens(line: str) -> Iterator[tuple[int, str]]:
-    """Yield (start, token) for every token of the line, in order; start counts code points."""
+    """Yield (start, token) for every token in the line, in order; start counts code points."""
     pattern = _spaced_token() if may_hold_sequences(line) else TOKEN
     for match in pattern.finditer(line):
         yield match.start(), match.group()

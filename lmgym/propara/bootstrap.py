@@ -49,7 +49,7 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Question:
-    """Question on which two systems are compared."""
+    """A question on which two systems are compared."""
 
     question: str = described("overall, inputs, outputs, conversions or moves")
 
@@ -146,7 +146,7 @@ def compare(
 def compare_matrices(
     ids: Sequence[int], names: Sequence[str], *matrices: Floats, resamples: int = 10_000, seed: int = 0
 ) -> tuple[SystemComparison, ...]:
-    """Compare systems from their arrays (see `matrix`). See `compare`."""
+    """Compare systems as `compare` does, from their arrays (see `matrix`)."""
     first, *others = zip(names, matrices, strict=True)
     comparisons = [_compared(ids, first, other, resamples, seed) for other in others]
     overall = corrected([comparison.overall for comparison in comparisons])

@@ -1,4 +1,4 @@
-"""Report all problems of a file at once, each with line, column and a hint."""
+"""Report all problems in a file at once, each with line, column and a hint."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FileRow:
 
 
 def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
-    """Return the readable rows and at most MAX_PROBLEMS problems, of unreadable rows and of actions and locations."""
+    """Return the readable rows and at most MAX_PROBLEMS problems with unreadable rows, actions and locations."""
     rows: list[FileRow] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
@@ -193,7 +193,7 @@ def check(answers: Grids | None, predictions: str, file: str = "predictions") ->
 
 
 def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Problem]:
-    """Return all problems of a sentence file. `lenient`: only problems for which the reference rejects the file; it
+    """Return all problems in a sentence file. `lenient`: only problems for which the reference rejects the file; it
     ignores columns after the third, and uses the later of two rows with the same number."""
     problems: list[Problem] = []
     seen: set[tuple[int, ...]] = set()

@@ -74,7 +74,7 @@ def main(
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:
-    """Run a command and return its exit code. Wrong arguments raise SystemExit(2)."""
+    """Run a command and return its exit code. Invalid arguments raise SystemExit(2)."""
     err = err or sys.stderr or io.StringIO()
     if out:
         return _run(argv, prog, out, err)
@@ -132,7 +132,9 @@ def _explain(out: TextIO, err: TextIO) -> int:
 
 
 def _json(paths: reference.Paths, resamples: int, out: TextIO, err: TextIO) -> int:
-    """Print the report as a JSON object and write --output. --diagnostics is not written; the object contains it."""
+    """Print the report as a JSON object and write --output. No --diagnostics file is written, because the object
+    contains the diagnostics.
+    """
     try:
         sentences = read_text(paths.sentences) if paths.sentences else None
         report = evaluate(

@@ -176,7 +176,7 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 
 def _difference(row: Comparison) -> str:
-    """Format difference, interval, p and corrected p of a comparison."""
+    """Format a comparison's difference, interval, p and corrected p."""
     interval = f"95% interval {row.low:+.3f} to {row.high:+.3f}"
     return f"{row.difference:+.3f}, {interval}, {p_told('p', row.p)}, {p_told('Holm', row.p_corrected)}"
 

@@ -6,7 +6,7 @@
   participant's location before the first sentence and after each sentence. A list of locations can be replaced by
   `{"locations": [...], "actions": [...]}`; actions are then not derived. null, "-" and "null" mean that the participant
   does not exist.
-* A prompt pack has one prompt per process: the sentences, the participants and a JSON schema of the response. A
+* A prompt pack has one prompt per process: the sentences, the participants and a JSON schema for the response. A
   response is a process as in a grid: `{"process_id": 1, "participants": {"water": ["sea", "sea", null]}}`.
 """
 
@@ -103,7 +103,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_error(error: ValueError) -> str:
-    """Return a message for users on why `load_json` failed."""
+    """Return a message that tells users why `load_json` failed."""
     if isinstance(error, json.JSONDecodeError):
         return f"The JSON cannot be read. {SYNTAX_HINTS.get(error.msg, f'{error.msg}.')}"
     return f"The JSON cannot be read: {error}."
@@ -224,7 +224,7 @@ INSTRUCTION = (
 
 
 def schema(grid: Grid) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a response about one process."""
+    """Return the JSON Schema (2020-12) for a response about one process."""
     track = {
         "type": "array",
         "minItems": grid.steps + 1,
@@ -302,7 +302,7 @@ def read_response(text: str, grid: Grid) -> str:
 
 
 def _schema_error(error: Any, grid: Grid) -> str:
-    """Return a message for users on what is wrong in a response, and where, from a jsonschema error."""
+    """Turn a jsonschema error into a message that tells users what is wrong in a response, and where."""
     keyword, value, path = error.validator, error.instance, [*error.path]
     if keyword == "required":
         names = quoted(next(name for name in error.validator_value if name not in value))

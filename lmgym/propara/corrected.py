@@ -97,7 +97,7 @@ def _where(text: str) -> Canonical:
 
 
 def _items(question: str, summary: Summary) -> list[Item]:
-    """Return the items of a question, sorted to make the result independent of the order of rows."""
+    """Return the items for a question, sorted to make the result independent of the order of rows."""
     items: list[Item]
     if question == "conversions":
         items = [

@@ -1,6 +1,6 @@
 """Read action and sentence files exactly as the reference does: only the first error, same messages, same leniency.
 
-`lmgym.propara.check` lists all problems of a file at once; `lmgym.propara.repair` reads files that the reference
+`lmgym.propara.check` lists all problems in a file at once; `lmgym.propara.repair` reads files that the reference
 rejects.
 """
 

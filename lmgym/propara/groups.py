@@ -32,7 +32,7 @@ _GROUPED_CODES = {
 
 
 class Group(NamedTuple):
-    """Problems or repairs of one kind. `lines` count from 1; empty if the whole file is concerned."""
+    """Problems or repairs of one kind. `lines` count from 1; empty if they concern the whole file."""
 
     message: str
     hint: str
@@ -81,7 +81,7 @@ def problem_groups(problems: Iterable[Problem]) -> list[Group]:
 
 
 def reason(error: ProParaError) -> str:
-    """Return why a file cannot be scored in one sentence, about the first kind of problem."""
+    """Return one sentence, about the first kind of problem, that says why a file cannot be scored."""
     return next((group.message for group in problem_groups(error.problems)), str(error))
 
 

@@ -137,7 +137,7 @@ def _steps(n: int) -> str:
 
 
 def confusion(pairs: Iterable[tuple[Grid, Grid]]) -> Confusion:
-    """Count steps by action in the answers and predicted action."""
+    """Count steps by the action in the answers and the predicted action."""
     counts: Counter[tuple[str, str]] = Counter()
     for answer, prediction in pairs:
         for name in answer.participants:

@@ -67,7 +67,9 @@ MAX_DETAILED = 1_000
 
 
 def pairs(question: str, answer: Summary, prediction: Summary) -> list[Pair]:
-    """Return all pairs by prediction. Above MANY_PAIRS, return only the first MAX_LISTED pairs of equal steps."""
+    """Return all pairs, ordered by prediction. If there are more than MANY_PAIRS, return only the first MAX_LISTED
+    pairs whose steps are equal.
+    """
     mine, theirs = prediction.items(question), answer.items(question)
     candidates = ((a, p) for p in mine for a in theirs)
     if len(mine) * len(theirs) > MANY_PAIRS:
@@ -202,7 +204,7 @@ class ProcessReport:
         return best_matches(question, self.answer, self.prediction)
 
     def pairs(self, question: str) -> list[Pair]:
-        """Return all pairs of answers and predictions for a question, with the parts and the reason of each score."""
+        """Return all pairs of answers and predictions for a question, each with its score, its parts and a reason."""
         return pairs(question, self.answer, self.prediction)
 
     def as_dict(self) -> dict[str, Any]:

@@ -155,8 +155,8 @@ _SIGNS = {"null": "-", "unk": "?"}
 
 
 def _repair_state_words(fields: list[str], number: int) -> Iterable[Repair]:
-    """Replace `null` and `unk`, which are used in state files, by `-` and `?`. A word is kept if the reference accepts
-    the row with the word but not with the symbol.
+    """Replace `null` and `unk`, which are used in state files, with `-` and `?`. A word is kept if the reference
+    accepts the row with the word but not with the symbol.
     """
     old = fields[4:]
     signs, words = (

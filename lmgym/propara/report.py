@@ -1,4 +1,4 @@
-"""Score a submission, given as texts.
+"""Score a submission passed as texts.
 
 report = evaluate(answers_text, predictions_text)
 report.f1, report.questions["moves"].recall, report.processes[0].pairs("moves")
@@ -127,9 +127,9 @@ def evaluate(
 
     Args:
         answers: text of an action file.
-        predictions: text of an action file; its participants must be those of the answers, verbatim.
+        predictions: text of an action file; its participants must match those in the answers verbatim.
         sentences: text of a sentence file, for reports on processes.
-        answers_file: name of the answer file in messages; `predictions_file` and `sentences_file` likewise.
+        answers_file: name for the answer file in messages; `predictions_file` and `sentences_file` likewise.
 
     Raises:
         ProParaError: `problems` lists all problems of the three files.

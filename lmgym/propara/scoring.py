@@ -1,4 +1,4 @@
-"""The reference's scores, bit for bit: of pairs of items, of a process's four questions, and averaged over processes.
+"""The reference's scores, bit for bit: for pairs of items, for a process's four questions, and averaged over processes.
 
 Items of conversions and moves have a step; items of inputs and outputs are names.
 """
@@ -109,7 +109,7 @@ def question_score(
 
 
 def by_step(items: Sequence[Any]) -> dict[int, list[Any]]:
-    """Group items by step, because only items of the same step can score above 0. Names have step 0."""
+    """Group items by step, because only items with the same step can score above 0. Names have step 0."""
     groups: dict[int, list[Any]] = {}
     for item in items:
         groups.setdefault(step_of(item), []).append(item)
@@ -136,7 +136,7 @@ class Overall(NamedTuple):
 
 
 def overall(scores: Iterable[Sequence[float]]) -> Overall:
-    """Average precision and recall of a process over some questions, and compute their F1."""
+    """Average a process's precision and recall over some questions, and compute their F1."""
     rows = list(scores)
     precision = sum(row[0] for row in rows) / len(rows)
     recall = sum(row[1] for row in rows) / len(rows)

@@ -176,8 +176,9 @@ def _order_warnings(process: ProcessReport) -> Iterator[SubmissionWarning]:
 
 
 def _pair_scores(process: ProcessReport, question: str) -> list[list[float]]:
-    """Return each answer's scores with the predictions of its step; pairs of different steps score 0. Empty if there is
-    nothing to compare. A division by zero counts as 0."""
+    """Return each answer's scores with the predictions for its step; pairs of different steps score 0. Empty if there
+    is nothing to compare. A division by zero counts as 0.
+    """
     answers, predictions = process.answer.items(question), process.prediction.items(question)
     if not answers or not predictions:
         return []

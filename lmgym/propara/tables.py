@@ -14,7 +14,7 @@ _UNIT = "0 to 1"
 
 @dataclass(frozen=True)
 class ProcessScores:
-    """A process of a ProPara submission with the reference's scores, which are empty if the process has no score."""
+    """A process in a ProPara submission with the reference's scores, which are empty if the process has no score."""
 
     process_id: int = described("number of the process in the reference answers")
     precision: float | None = described("mean precision of the four questions", _UNIT)

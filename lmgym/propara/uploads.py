@@ -53,7 +53,7 @@ _RESPONSE_KEYS = ("answers", "answer", "responses", "response", "output", "compl
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample as an action file. `failures`: (process, reason) of unusable responses, replaced by the template."""
+    """A sample as an action file. `failures`: (process, reason) for unusable responses, replaced by the template."""
 
     text: str
     failures: tuple[tuple[int, str], ...] = ()
@@ -78,7 +78,7 @@ def parse_upload(data: bytes, answers: str, file: str = "predictions") -> Parsed
     Args:
         data: the uploaded file.
         answers: text of the reference answers, an action file.
-        file: name of the upload in messages.
+        file: name for the upload in messages.
 
     Raises:
         ProParaError: the file cannot be scored even after repairs; `problems` lists all problems.

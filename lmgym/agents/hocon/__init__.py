@@ -1,4 +1,4 @@
-"""Reader of untrusted HOCON. It never accesses files, URLs or environment variables.
+"""Reader for untrusted HOCON. It never accesses files, URLs or environment variables.
 
 Supports JSON with comments, unquoted and triple-quoted text, merging, concatenation, `+=` and substitution as in the
 HOCON specification (lightbend/config, HOCON.md). `include` is rejected. Units such as `5 seconds` are kept as text.
@@ -37,7 +37,7 @@ class Document:
     _places: dict[KeyPath, int] = field(repr=False)
 
     def place(self, path: KeyPath) -> tuple[int, int]:
-        """Return line and column (from 1) at which the value at a path, or its nearest parent, was last set."""
+        """Return the line and column (from 1) at which the value at a path, or its nearest parent, was last set."""
         for length in range(len(path), 0, -1):
             at = self._places.get(path[:length])
             if at is not None:

@@ -144,7 +144,7 @@ class Source:
         self._starts: list[int] | None = None
 
     def place(self, at: int) -> tuple[int, int]:
-        """Return line and column of an offset, counted from 1."""
+        """Return an offset's line and column, counted from 1."""
         if self._starts is None:
             self._starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
         line = bisect_right(self._starts, at)

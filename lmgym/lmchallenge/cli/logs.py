@@ -48,7 +48,7 @@ FILTER = "alphaemoji"
 
 
 def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | None]]:
-    """Pair logs with mixtures. A single log or a single mixture is paired with each of the others."""
+    """Pair logs with mixtures. A single log is paired with every mixture, and a single mixture with every log."""
     names: Sequence[str] = logs or ["-"]
     if not mixes:
         return [(name, None) for name in names]
@@ -163,7 +163,7 @@ def _statistics(
 
 
 def _labels(lines: TableLines, partition: str) -> list[str]:
-    """Return the label of each part in a table: its user, or the number of its line."""
+    """Return the label for each part in a table: the part's user, or its line number."""
     if partition == "user":
         return [coloured.user_words(user) for user, _ in itertools.groupby(lines.users)]
     return [str(number) for number in lines.numbers] if partition == "line" else []
@@ -186,7 +186,7 @@ def _only_version_5(options: argparse.Namespace) -> None:
 
 
 def _version_5(results: list[tuple[str, Any]], output: str) -> str:
-    """Format as version 5 does: one JSON object per line, or CSV."""
+    """Format statistics as version 5 does: one JSON object per line, or CSV."""
     rows = [{"log": name, **statistics} for name, statistics in results]
     if output == "json":
         return "\n".join(json.dumps(row, sort_keys=True) for row in rows)
@@ -207,7 +207,7 @@ def _json(results: list[tuple[str, Any]]) -> str:
 
 
 def _csv(results: list[tuple[str, Any]]) -> str:
-    """Format as the reference does: tab-separated, one line per log, with the columns of the first log."""
+    """Format statistics as the reference does: tab-separated, one line per log, with the columns of the first log."""
     if any(not isinstance(parts, list) or len(parts) != 1 for _, parts in results):
         raise OptionError("CSV has one line per log.", "Omit -p and --more, or write JSON.")
     keys = sorted(results[0][1][0])

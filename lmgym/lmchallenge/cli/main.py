@@ -2,7 +2,7 @@
 
 `run`, `stats`, `ic-opt` and `pretty` work like `lmc` of LM Challenge 4; `diff`, `grep` and `validate` like that of
 version 5; `compare`, `corpus` and `serve` are additions. The caller loads players named `model:NAME`: `lmgym lmc` by
-path or hub id, `manage.py lmc` from the models of its site. Command modules are imported on use because they import
+path or hub id, `manage.py lmc` from its site's models. Command modules are imported when used, because they import
 numpy.
 """
 
@@ -59,7 +59,7 @@ def main(
 
 
 def named_players() -> Mapping[str, Command]:
-    """Return the players in the environment variable GYM_LMC_PLAYERS."""
+    """Return the players configured in the environment variable GYM_LMC_PLAYERS."""
     from lmgym.lmchallenge.play.players import configured
 
     return configured(os.environ.get("GYM_LMC_PLAYERS", ""))

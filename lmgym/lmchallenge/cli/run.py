@@ -93,7 +93,7 @@ def _game_options(options: argparse.Namespace) -> GameOptions | version5.Options
 
 
 def _corpus(options: argparse.Namespace, streams: Streams) -> tuple[str, Iterable[bytes]]:
-    """Return the format of the corpus, and its lines."""
+    """Return the corpus's format and its lines."""
     stream = gzip_reader.unpacked(streams.source, "standard input")
     form = options.format or ("auto" if options.game in GAME_WORDS_5 else "text")
     if form != "auto":
@@ -109,7 +109,7 @@ def _played(
     player: Player,
     skip: int,
 ) -> Iterator[tuple[int, list[log_rows.Row]]]:
-    """Yield (line number, log rows of the line) for each line of the corpus."""
+    """Yield (line number, the line's log rows) for each line of the corpus."""
     if isinstance(options, version5.Options):
         for message in version5.play(lines, game, player, train=options.train, skip=skip):
             yield message.number, message.rows

@@ -54,7 +54,7 @@ def _short(names: Sequence[str]) -> list[str]:
 
 
 def comparison_csv(rows: Sequence[GameComparison]) -> str:
-    """Format as CSV (RFC 4180) without the final newline. Columns are the fields of GameComparison."""
+    """Format comparisons as CSV (RFC 4180) without the final newline. Columns are the fields of GameComparison."""
     header, cells = table([GameComparison], [(row,) for row in rows])
     return "\r\n".join(",".join(map(csv_cell, line)) for line in [header, *cells]) + "\r"
 

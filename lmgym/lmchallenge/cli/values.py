@@ -57,7 +57,7 @@ def above_zero(text: str) -> float:
 
 
 def json_value(text: str) -> Any:
-    """Parse JSON, or the JSON file at this path."""
+    """Parse JSON, passed either directly or as the path to a JSON file."""
     try:
         if os.path.isfile(text):
             with open(text, encoding="utf-8") as file:

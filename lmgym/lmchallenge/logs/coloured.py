@@ -93,7 +93,7 @@ def line_of(
 ) -> ColouredLine:
     """Colour one line.
 
-    `base` is the lowest possible rank of tc in the log, 0 or 1; None if unknown.
+    `base` is the lowest possible rank in a tc log, 0 or 1; None if unknown.
     """
     line_spans = spans(line, keep, mix, readings, MOST_STARS)
     words = OUTCOME_WORDS
@@ -105,7 +105,7 @@ def line_of(
 
 
 def messages_of(tokens: Iterable[tuple[int, Token]], mixture: Mixture | None) -> Iterator[ColouredLine]:
-    """Colour a log of version 5, message by message. Tokens of one message must be consecutive."""
+    """Colour a version 5 log, message by message. Tokens of one message must be consecutive."""
     words = version5_pretty.words()
     for _, group in groupby(tokens, lambda one: (one[1].user, one[1].message)):
         members = list(group)
@@ -152,7 +152,7 @@ NO_USER = "(no user)"
 
 
 def user_words(name: str) -> str:
-    """Format a user of a log for display. `name` is the userId as JSON."""
+    """Format a log's user for display. `name` is the userId as JSON."""
     user = json.loads(name)
     return NO_USER if user is None else encodable(user) if isinstance(user, str) else name
 
@@ -163,7 +163,7 @@ def pieces(
     base: int | None = 1,
     words: dict[str, str] = OUTCOME_WORDS,
 ) -> Iterator[Piece]:
-    """Turn spans into pieces, merging characters of the same entry and outcome. `base`: see `line_of`."""
+    """Turn spans into pieces, merging characters with the same entry and outcome. `base`: see `line_of`."""
     run: list[Span] = []
     for span in line_spans:
         if run and not (run[-1].entry is span.entry and run[-1].outcome == span.outcome and _is_tc(span)):
@@ -222,7 +222,7 @@ def _best(predictions: Any) -> list[tuple[str, float | None]]:
 
 
 def _mixed(entry: CorrectionEntry, mix: Mix) -> list[tuple[str, float | None]]:
-    """Return the best candidates of ic by mixed score."""
+    """Return the best ic candidates by mixed score."""
     candidates: list[Any] = entry.candidates
     known = [score for *_, score in candidates if score is not None]
     floor = mix.oov_penalty + min(known, default=0.0)

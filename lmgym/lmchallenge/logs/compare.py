@@ -36,9 +36,8 @@ def games_correspond(first: str, second: str) -> bool:
 class TextFingerprint:
     """Hash of a log's text, updated as its lines are streamed.
 
-    Hashes users and targets in order, or the lengths of hidden targets. Logs of wp and ic on the same corpus have the
-    same hash; for tc, which splits text differently, whole lines are hashed. `hidden`: some words of the log are
-    hidden.
+    Hashes users and targets in order, or the lengths of hidden targets. wp and ic logs of the same corpus have the same
+    hash; for tc, which splits text differently, whole lines are hashed. `hidden`: some words of the log are hidden.
     """
 
     def __init__(self) -> None:
@@ -83,14 +82,14 @@ class WordsFingerprint:
         self._words = hashlib.sha256()
 
     def hash_stream(self, lines: Iterable[tuple[int, LogLine]]) -> Iterator[tuple[int, LogLine]]:
-        """Yield lines of version 4 unchanged, hashing each."""
+        """Yield the lines of a version 4 log unchanged, hashing each."""
         for number, line in lines:
             if line.entries:
                 self._add(line.text)
             yield number, line
 
     def hash_messages(self, tokens: Iterable[tuple[int, Token]]) -> Iterator[tuple[int, Token]]:
-        """Yield tokens of version 5 unchanged, hashing each."""
+        """Yield the tokens of a version 5 log unchanged, hashing each."""
         for _, group in groupby(tokens, lambda pair: (pair[1].user, pair[1].message)):
             message = list(group)
             self._add([token.target for _, token in message])
@@ -156,9 +155,9 @@ def compare(
     be "all", since the other filters need words.
 
     Args:
-        names: names of the logs in the result.
+        names: names for the logs in the result.
         metric: one of `measures.METRICS`; default: the game's main metric.
-        mixes: mixture of each log of ic.
+        mixes: the mixture for each ic log.
         cluster: "user", "line", or "auto": users if there are at least 10, else lines.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Streaming decoder for logs of version 4.
+"""Streaming decoder for version 4 logs.
 
 msgspec decodes the counted, coloured and compared fields by schema. Lines that do not fit the schema (NaN, counts
 written as 2.0 or true, unexpected shapes) are parsed by the standard library, checked value by value, and converted or
@@ -47,7 +47,7 @@ class Entry(Struct, gc=False, kw_only=True):
 
 
 class RankedEntry(Entry, gc=False, kw_only=True):
-    """An entry of wp or tc."""
+    """An entry in a wp or tc log."""
 
     rank: Count | None = None
     score: Score = None
@@ -62,8 +62,8 @@ class RankedEntry(Entry, gc=False, kw_only=True):
 
 
 class CorrectionEntry(Entry, gc=False, kw_only=True):
-    """An entry of ic. A candidate is [text, typing score, model score], or only the two scores; `score` has both scores
-    of the target.
+    """An entry in an ic log. A candidate is [text, typing score, model score], or only the two scores; `score` has both
+    scores of the target.
     """
 
     score: tuple[float, Score]
@@ -80,7 +80,7 @@ class CorrectionEntry(Entry, gc=False, kw_only=True):
 
 
 class LogLine(Struct, gc=False, kw_only=True):
-    """A line of any game."""
+    """A log line of any game."""
 
     game: ClassVar[str]
 
@@ -129,7 +129,7 @@ _DECODERS = {game: Decoder(line) for game, line in LINES.items()}
 def read_lines(
     stream: Iterable[bytes], source: str = "the log", limit: int | None = None, *, first: int = 1
 ) -> Iterator[tuple[int, LogLine]]:
-    """Yield (line number, line) for each non-blank line, counting from `first`. All lines must be of the same game.
+    """Yield (line number, line) for each non-blank line, counting from `first`. All lines must come from the same game.
 
     Raises:
         LogError: a line that cannot be counted.
@@ -152,7 +152,7 @@ def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tupl
     """Yield (line number, row) for each non-blank line, with all keys, so that it can be written again.
 
     Makes the same checks as `read_lines`, except for trainingChars. Results of other games are dropped, so that
-    `game_of` each row is the log's game. Raises LogError.
+    `game_of` returns the log's game for every row. Raises LogError.
     """
     game = ""
     for number, raw in enumerate(stream, 1):
@@ -163,7 +163,7 @@ def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tupl
 
 
 def line_of_row(row: Row, number: int) -> LogLine:
-    """Decode a row of `read_rows`. Raises LogError for trainingChars that cannot be counted."""
+    """Decode a row from `read_rows`. Raises LogError for trainingChars that cannot be counted."""
     learnt = row.get("trainingChars")
     if learnt is not None and type(learnt) not in (int, float):
         raise LogError(f"Line {number} of the log: trainingChars is {learnt!r}, not a number.")
@@ -251,7 +251,7 @@ def _object(raw: bytes, where: str) -> Row:
 
 
 def _not_json(error: json.JSONDecodeError, has_end: bool, where: str) -> LogError:
-    """Return a LogError with the column. `has_end`: the line ends with a newline."""
+    """Return a LogError that names the column. `has_end`: the line ends with a newline."""
     text, at = error.doc, error.pos
     comma = text.rfind(",", 0, at + 1)
     # Python up to 3.12 reports the position of the bracket, Python 3.13 and later that of the comma.

@@ -175,12 +175,11 @@ def learning_curve(
         metric: default: the game's main metric.
         bins: maximum number of bins, each with about the same number of lines.
         learnt: int[n_lines], characters actually learnt before each line (`play.loop.learnt_before`). Default: the
-            log's
-            trainingChars, which counts batches differently.
+            log's trainingChars, which counts batches differently.
 
     Returns:
-        {"metric", "by", "most", "points"}: "by" is "learnt" or "trainingChars", "most" the highest known value of
-        each, "points" are CurvePoints as dicts. None for a log without training.
+        {"metric", "by", "most", "points"}: "by" is "learnt" or "trainingChars"; "most" maps each of these counts to
+        its highest known value; "points" are CurvePoints as dicts. None for a log without training.
     """
     logged = np.array([np.nan if value is None else value for value in table.lines.learnt], dtype=np.float64)
     by = "trainingChars" if learnt is None else "learnt"
@@ -215,7 +214,7 @@ def _curve(table: Table, measured: Measured, of_line: Floats, bins: int) -> list
 def _rate(
     table: Table, measured: Measured, inside: Flags
 ) -> tuple[int, float | None, float | None, float | None]:
-    """Return (n, value, low, high) of the tokens `inside`. The interval is Wilson's for shares, else from resampling
+    """Return (n, value, low, high) for the tokens `inside`. The interval is Wilson's for shares, else from resampling
     lines.
     """
     above, below = measured.above[inside], measured.below[inside]

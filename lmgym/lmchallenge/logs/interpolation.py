@@ -83,7 +83,7 @@ def grid(alpha: Domain = ALPHA, oov_penalty: Domain = OOV_PENALTY) -> list[Mix]:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Tokens with their candidates in flat arrays; those of token k are at starts[k] to starts[k + 1]."""
+    """Tokens with their candidates in flat arrays; token k's candidates are at starts[k]:starts[k + 1]."""
 
     starts: Ints  # int64[n_tokens + 1]
     error: Floats  # float64[n_candidates]
@@ -101,7 +101,8 @@ class Tokens:
         scores: Sequence[tuple[float, float | None]],
         where: str = "the log",
     ) -> Tokens:
-        """Build from each token's candidates and target scores. The last two values of a candidate are its scores.
+        """Build Tokens from each token's candidates and target scores. The last two values of a candidate are its
+        scores.
 
         Raises LogError.
         """
@@ -176,7 +177,7 @@ def _column(values: Sequence[Any], where: str, nulls: bool = True) -> tuple[Floa
 
 
 def _floor(model: Floats, null: Flags, starts: Ints) -> Floats:
-    """Return the lowest model score of each token, or 0 if it has none. As with Python's min, a NaN wins only if it is
+    """Return each token's lowest model score, or 0 if it has none. As with Python's min, a NaN wins only if it is
     first.
     """
     sizes = np.diff(starts)

@@ -29,7 +29,7 @@ def line_of(row: Row) -> str:
 
 
 def game_of(row: Row, where: str = "the log") -> str:
-    """Return "wp", "tc" or "ic", by the key of the results. Raises LogError."""
+    """Return "wp", "tc" or "ic", depending on which key holds the results. Raises LogError."""
     for key, game in GAMES.items():
         if key in row:
             return game
@@ -62,7 +62,7 @@ def is_version_5(row: Row) -> bool:
 
 
 def right_before(entry: Row) -> bool:
-    """Return whether a word of ic was typed without error. A null verbatimMatch is ignored."""
+    """Return whether a word in an ic log was typed without error. A null verbatimMatch is ignored."""
     match = entry.get("verbatimMatch")
     return bool(entry["target"] == entry["verbatim"] if match is None else match)
 

@@ -1,8 +1,8 @@
-"""Metrics of a log by token. Each is a ratio of two sums, so that parts of a log can be counted, resampled and
+"""Metrics of a log, token by token. Each is a ratio of two sums, so that parts of a log can be counted, resampled and
 compared.
 
-A table of version 5 (`version5.table`) has the games wc, we, ce and wr; metrics shared with version 4 have the same
-name.
+Tables of version 5 logs (`version5.table`) have the games wc, we, ce and wr; metrics shared with version 4 have the
+same name.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def measure(table: Table, metric: str = "", mix: Mix | None = None) -> Measured:
 
     Args:
         metric: default: the game's main metric.
-        mix: for ic, one of the table's mixtures; default: the best of them.
+        mix: for ic, one of the table's mixtures; default: the best one.
 
     Raises:
         OptionError: the game does not have the metric.

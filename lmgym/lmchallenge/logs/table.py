@@ -105,7 +105,7 @@ class Table:
     completed version 5, wc: number of completed characters, 0 if the token was never completed
     typed     ic, wr: hash of the word as typed (`typed_hash`)
 
-    `filter`: the one of `filters` used for statistics. `zero_ranks`: number of ranks that are 0 in the log.
+    `filter`: which of `filters` is used for statistics. `zero_ranks`: number of ranks that are 0 in the log.
     """
 
     game: str
@@ -147,7 +147,7 @@ class Table:
 
     @property
     def rank_base(self) -> int | None:
-        """First rank of tc in the log: 0 if a 0 occurs, else 1 as documented; None if there are no ranks."""
+        """First rank in a tc log: 0 if a 0 occurs, else 1 as documented; None if there are no ranks."""
         if self.zero_ranks:
             return 0
         return 1 if bool((self.rank > 0).any()) else None
@@ -162,7 +162,7 @@ class Table:
         return replace(self, **{name: getattr(self, name)[inside] for name in columns})
 
     def without_empty_lines(self) -> Table:
-        """Drop lines without tokens, which logs of version 5 do not have."""
+        """Drop lines without tokens, which version 5 logs do not have."""
         used = np.unique(self.line)
         lines = Lines()
         for at in used.tolist():
@@ -185,9 +185,10 @@ def read_table(
     filters: Sequence[str] = ("alphaemoji",),
     mixes: Sequence[Mix] = (),
 ) -> Table:
-    """Build a table from the lines of `decoder.read_lines`, counted with the first filter until `by` selects another.
+    """Build a table from the lines that `decoder.read_lines` yields, counted with the first filter until `by` selects
+    another.
 
-    Raises LogError for an empty log, and, with mixtures, for candidates of ic that cannot be counted.
+    Raises LogError for an empty log, and, with mixtures, for ic candidates that cannot be counted.
     """
     for name in filters:
         if name not in FILTERS:

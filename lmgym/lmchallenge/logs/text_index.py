@@ -92,7 +92,7 @@ class Index:
 
         Args:
             outcome: lines with a token of this outcome; ERROR: of any error.
-            word: lines with this word (ignoring case), with that outcome if set.
+            word: lines with this word (ignoring case), with `outcome` if that is set.
             user: lines of this user; NOBODY includes lines without a user.
             worst_first: sort by loss, then by counted tokens, descending. Default: the order of the log.
 
@@ -152,7 +152,7 @@ def pack(indexes: Mapping[str, Index]) -> bytes:
 
 
 def unpack(packed: bytes, keep: str) -> Index:
-    """Unpack the index of one filter."""
+    """Unpack the index for one filter."""
     with np.load(io.BytesIO(packed)) as columns:
         fields = {name: columns[name] for name in SHARED}
         fields |= {name: columns[f"{keep}.{name}"] for name in FILTERED}
@@ -226,7 +226,7 @@ def _coded(game: str, conditions: Sequence[tuple[Flags, str]], last: str) -> Int
 
 
 def _ranked(table: Table) -> tuple[Ints, Floats, Floats]:
-    """Return outcome, loss and weight of each token of wp."""
+    """Return the outcome, loss and weight of each token in a wp log."""
     kept, rank = table.kept, table.rank
     conditions = [
         (~kept, "skipped"),
@@ -303,7 +303,7 @@ def index_of_messages(tokens: Iterable[tuple[int, Token]], game: str, mixture: M
 
 
 def _judged(token: Token, mixture: Mixture | None) -> tuple[str, float, float]:
-    """Return outcome, loss and weight of a token of version 5."""
+    """Return the outcome, loss and weight of a token in a version 5 log."""
     pieces = version5.outcomes(token, mixture)
     outcome = next((name for text, name in reversed(pieces) if text), pieces[-1][1])
     if outcome == "skipped":

@@ -17,7 +17,7 @@ START = ""  # no token is empty
 class AdaptivePlayer:
     """An n-gram model that learns only from `train`.
 
-    It uses the tokens of the games. The probability of a token after the last words is interpolated (Witten-Bell) from
+    It uses the games' tokens. The probability of a token after the last words is interpolated (Witten-Bell) from
     the longest context down to a uniform share for unseen tokens: with N(h) tokens and T(h) different tokens seen after
     the context h,
 
@@ -50,7 +50,7 @@ class AdaptivePlayer:
         return [self._predict(request.context, request.candidates) for request in requests]
 
     def train(self, text: str) -> None:
-        """Count the tokens of a line."""
+        """Count a line's tokens."""
         history = [START] * (self.order - 1)
         for token in TOKEN.findall(text):
             for length in range(self.order):

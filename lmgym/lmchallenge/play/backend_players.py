@@ -16,10 +16,10 @@ paths, up to `steps` tokens past the context, each ended where the model may end
 
 A context that exceeds the model's window loses its beginning; a candidate that still does not fit is omitted.
 
-Requests of one call are computed together. Contexts of a line share prefixes, which run through the model once per
+Requests in one call are computed together. A line's contexts share prefixes, which run through the model once per
 `candidate_scoring.TOGETHER` spellings.
 
-**N-gram models.** Their words differ from the tokens of the games, so a candidate is split by the model's own
+**N-gram models.** Their words differ from the games' tokens, so a candidate is split by the model's own
 tokenizer, together with the word in which the context ends, if any: p(rest of the word) = p(word) / p(words with this
 prefix). Candidates with a word unknown to the model are omitted. Scores are natural logarithms.
 """

@@ -1,4 +1,4 @@
-"""Predictions of a causal model: beam search for tokens of the games.
+"""Predictions of a causal model: beam search for the games' tokens.
 
 The first tokens must spell the rest of the context. A character that takes several tokens is kept as bytes until it is
 complete; only then may a prediction end. Next-token distributions are computed for many token sequences at once, and
@@ -148,7 +148,7 @@ class Search:
                 _add(ended[at], beam.text, beam.score + mass)
 
     def _ending_mask(self, beam: _Beam) -> Flags | None:
-        """Return a mask of the tokens that reach the end of the context or end the token of the game; None if there are
+        """Return a mask of the tokens that reach the end of the context or end the game's token; None if there are
         none.
         """
         if beam.rest:
@@ -203,7 +203,7 @@ class Search:
         return row, column
 
     def _kind(self, beam: _Beam) -> str | None:
-        """Return the kind of the current token of the game; None if none has begun, or it may not continue."""
+        """Return the kind of the game's current token; None if none has begun, or it may not continue."""
         if beam.rest or beam.part or not beam.text.strip():
             return None
         kind = kind_of(beam.text)
@@ -211,7 +211,7 @@ class Search:
 
     def _fitting(self, beam: _Beam) -> Flags:
         """Return a mask of the tokens that continue what is incomplete: the rest of the context, a character, or the
-        current token of the game, in this order.
+        game's current token, in this order.
         """
         if beam.rest:
             return self._token_strings.fitting(beam.rest)

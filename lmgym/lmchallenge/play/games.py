@@ -47,7 +47,7 @@ class Game(Protocol):
 
     @property
     def key(self) -> str:
-        """Key of the results in a log line."""
+        """Key for the results in a log line."""
 
     def play(self, line: str) -> Play:
         """Play one line."""
@@ -186,7 +186,7 @@ class InputCorrection:
         return {word: steps[typing_errors.matches(typed, word)] for word in words}
 
     def entry(self, token: str, typed: str, words: Sequence[str], model: dict[str, float]) -> Entry:
-        """Return the log entry of one token."""
+        """Return the log entry for one token."""
         length = len(token)
         error = self.error_scores(typed, words)
         score = [error[token], model.get(token)]
@@ -209,7 +209,7 @@ class InputCorrection:
 class GameOptions:
     """Options of a game. `as_dict` gives JSON types.
 
-    `readings` is "reference" or "corrected"; with the latter, ranks of tc count from 1, and trainingChars counts the
+    `readings` is "reference" or "corrected"; with the latter, tc ranks count from 1, and trainingChars counts the
     characters actually learnt.
     """
 

@@ -42,8 +42,8 @@ def play(
     """Play every line and yield each as soon as its replies are known to be valid. If replies are unchecked at the end
     of the corpus, the player is closed; its remaining output is the last check.
 
-    With `train`, the model is cleared where a group of lines of one user begins (a returning user is a new group), and
-    learns each line after all lines with the same timestamp have been played. The reference adds the length of the
+    With `train`, the model is cleared at the start of each group of one user's lines (a returning user is a new group),
+    and learns each line after all lines with the same timestamp have been played. The reference adds the length of the
     batch's last line to trainingChars once for every line of the batch; readings="corrected" adds the characters
     actually learnt.
 
@@ -139,7 +139,7 @@ def _played_blocks(
 
 
 def learnt_before(lines: Iterable[Line]) -> Iterator[int]:
-    """Yield, for each line of a game with training, the number of characters learnt from its user before it."""
+    """Yield, for each line of a game with training, the number of characters learnt from its user until then."""
     learnt = waiting = 0
     before: Line | None = None
     for line in lines:

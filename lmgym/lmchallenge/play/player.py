@@ -12,14 +12,16 @@ Reply: TypeAlias = list[Prediction]
 
 
 class Request(NamedTuple):
-    """A request to predict what follows `context` or, with candidates, to score each. Texts are sent unchanged."""
+    """A request to predict what follows `context` or, with candidates, to score each candidate. Texts are sent
+    unchanged.
+    """
 
     context: str
     candidates: Sequence[str] | None = None
 
 
 class Player(Protocol):
-    """Interface of a language model to the games.
+    """Interface between a language model and the games.
 
     `together`: number of lines that may be played together if nothing is learnt in between; 1 for a model that handles
     one call at a time.
@@ -42,7 +44,7 @@ class Player(Protocol):
 
     def check(self, now: bool = False) -> bool:
         """Check the replies so far. Returns True while their validity is unknown and lines must be held back. With
-        `now`, waits until it is known and returns False. Raises PlayerError if they are invalid.
+        `now`, waits until their validity is known and returns False. Raises PlayerError if the replies are invalid.
         """
 
     def close(self) -> None:
@@ -62,7 +64,7 @@ class Latency:
 
     def add(self, kind: str, seconds: float, calls: int = 1) -> None:
         """Record `calls` calls that took `seconds` together. The very first predict is recorded separately, because it
-        includes loading the model of a process.
+        includes the time a process takes to load its model.
         """
         if kind == "predict" and self.first is None and calls:
             self.first = seconds * 1000 / calls
@@ -96,7 +98,7 @@ class Latency:
 
 
 class Timed:
-    """Wrapper of a player that records call times in `latency`."""
+    """Wrapper around a player that records call times in `latency`."""
 
     def __init__(self, player: Player) -> None:
         self.player = player

@@ -25,8 +25,9 @@ _NUMBERS = ("start_timeout", "reply_timeout", "stop_timeout", "settle")
 def configured(text: str) -> dict[str, Command]:
     """Parse the players from a settings value.
 
-    It is a JSON object of names, each with an object: "argv" (list of strings), optionally "cwd", "env" (object of
-    strings), "start_timeout", "reply_timeout", "stop_timeout" and "settle" (seconds). Raises OptionError.
+    The value is a JSON object that maps each name to an object with the keys "argv" (list of strings), optionally
+    "cwd", "env" (object of strings), "start_timeout", "reply_timeout", "stop_timeout" and "settle" (seconds). Raises
+    OptionError.
     """
     if not text.strip():
         return {}
@@ -64,7 +65,7 @@ def _command(name: str, value: Any) -> Command:
 
 def command_line(text: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Build the argument list of a command as the reference does: the words of `text`, the positional options, then
-    `--key value` for each other option (a key that begins with a hyphen is used as it is).
+    `--key value` for each other option (a key that begins with a hyphen is used as is).
 
     Quotes and backslashes work as in a shell; variables and pipes do not, because no shell is involved. Raises
     OptionError.
@@ -101,7 +102,7 @@ class PythonPlayer:
     """An object with predict(context, candidates), train(text) and clear(), created by calling `module:name`.
 
     The options are passed as one argument or, with `by_name` (as in version 5), as keyword arguments. If the object is
-    a context manager, it is entered, and left on `close`.
+    a context manager, it is entered on creation and exited on `close`.
     """
 
     together = 1
@@ -148,7 +149,7 @@ class PythonPlayer:
         return False
 
     def close(self) -> None:
-        """Leave the context manager, if it is one."""
+        """Exit the object if it is a context manager."""
         leave, self._leave = self._leave, None
         if leave:
             leave(None, None, None)

@@ -1,7 +1,7 @@
 """A model process that speaks the protocol: one command per line on standard input, replies on standard output.
 
 No shell is involved. Startup and each reply have a timeout. The end of standard error is kept; all traffic can be
-copied to a transcript. Tabs, newlines and carriage returns of the corpus are sent as spaces and lone surrogates as
+copied to a transcript. Tabs, newlines and carriage returns in the corpus are sent as spaces and lone surrogates as
 U+FFFD, character for character, so that offsets stay the same.
 
 A process must be silent after `train` and `clear`, and answer `predict` with exactly one line. Unrequested output is
@@ -147,8 +147,8 @@ class ProcessPlayer:
     def check(self, now: bool = False) -> bool:
         """Check for unrequested output.
 
-        Returns True if a checkpoint is still needed before the replies can be trusted; `now` forces one. There is none
-        before the second reply, which shows the response time without startup. Raises PlayerError.
+        Returns True if a checkpoint is still needed before the replies can be trusted; `now` forces one. There is no
+        checkpoint before the second reply, which shows the response time without startup. Raises PlayerError.
         """
         self._look()
         if not now and (self._replies < 2 or time.monotonic() < self._checkpoint):
@@ -309,8 +309,8 @@ class ProcessPlayer:
         return line[:-2] if line.endswith(b"\r\n") else line[:-1]
 
     def _usual(self, limit: float) -> bytes:
-        """Wait for a single read with one line, as most replies are. Returns b"" if it arrives in pieces, which are
-        kept.
+        """Wait for a reply that arrives as one line in a single read, as most do. Returns b"" if it arrives in pieces,
+        which are kept.
         """
         ready = self._poll_briskly() if self._brisk else []
         if (ready or self._poll.poll(limit * 1000)) != self._ready:
@@ -436,7 +436,7 @@ _WIRE = str.maketrans(
 
 
 def on_the_wire(text: str) -> str:
-    """Return the text as it is sent: same length, valid Unicode, and no characters that end a field or a line."""
+    """Return the text as sent: same length, valid Unicode, and no characters that end a field or a line."""
     return text.translate(_WIRE) if not text.isprintable() else text
 
 
@@ -474,7 +474,7 @@ def _no_number(fields: list[str], context: str) -> NoReturn:
 def respelled(
     reply: Reply, by_text: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
 ) -> Reply:
-    """Map the texts of a reply to the requested candidates."""
+    """Map a reply's texts to the requested candidates."""
     texts = [text for text, _ in reply]
     if texts != list(by_text):  # most models reply in the requested order
         seen = set(texts)

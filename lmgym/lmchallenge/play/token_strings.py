@@ -3,7 +3,7 @@ a word.
 
 A language model over tokens assigns a string the total probability of all its spellings. `segmentations` lists the
 spellings with the fewest tokens, `covers` those that reach or pass the end of a prefix. A context longer than the
-model's window loses its beginning, a quarter of the window at a time, so that the contexts of a line share the
+model's window loses its beginning, a quarter of the window at a time, so that a line's contexts share the
 remainder. Does not import torch.
 """
 
@@ -56,7 +56,7 @@ def extends(kind: str, char: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def first_token(text: str) -> tuple[str, bool]:
-    """Return the first token of the game, including the spaces before it, and whether it ends within the text. Returns
+    """Return the first game token, including the spaces before it, and whether it ends within the text. Returns
     ("", False) if other characters come first.
     """
     at = len(text) - len(text.lstrip())
@@ -232,9 +232,7 @@ class TokenStrings:
 
 
 def _text(piece: bytes | None) -> str | None:
-    """Decode a piece. A character cut off at the end counts as a letter; None is returned if one is cut off at the
-    start.
-    """
+    """Decode a piece. A character cut off at the end counts as a letter; one cut off at the start gives None."""
     if piece is None:
         return None
     try:
@@ -295,7 +293,7 @@ class Window:
 
     def before(self, context: SplitContext, longest: int) -> Path | None:
         """Return the tokens before spellings of up to `longest` tokens: the start tokens and as much of the context as
-        fits. Returns None if there is no room, or no token before them.
+        fits. Returns None if there is no room, or if no token precedes them.
         """
         prefix = context.prefix
         if self.room is not None:

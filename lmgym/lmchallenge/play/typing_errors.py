@@ -51,7 +51,7 @@ class ErrorModel:
 
 
 def matches(a: str, b: str) -> int:
-    """Count the positions where both have the same character."""
+    """Count the positions where both words have the same character."""
     return sum(map(operator.eq, a, b))
 
 
@@ -88,7 +88,7 @@ def candidates(vocabulary: Vocabulary, typed: str, target: str, n: int) -> list[
     """Return the nearest words, then the typed word, then the intended word, without duplicates.
 
     To make room for the last two, nearest words are dropped from the end: one for each of the two that is not among
-    them. If that drops one of the two, there is one candidate more than n (the reference's behaviour).
+    them. If that drops one of the two, there is one more candidate than n (the reference's behaviour).
     """
     words = vocabulary.nearest(typed, n)
     room = n - (target not in words) - (typed not in words)

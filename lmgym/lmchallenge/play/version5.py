@@ -79,7 +79,7 @@ def _score_of(target: str, reply: Reply) -> float | None:
 
 
 class WordReranking(InputCorrection):
-    """Input correction of version 4 with log rows of version 5: the same errors, candidates and requests."""
+    """Input correction as in version 4, but with version 5 log rows: the same errors, candidates and requests."""
 
     key = _ENTRIES
 
@@ -91,7 +91,7 @@ class WordReranking(InputCorrection):
         return [{**place, **entry} for place, entry in zip(_placed(tokens(line)), entries, strict=True)]
 
     def entry(self, token: str, typed: str, words: Sequence[str], model: dict[str, float]) -> Entry:
-        """Return the log entry of one token."""
+        """Return the log entry for one token."""
         error = self.error_scores(typed, words)
         ranked = sorted(words, key=lambda word: -error[word])
         return {"verbatim": typed, "results": [[word, error[word], model.get(word)] for word in ranked]}
@@ -150,8 +150,8 @@ class Played:
 def play(
     lines: Iterable[Line], game: Game, player: Player, *, train: bool = False, skip: int = 0
 ) -> Iterator[Played]:
-    """Play every line. With `train`, the model is cleared where a group of lines of one user begins, and learns each
-    line after it has been played; timestamps are ignored. `skip` and errors are as in `play.loop.play`.
+    """Play every line. With `train`, the model is cleared at the start of each group of one user's lines, and learns
+    each line after it has been played; timestamps are ignored. `skip` and errors are as in `play.loop.play`.
     """
     for played in version4.play(_messages(lines), game, player, train=train, skip=skip):
         row = played.row
@@ -160,7 +160,7 @@ def play(
 
 
 def _messages(lines: Iterable[Line]) -> Iterator[Line]:
-    """Number the lines from 0 within each group of lines of one user."""
+    """Number the lines from 0 within each group of one user's lines."""
     current: Line | None = None
     for line in lines:
         before = current

@@ -1,4 +1,4 @@
-"""Read logs of version 5 as a stream: one token or character per line.
+"""Read version 5 logs as a stream: one token or character per line.
 
 msgspec decodes the counted fields. Lines it rejects (NaN is not JSON) are parsed by the standard library.
 """
@@ -83,7 +83,7 @@ def read(
 
 
 def recognised(lines: Iterable[bytes], source: str) -> tuple[bool | None, Iterator[bytes]]:
-    """Detect the version from the first non-blank line. Returns (True for version 5 or None for an empty log, all
+    """Detect the version from the first non-blank line. Returns (whether it is version 5, or None for an empty log; all
     lines).
 
     Raises LogError for a zip archive.

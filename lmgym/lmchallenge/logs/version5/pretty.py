@@ -286,7 +286,7 @@ def _coloured(pieces: Sequence[ChangedPiece]) -> list[Piece]:
 
 
 def texts_checked(baseline: Sequence[tuple[int, Token]], log: Sequence[tuple[int, Token]]) -> Iterator[Token]:
-    """Yield the tokens of the baseline. Raises LogError if they differ from those of the log."""
+    """Yield the tokens of the baseline. Raises LogError if they differ from the log's."""
     if len(baseline) != len(log):
         raise LogError(f"The logs have {len(baseline):,} and {len(log):,} tokens.", "Compare complete logs.")
     for (number, before), (_, now) in zip(baseline, log, strict=True):

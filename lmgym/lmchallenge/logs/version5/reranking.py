@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Mixture:
-    """The best mixture of a log, and the number of targets that rank first with it and with the error score only."""
+    """The best mixture of a log, and the number of targets that rank first under it and by the error score alone."""
 
     alpha: float
     beta: float

@@ -43,7 +43,7 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass
 class _Problem:
-    """A problem, with the first and last line that have it, and their number."""
+    """A problem: the first and last line that have it, and how often it occurs."""
 
     first: int
     last: int
@@ -51,8 +51,8 @@ class _Problem:
 
 
 def problems(rows: Iterable[tuple[int, dict[str, Any]]], source: str) -> Iterator[LogError]:
-    """Yield every problem with its line, its location in the line and the reason. A problem of several lines is
-    reported once, for the first of them.
+    """Yield every problem with its line, its location in the line and the reason. A problem that occurs in several
+    lines is reported once, for the first of them.
 
     Raises LogError for a line that cannot be read.
     """

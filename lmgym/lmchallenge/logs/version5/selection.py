@@ -31,7 +31,7 @@ accept tokens that begin with "@".
 def parse(pattern: str) -> Predicate:
     """Parse a pattern.
 
-    `REGEX` (found in the target), `~REGEX` (not found), `$NAME` of TARGETS, or `$KEY=REGEX` with user, message, token
+    `REGEX` (found in the target), `~REGEX` (not found), `$NAME` from TARGETS, or `$KEY=REGEX` with user, message, token
     or character, whose whole value must match. Raises OptionError.
     """
     try:

@@ -35,8 +35,8 @@ def _hash_of(value: str | int | bool | None) -> int:
 
 
 def fingerprint_of(token: Token) -> int:
-    """Hash the input: user, message, token and target. The fingerprint of a log is the sum, whatever the order. Raises
-    LogError.
+    """Hash the input: user, message, token and target. A log's fingerprint is the sum of these hashes, so the order of
+    the lines does not matter. Raises LogError.
     """
     result = 0
     for key in ("user", "message", "token", "target"):
@@ -129,7 +129,7 @@ class Counts:
 
     @property
     def mixture(self) -> Mixture | None:
-        """The best mixture of error and model scores, with its results, for a log of wr."""
+        """The best mixture of error and model scores, with its results, for a wr log."""
         if self._mixture is None and self.lengths:
             from lmgym.lmchallenge.logs.version5.reranking import best_mixture
 
