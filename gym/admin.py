@@ -31,7 +31,8 @@ class SiteAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django 5.2 canno
 
 
 def _path_of(model: Any, lookup: str) -> str:
-    """Return the fields that a lookup traverses: owner__username of owner__username__startswith, owner of owner__id."""
+    """Return the fields that a lookup traverses: owner__username for owner__username__startswith, owner for
+    owner__id."""
     path: list[str] = []
     for name in lookup.split("__"):
         if model is None:

@@ -1,4 +1,4 @@
-"""The context variable `gym` of every template. (Django's sign-in view overwrites `site`.)"""
+"""The context variable `gym`, available in every template. (Django's sign-in view overwrites `site`.)"""
 
 from __future__ import annotations
 

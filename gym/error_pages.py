@@ -1,4 +1,4 @@
-"""Responses to errors outside of views: an HTML page, or problem+json for the API."""
+"""Responses to errors outside views: an HTML page, or problem+json for the API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BROKEN = ApiProblem(500, "Something went wrong. The error was logged; try again 
 def error_answer(
     request: HttpRequest, status: int, code: str, message: str, *, title: str = "", retry_seconds: int = 0
 ) -> HttpResponse:
-    """Render the template of the status (context: title, message), or a problem for the API. `retry_seconds`:
+    """Render the template for the status (context: title, message), or a problem for the API. `retry_seconds`:
     Retry-After."""
     if _is_api(request):
         answer: HttpResponse = ApiProblem(status, message, code).plain_response()

@@ -1,4 +1,4 @@
-"""Middleware of the site."""
+"""The site's middleware."""
 
 from __future__ import annotations
 

@@ -10,5 +10,5 @@ from lmgym.net import NetPolicy
 
 
 def net_policy(**limits: Any) -> NetPolicy:
-    """Return the rules of this site with these limits."""
+    """Return this site's rules with these limits."""
     return NetPolicy.allowing(*settings.GYM_NET_ALLOW, **limits)

@@ -62,7 +62,7 @@ def reveal(stored: Mapping[str, str], name: str) -> str:
 
 
 class SecretsField(models.JSONField):
-    """Named secrets of a row: {name: encrypted}. Not editable in forms and the admin."""
+    """Named secrets of a row: {name: encrypted}. Not editable in forms or the admin."""
 
     description = "encrypted secrets by name"
 

@@ -1,4 +1,4 @@
-"""Settings of LM Gym: one file, every switch an environment variable, a laptop as the default.
+"""Settings for LM Gym: one file, every switch an environment variable, a laptop as the default.
 
 docs/deploy.md lists every variable; tests/test_settings_docs.py fails when one is missing there.
 """

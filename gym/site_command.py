@@ -1,4 +1,4 @@
-"""Base class of the site's commands, which report what to run if the database is not ready."""
+"""Base class for the site's commands, which report what to run if the database is not ready."""
 
 from __future__ import annotations
 

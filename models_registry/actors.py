@@ -72,7 +72,7 @@ Progress = Callable[[int, int], None]
 
 
 class Checked(NamedTuple):
-    """Facts, results of the probe, seconds of loading, and the present name of the Hub's repository, or ""."""
+    """Facts, results of the probe, seconds of loading, and the current name of the repository on the Hub, or ""."""
 
     facts: ModelFacts
     probe: dict[str, Any]
@@ -81,7 +81,7 @@ class Checked(NamedTuple):
 
 
 def _seconds() -> float:
-    """Return the time limit of the job. `_wait` ends the child earlier; this limit ends checks that hang elsewhere."""
+    """Return the job's time limit. `_wait` ends the child earlier; this limit ends checks that hang elsewhere."""
     return float(settings.GYM_MODEL_CHECK_SECONDS) + 60
 
 
@@ -127,7 +127,7 @@ def inspect(
     tick: Callable[[], None] = lambda: None,
     progress: Progress = lambda downloaded, total: None,
 ) -> dict[str, Any]:
-    """Check a model and return the findings as values of RegisteredModel's fields.
+    """Check a model and return the findings as values for RegisteredModel's fields.
 
     A model that does not work is a finding (status broken, with the reason), not an error.
 
@@ -265,7 +265,7 @@ def _last_progress(stdout: IO[bytes]) -> dict[str, int] | None:
 
 
 def _wait(child: subprocess.Popen[bytes], tick: Callable[[], None]) -> None:
-    """Wait for the child. Raises BackendError if it exceeds the time or memory of a check."""
+    """Wait for the child. Raises BackendError if it exceeds a check's time or memory limit."""
     until = time.monotonic() + settings.GYM_MODEL_CHECK_SECONDS
     most = memory_limit()
     while child.poll() is None:

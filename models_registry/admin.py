@@ -15,7 +15,7 @@ from models_registry.services import approve_model
 
 @admin.register(RegisteredModel)
 class RegisteredModelAdmin(ThingAdmin):
-    """Admin of models. The card can be edited; backend, configuration and findings cannot."""
+    """Admin for models. The card can be edited; backend, configuration and findings cannot."""
 
     list_display = ["slug", "name", "backend", "status", "owner", "visibility", "checked_at"]
     list_filter = ["status", "backend", "visibility"]

@@ -1,4 +1,4 @@
-"""Which token of the Hugging Face Hub may be used for a model: its owner's, else this site's if staff approved it."""
+"""Choice of the Hugging Face Hub token for a model: its owner's, else this site's if staff approved it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def token_for(model: RegisteredModel) -> HubToken | None:
 
 
 def may_use_site_token(owner: AnyUser) -> bool:
-    """Return whether the site's token is used for models of this member once staff approve them."""
+    """Return whether the site's token is used for this member's models once staff approve them."""
     return bool(settings.GYM_HUB_TOKEN) and owner.is_authenticated and not has_token(owner)
 
 
@@ -43,6 +43,6 @@ def token_of(user: User, name: str) -> HubToken | None:
 
 
 def sent_to_check(model: RegisteredModel) -> dict[str, Any] | None:
-    """Return the token for a model of the Hub as the check's process reads it (see `backends.smoke_test`)."""
+    """Return the token for a Hub model in the form that the check's process reads (see `backends.smoke_test`)."""
     token = token_for(model) if model.config.get("source") == "hub" else None
     return asdict(token) if token else None

@@ -94,7 +94,7 @@ class RegisteredModel(models.Model):
 
     @cached_property
     def label(self) -> str:
-        """The name, followed by the slug if `names.disambiguate` found other models of the same name."""
+        """The name, followed by the slug if `names.disambiguate` found other models with the same name."""
         return self.name
 
     @property

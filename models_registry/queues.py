@@ -15,7 +15,7 @@ GPU = "gpu"
 
 
 def queue_of_check(model: RegisteredModel) -> str:
-    """Return the queue of a check: SHORT, unless only certain workers can load the model."""
+    """Return the queue for a check: SHORT, unless only certain workers can load the model."""
     queue = queue_of(model)
     return SHORT if queue == "default" else queue
 

@@ -1,4 +1,4 @@
-"""Quota of models and agents."""
+"""Quota for models and agents."""
 
 from __future__ import annotations
 

@@ -36,19 +36,19 @@ REVIEW_SECONDS = 15.0
 
 
 def tagged(model: RegisteredModel, prefix: str) -> str:
-    """Rest of the model's first tag with this prefix."""
+    """Return the rest of the model's first tag with this prefix."""
     tags = (str(tag) for tag in model.tags)
     return next((tag[len(prefix) :].strip() for tag in tags if tag.startswith(prefix)), "")
 
 
 def group_of(model: RegisteredModel) -> tuple[int, str] | None:
-    """Group by owner and name: models of other owners may have the same name."""
+    """Return the model's group as (owner id, name), since other owners' groups may have the same name."""
     name = tagged(model, GROUP)
     return (model.owner_id, name) if name else None
 
 
 def step_of(model: RegisteredModel) -> float | None:
-    """Training step in the model's tag: `step:2000`, `step:2k`."""
+    """Return the training step in the model's tag: `step:2000`, `step:2k`."""
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kKmM]?)", tagged(model, STEP))
     if match is None:
         return None
@@ -56,8 +56,8 @@ def step_of(model: RegisteredModel) -> float | None:
 
 
 def members(user: AnyUser, model: RegisteredModel) -> list[tuple[float, RegisteredModel]]:
-    """(training step, checkpoint) of the model's series that this user may see, in order; the model is one of them.
-    Empty if it belongs to none."""
+    """Return (training step, checkpoint) pairs of the model's series that this user may see, including the model, in
+    order; empty if the model belongs to no series."""
     group = group_of(model)
     if group is None or step_of(model) is None:
         return []
@@ -67,7 +67,7 @@ def members(user: AnyUser, model: RegisteredModel) -> list[tuple[float, Register
 
 
 def waiting_members(user: AnyUser, model: RegisteredModel) -> list[RegisteredModel]:
-    """Checkpoints of the model's series that wait for approval, in order."""
+    """Return the checkpoints of the model's series that wait for approval, in order."""
     return [row for _, row in members(user, model) if row.status == RegisteredModel.Status.UNAPPROVED]
 
 
@@ -110,7 +110,7 @@ class SeriesDownload:
 def choose_checkpoints(
     backend: str, config: dict[str, Any], revisions: str, *, actor: AnyUser
 ) -> list[Checkpoint]:
-    """Choose checkpoints among the branches and tags that the Hub lists. It is asked with the actor's own token, and
+    """Choose checkpoints among the branches and tags that the Hub lists. The Hub is asked with the actor's own token,
     never with the site's.
 
     Raises:
@@ -153,7 +153,7 @@ def _own_token(actor: User) -> hub_listing.HubToken | None:
 def download_of_series(
     config: dict[str, Any], checkpoints: Sequence[Checkpoint], *, actor: User
 ) -> SeriesDownload:
-    """What a series would download, before it is registered."""
+    """Return what a series would download, before it is registered."""
     token = _own_token(actor)
     configs = [config | {"revision": checkpoint.revision} for checkpoint in checkpoints]
     downloads = downloads_of(
@@ -163,7 +163,7 @@ def download_of_series(
 
 
 def download_of_members(models: Sequence[RegisteredModel]) -> SeriesDownload:
-    """What registered checkpoints of one owner would download, before they are approved."""
+    """Return what registered checkpoints of one owner would download, before they are approved."""
     try:
         token = token_of(models[0].owner, "the owner's Hugging Face token") if models else None
     except BackendError:
@@ -198,7 +198,7 @@ def register_series(
 
     Args:
         revisions: names and patterns, see `lmgym.models.backends.checkpoints.choose`.
-        tags: tags of all of them. A tag `group:NAME` replaces group:SLUG.
+        tags: tags for all of them. A tag `group:NAME` replaces group:SLUG.
 
     Raises:
         ValidationError: see `choose_checkpoints`; or an address is taken, or the quota is exhausted.

@@ -1,4 +1,4 @@
-"""Use cases of registered models: register, correct, approve, check, delete."""
+"""Use cases for registered models: register, correct, approve, check, delete."""
 
 from __future__ import annotations
 

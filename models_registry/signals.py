@@ -1,4 +1,4 @@
-"""Signals of models."""
+"""Signals about models."""
 
 from django.dispatch import Signal
 

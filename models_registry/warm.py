@@ -88,7 +88,7 @@ def load_pinned(model: RegisteredModel) -> Backend:
 
 
 def load_registered(model: RegisteredModel) -> Backend:
-    """Return the model's backend, from the cache if loaded, without comparing it with the results of the check. Raises
+    """Return the model's backend, from the cache if loaded, without comparing it with the check's results. Raises
     BackendError."""
     held = _acquire(model)
     with _lock:

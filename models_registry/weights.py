@@ -22,13 +22,13 @@ CLOCK_SECONDS = 60.0
 
 
 def hub_budget() -> int:
-    """Limit in bytes; 0 = no limit."""
+    """Return the limit in bytes; 0 = no limit."""
     return int(settings.GYM_HUB_CACHE_GB) * GIGABYTE
 
 
 def fetched(config: dict[str, object], token: HubToken | None) -> dict[str, object]:
     """Download the files of a configuration, if they are on the Hub and not on this machine. Return the configuration
-    with present name and commit. Raises BackendError."""
+    with the repository's current name and commit. Raises BackendError."""
     if config.get("source") != "hub" or not settings.GYM_HUB_ALLOWED:
         return config
     repo, revision = str(config["repo"]), str(config.get("revision", "main"))
@@ -37,9 +37,9 @@ def fetched(config: dict[str, object], token: HubToken | None) -> dict[str, obje
 
 
 def unused() -> list[Cached]:
-    """Commits downloaded by this site that no registered model uses. Of repositories whose models have no commit yet or
-    are being checked, none is listed; nor is what was downloaded since the first running check began, which may bear a
-    newer name than its model."""
+    """Return the commits downloaded by this site that no registered model uses. Leaves out repositories whose models
+    have no commit yet or are being checked, and downloads begun since the oldest unfinished check was queued, whose
+    repository may have a newer name than the model states."""
     pinned: set[tuple[str, str]] = set()
     kept: set[str] = set()
     rows = RegisteredModel.objects.filter(config__source="hub").values_list(
@@ -61,7 +61,7 @@ def unused() -> list[Cached]:
 
 
 def delete_unused() -> Iterator[tuple[Cached, int]]:
-    """Delete what `unused` lists and is not being downloaded. Yields each commit with the bytes that became free."""
+    """Delete what `unused` lists, except what is being downloaded. Yield each commit with the bytes freed."""
     for cached in unused():
         if not hub_cache.is_busy(cached.repo):
             yield cached, hub_cache.delete([cached])

@@ -19,7 +19,7 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Pr
 
 def accounts_wanted() -> bool:
     """Return True if demo accounts may be created: no other machine can reach the site (local host names, a loopback
-    address to listen on, no proxy)."""
+    listening address, no proxy)."""
     is_local = only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON) and not settings.GYM_BEHIND_PROXY
     return bool(settings.GYM_DEMO_ACCOUNTS) and is_local
 

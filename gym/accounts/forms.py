@@ -57,7 +57,7 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # Django 5.2 cann
 
 
 class CurrentPassword(forms.Form):
-    """Password confirmation of an irreversible action."""
+    """Password confirmation for an irreversible action."""
 
     password = forms.CharField(
         label="Your password",

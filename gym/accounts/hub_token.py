@@ -1,4 +1,4 @@
-"""A member's access token of the Hugging Face Hub: stored encrypted, never shown again."""
+"""A member's access token for the Hugging Face Hub: stored encrypted, never shown again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def has_token(user: User) -> bool:
 
 
 def store_token(value: str, *, actor: User) -> None:
-    """Store the actor's token instead of an earlier one. Raises ValidationError."""
+    """Store the actor's token, replacing any earlier one. Raises ValidationError."""
     if not _TOKEN.fullmatch(value):
         raise ValidationError(
             {"token": "A token has 8 to 200 characters without spaces. Those of the Hub begin with hf_."}

@@ -26,7 +26,7 @@ def page_to_return_to(request: HttpRequest) -> str:
 
 
 def next_of(request: HttpRequest) -> str:
-    """Return the `next` of a form or query. Its safety is checked before redirecting."""
+    """Return the unchecked `next` from a form or query; it is validated before redirecting."""
     return str(request.POST.get("next") or request.GET.get("next") or "")
 
 
@@ -36,7 +36,7 @@ def is_auth_page(address: str) -> bool:
 
 
 def with_next(address: str, next_page: str) -> str:
-    """Append `next` to the address of an AUTH_PAGE if it is a page of this site."""
+    """Append `next` to the address of an AUTH_PAGE if `next` is a page on this site."""
     is_page = next_page.startswith("/") and not is_auth_page(next_page) and len(next_page) <= MAX_CHARACTERS
     if not is_page or not url_has_allowed_host_and_scheme(next_page, allowed_hosts=None):
         return address

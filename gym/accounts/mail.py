@@ -40,7 +40,7 @@ def has_server() -> bool:
 
 def own_host(request: HttpRequest) -> str:
     """Return the host for links in mail. Clients can forge the port of Host, so it is kept only if the site listens on
-    it or a trusted origin has it."""
+    it or a trusted origin uses it."""
     host = request.get_host()
     name, port = split_domain_port(host)
     trusted = f"{request.scheme}://{host}" in settings.CSRF_TRUSTED_ORIGINS

@@ -1,4 +1,4 @@
-"""The user model, API tokens, sentence charges, and the token buckets of the throttles."""
+"""The user model, API tokens, sentence charges, and token buckets for the throttles."""
 
 from __future__ import annotations
 

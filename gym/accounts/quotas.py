@@ -99,7 +99,7 @@ class Kind:
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """Return number and bytes as annotations for querysets of accounts."""
+        """Return the number and bytes as annotations for querysets of accounts."""
         sums = [part.column(Sum(part.size + ROW)) for part in self.parts if part.size is not None]
         return {
             f"{self.key}_number": self.parts[0].column(Count("pk")),
@@ -127,7 +127,7 @@ class Kind:
         free space always pass. `actor`: the writing user, if not the owner.
 
         `new`: the block creates objects. The account is then locked, so that concurrent requests cannot exceed the
-        number. Growth of existing objects takes no lock, because of deadlocks, so concurrent requests may exceed the
+        number. Growth of existing objects takes no lock, to avoid deadlocks, so concurrent requests may exceed the
         bytes by one request."""
         with transaction.atomic():
             if new:
@@ -232,7 +232,7 @@ class Use:
 
 
 def columns_of(chosen: Sequence[Kind]) -> dict[str, Any]:
-    """Return number and bytes of each kind as annotations for querysets of accounts; `uses_in` reads them."""
+    """Return the number and bytes of each kind as annotations for querysets of accounts; `uses_in` reads them."""
     return {name: column for kind in chosen for name, column in kind.columns.items()}
 
 

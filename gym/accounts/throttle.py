@@ -32,7 +32,7 @@ class TooManyTries(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """At most `tries` at once, refilled evenly within `period` seconds. 0 tries = no limit."""
+    """A limit of at most `tries` at once, refilled evenly within `period` seconds. 0 tries = no limit."""
 
     name: str
     tries: int
@@ -59,7 +59,7 @@ class Limit:
                 raise TooManyTries(full_at - (now + self.period - self.step))
 
     def give_back(self, subject: object) -> None:
-        """Return a try, after it succeeded."""
+        """Put back a try that succeeded."""
         if self.tries:
             key = TokenBucket.key_of(self.name, subject)
             TokenBucket.objects.filter(pk=key).update(full_at=F("full_at") - self.step)
@@ -136,7 +136,7 @@ def _device_of(request: HttpRequest, username: str) -> str:
 
 
 def take_all(*limits: tuple[Limit, object]) -> None:
-    """Use one try of each limit, or of none if one of them is exhausted."""
+    """Use one try from each limit, or none at all if any of them is exhausted."""
     taken: list[tuple[Limit, object]] = []
     for limit, subject in limits:
         try:

@@ -53,7 +53,7 @@ def create_token(
 
 
 def find_token(plain: str) -> ApiToken:
-    """Return the live token of this string. Raises BadToken with the reason."""
+    """Return the live token for this string. Raises BadToken with the reason."""
     token = ApiToken.objects.select_related("user").filter(digest=ApiToken.digest_of(plain)).first()
     if token is None:
         raise BadToken("Unknown token.")

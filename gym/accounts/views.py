@@ -1,4 +1,4 @@
-"""Pages for accounts: sign in and up, profile, passwords, tokens."""
+"""Pages for accounts: sign-in, sign-up, profile, passwords, tokens."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class SignIn(auth.LoginView):
     redirect_authenticated_user = True
 
     def get_redirect_url(self) -> str:  # type: ignore[override]  # takes the request from Django 6 on
-        """Return `next` if it is a page of this site and not an AUTH_PAGE."""
+        """Return `next` if it is a page on this site and not an AUTH_PAGE."""
         address: str = super().get_redirect_url()
         return "" if is_auth_page(address) else address
 
@@ -157,7 +157,8 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 
 class PasswordResetConfirm(auth.PasswordResetConfirmView):
-    """Context: form, validlink. The link in the mail may carry a `next` to open after signing in."""
+    """Set a new password with a mailed link. Context: form, validlink. The link in the mail may carry a `next` to open
+    after signing in."""
 
     template_name = "accounts/password_reset_confirm.html"
 
@@ -209,7 +210,7 @@ def profile_edit(request: SignedInRequest) -> HttpResponse:
 @form_page
 @throttled
 def password_change(request: SignedInRequest) -> HttpResponse:
-    """Change the password and end all other sessions of the account. Context: form."""
+    """Change the password and end all the account's other sessions. Context: form."""
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and with_password(request, form, "old_password"):
         form.save()
@@ -259,7 +260,7 @@ def token_revoke(request: SignedInRequest, pk: int) -> HttpResponse:
 @never_cache
 @form_page
 def hub_token_edit(request: SignedInRequest) -> HttpResponse:
-    """Add or replace the member's token of the Hub. Context: form, is_stored."""
+    """Add or replace the member's Hub token. Context: form, is_stored."""
     form = HubTokenForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

@@ -210,14 +210,14 @@ class _RunWork:
     def check(self) -> None:
         """Raise the context's exceptions, or PermanentFailure if all attempts together exceed the run's time limit.
 
-        It is called several times a second and must therefore be cheap.
+        Called several times a second, so it must be cheap.
         """
         self.context.check()
         if time.monotonic() >= self.until:
             raise PermanentFailure(services.run_out_of_time())
 
     def note_time(self) -> None:
-        """Add the seconds since the last call to the run."""
+        """Count the seconds since the last call towards the run's total."""
         now = time.monotonic()
         AgentRun.objects.filter(pk=self.run.pk).update(spent=F("spent") + now - self.noted)
         self.noted = now
@@ -261,7 +261,7 @@ def variables_of(suite: AgentSuite) -> dict[str, str]:
 
 
 def _attempt_seconds() -> float:
-    """Return the time limit of an attempt, for runs that hang. Other runs are ended by `_RunWork.check`."""
+    """Return the time limit for an attempt, which ends runs that hang. Other runs are ended by `_RunWork.check`."""
     return float(settings.GYM_AGENT_RUN_SECONDS) + 60
 
 

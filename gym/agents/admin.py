@@ -17,7 +17,7 @@ class ChangeOnly(SiteAdmin):
 
 @admin.register(AgentServer)
 class AgentServerAdmin(ChangeOnly):
-    """Read-only, because a new address deletes the secrets. It is changed on the site's pages."""
+    """Read-only admin, because a new address deletes the secrets. It is changed on the site's pages."""
 
     list_display = ["model", "kind", "url", "version", "checked_at"]
     list_filter = ["kind"]
@@ -39,7 +39,7 @@ class AgentSuiteAdmin(ThingAdmin):
 
 @admin.register(AgentCase)
 class AgentCaseAdmin(ChangeOnly):
-    """Read-only, because texts are validated when saved on the site's pages."""
+    """Read-only admin, because texts are validated when saved on the site's pages."""
 
     list_display = ["name", "suite", "agent", "updated"]
     list_filter = ["suite"]

@@ -27,7 +27,7 @@ UNSUPPORTED_KIND = "Servers of the kind “{}” are no longer supported."
 
 
 def transport_for(server: AgentServer) -> Transport:
-    """Return the transport to a server, including its secret headers.
+    """Return the transport for a server, including its secret headers.
 
     Raises:
         SecretError: a secret cannot be decrypted.

@@ -37,7 +37,7 @@ MAX_SERIES = 8
 
 
 def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:
-    """Draw all runs of a case, oldest first, with the required rate; None if there are no runs. Rescored runs are
+    """Draw all of a case's runs, oldest first, with the required rate; None if there are no runs. Rescored runs are
     excluded."""
     made = [(row, evidence) for row, evidence in reversed(history) if row.run.rescored_from_id is None]
     if not made:

@@ -141,7 +141,7 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
 
 
 class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Form of a case as text, which keeps the line breaks of the stored text."""
+    """Form for a case as text, which keeps the stored text's line breaks."""
 
     instance: AgentCase
 
@@ -347,7 +347,7 @@ class ScheduleForm(forms.Form):
 
 
 class NamerForm(forms.Form):
-    """Form to choose the agent that names failures."""
+    """Form for choosing the agent that names failures."""
 
     server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
     agent = AgentPicker(empty="the embedded namer, or the endpoint's model", label="Agent on it")

@@ -389,7 +389,7 @@ class CaseIteration(models.Model):
 
 
 class FailureMode(models.Model):
-    """Name given by a model to a failure mode of a case, and the group (assessor.group_id) for which it is offered."""
+    """A model's name for a failure mode of a case, and the group (assessor.group_id) for which it is offered."""
 
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="failure_modes")
     case_name = models.CharField(max_length=200)

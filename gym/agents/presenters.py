@@ -48,7 +48,7 @@ def at_k_of_run(run: AgentRun) -> list[AtK]:
 
 @dataclass
 class Totals:
-    """Number of cases and iterations of a run: passed, with a verdict, and without a verdict."""
+    """Numbers of cases and iterations in a run: passed, with a verdict, and without a verdict."""
 
     cases: Evidence
     iterations: Evidence
@@ -188,7 +188,7 @@ def case_context(
 
 
 def at_k_of_case(evidence: Evidence) -> list[AtK]:
-    """Return pass@k and pass^k of a case; empty if it stops early."""
+    """Return pass@k and pass^k for a case; empty if the case stops early."""
     return [] if evidence.early_stop else at_k([(evidence.passed, evidence.n)])
 
 
@@ -240,7 +240,7 @@ def assessment_of(case_run: CaseRun) -> Assessment:
 
 
 def assessments_of(run: AgentRun) -> list[tuple[CaseRun, Assessment]]:
-    """Return the failure modes of all cases of a run with few queries."""
+    """Return the failure modes of all cases in a run, using few queries."""
     namings = {naming.case_run_id: naming for naming in Naming.objects.filter(case_run__run=run)}
     modes: dict[str, list[FailureMode]] = {}
     for mode in run.suite.failure_modes.all():

@@ -173,7 +173,7 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 
 @require_safe
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
-    """Show a case of a run: reasons for failures, each check over all iterations, and transcripts side by side.
+    """Show a case in a run: reasons for failures, each check over all iterations, and transcripts side by side.
 
     Context: run, case_run, evidence, assessment (assessor.Assessment), contradictions, naming (or None), n_named
     (failures that a model can name), namer_form (or None), checks (CheckRow), at_k (AtK), page (of CaseIteration),
@@ -207,7 +207,7 @@ def case_run_download(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 
 def _ticked(request: HttpRequest) -> HttpResponse:
-    """Redirect to the comparison of ticked runs of a suite, earliest first."""
+    """Redirect to the comparison of a suite's ticked runs, earliest first."""
     keys = [key.replace("\0", "") for key in request.GET.getlist("run")[:PER_PAGE]]
     finished = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
     ticked = list(finished.order_by("created", "pk"))
@@ -283,7 +283,7 @@ def _keys(request: HttpRequest) -> list[str]:
 
 
 def _naming_of(case_run: CaseRun) -> Naming | None:
-    """Return the naming of a case from `visible_case_run`, or None."""
+    """Return the naming for a case from `visible_case_run`, or None."""
     return getattr(case_run, "naming", None)
 
 

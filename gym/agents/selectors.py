@@ -197,7 +197,7 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
 
 
 class Seen(TypedDict):
-    """Annotations of `with_versions`."""
+    """Annotations added by `with_versions`."""
 
     has_versions: bool
     has_schedules: bool
@@ -214,7 +214,7 @@ def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[WithA
 
 
 def flipping_cases(run: AgentRun) -> set[int]:
-    """Return a run's cases with both outcomes in runs of the same text on the same server version."""
+    """Return a run's cases that both passed and failed in runs of the same text on the same server version."""
     rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
     flipped = _flipped(rows.filter(run__server_version=run.server_version))
     return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}
@@ -262,7 +262,7 @@ def look(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]
 
 
 def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:
-    """Return the finished runs of a case, newest first, with distinct labels of their servers."""
+    """Return a case's finished runs, newest first, with distinct labels for their servers."""
     case_runs = list(
         case.case_runs.filter(run__in=runs_visible_to(user))
         .exclude(outcome="")

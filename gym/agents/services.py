@@ -280,7 +280,7 @@ def queue_run(
     """Queue a run of cases on a server.
 
     Args:
-        cases: cases to run; default: all cases of the suite.
+        cases: cases to run; default: all the suite's cases.
         iterations: iterations of each case, at its required rate; default: as specified in the case.
         schedule: the schedule that starts the run.
         unchecked: allow a server whose check is still queued.

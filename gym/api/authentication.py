@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer lmg_…`. An invalid token gives a 401 even where no token is required."""
+    """Authentication by `Authorization: Bearer lmg_…`. An invalid token gives a 401 even where no token is required."""
 
     keyword = "Bearer"
 

@@ -33,7 +33,7 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 class ApiView(APIView):
-    """Base class of API views. `@operation` describes each method."""
+    """Base class for API views. `@operation` describes each method."""
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
     operation: Operation
@@ -49,7 +49,7 @@ class ApiView(APIView):
         return read(body, self.request.data)
 
     def respond(self, result: Any, place: str = "", *args: Any, wait: int = 1) -> Response:
-        """Serialise `result` by the operation's `response`, with its `status`.
+        """Respond with `result`, serialised by the operation's `response`, and with its `status`.
 
         Args:
             place, args: URL name and arguments for `Location`.
@@ -70,7 +70,7 @@ class ApiView(APIView):
         super().permission_denied(request, message, code)
 
     def list_parameters(self, described: Operation) -> Iterable[str]:
-        """Return the query parameters of filters and paging."""
+        """Return the query parameters for filters and paging."""
         return ()
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -87,7 +87,7 @@ class FormatFromUrl(DefaultContentNegotiation):
 
 
 class Filters(DjangoFilterBackend):
-    """Filter backend of django-filter. An invalid value gives a 400 that names the parameter."""
+    """Filter backend based on django-filter. An invalid value gives a 400 that names the parameter."""
 
     def filter_queryset(self, request: Any, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
         filterset = self.get_filterset(request, queryset, view)
@@ -159,7 +159,7 @@ class ObjectView(ApiView, Generic[Row]):
         return self.respond(get_or_404(self.detail_rows(self.kwargs[self.lookup_field])))
 
     def refreshed(self, row: Row, place: str = "") -> Response:
-        """Respond with the row read again, since a change may have moved it. `place`: URL name for `Location`."""
+        """Respond with the row, reloaded because a change may have moved it. `place`: URL name for `Location`."""
         address = self.address_of(row)
         return self.respond(get_or_404(self.detail_rows(address)), place, *([address] if place else []))
 
@@ -219,7 +219,7 @@ class ListView(ApiView, GenericAPIView[Any]):
         return self.get_paginated_response(pages.fitting(data))
 
     def get_queryset(self) -> Any:
-        """Only the OpenAPI generator calls this, to find the model of the filters."""
+        """Return an empty queryset, from which the OpenAPI generator learns the filters' model."""
         model = self.filterset_class._meta.model if self.filterset_class else ContentType
         return model.objects.none()
 

@@ -1,4 +1,4 @@
-"""Errors of the API as problem+json (RFC 9457).
+"""API errors as problem+json (RFC 9457).
 
 Views let the exceptions of services propagate. Each app registers its own exception classes once:
 

@@ -39,7 +39,7 @@ class _TableRenderer(BaseRenderer):
 
 
 class CsvRenderer(_TableRenderer):
-    """RFC 4180, with formulas escaped as in every table of the site."""
+    """Renderer for CSV (RFC 4180), with formulas escaped as in every table on the site."""
 
     media_type = CSV
     format = "csv"
@@ -49,7 +49,7 @@ class CsvRenderer(_TableRenderer):
 
 
 class NdjsonRenderer(_TableRenderer):
-    """One JSON object per line."""
+    """Renderer for NDJSON: one JSON object per line."""
 
     media_type = NDJSON
     format = "ndjson"
@@ -62,7 +62,7 @@ class NdjsonRenderer(_TableRenderer):
 
 
 class FormatQuery(Query):
-    """Query of an operation with CSV and NDJSON as well as JSON."""
+    """Query for an operation that offers CSV and NDJSON as well as JSON."""
 
     format = serializers.ChoiceField(
         ["json", "csv", "ndjson"],

@@ -32,7 +32,7 @@ KEPT_HEADERS = ("Location", "Retry-After", "ETag")
 def run_once(
     request: Request, act: Callable[[], HttpResponseBase], *, atomic: bool = True
 ) -> HttpResponseBase:
-    """Run `act`, or return the stored response of this key. `atomic=False`: for views that wait for a worker."""
+    """Run `act`, or return the stored response for this key. `atomic=False`: for views that wait for a worker."""
     key = request.headers.get(HEADER)
     if key is None:
         return act()
@@ -99,7 +99,7 @@ def _keep(claim: SentRequest, response: HttpResponseBase) -> None:
 
 
 def digest_of(request: Request) -> str:
-    """Hash method, address and body. Forms are hashed by their parts, since boundaries differ each time."""
+    """Hash the method, address and body. Forms are hashed by their parts, since boundaries differ each time."""
     data = request.data
     if hasattr(data, "lists"):
         body: Any = [[name, [_part(value) for value in values]] for name, values in sorted(data.lists())]

@@ -1,4 +1,4 @@
-"""Operations of the API: the decorator that describes a method of a view.
+"""API operations: the decorator that describes a view's method.
 
     class SuiteFreeze(ApiView):
         @operation("Freeze the draft", body=NoteBody, response=RevisionSerializer, status=201)
@@ -60,12 +60,12 @@ def operation(
 
     Args:
         summary: imperative, without a full stop.
-        response: serializer class or JSON schema of a success; None: no body.
-        status: HTTP status of a success.
+        response: serializer class or JSON schema of a successful response; None: no body.
+        status: HTTP status on success.
         body: a `Body` class, or {media type: `Body` class}.
         query: a `Query` class for parameters that are not filters of the list.
         also: further statuses, such as 412 and 428. 202: not finished yet; 200: the object already existed.
-        media: further media types of a success, {media type: FILE or another schema}.
+        media: further media types of a successful response, {media type: FILE or another schema}.
         waits: the method waits for a worker, so it cannot run in one transaction.
         many: the response is a paginated list, and `response` describes one row.
         name: operation id, if the generated one is unclear.

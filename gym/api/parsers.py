@@ -1,4 +1,4 @@
-"""The parser of JSON bodies."""
+"""The parser for JSON bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scopes of tokens. Services and selectors check the permissions of the token's owner."""
+"""Token scopes. Services and selectors check the permissions of the token's owner."""
 
 from __future__ import annotations
 

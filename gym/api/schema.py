@@ -62,7 +62,7 @@ PROBLEM_SCHEMA = {
 
 
 class GymSchema(AutoSchema):
-    """Adds errors, headers, preconditions and samples of path parameters to each operation."""
+    """Schema that adds errors, headers, preconditions and sample path parameters to each operation."""
 
     def get_auth(self) -> list[dict[str, Any]]:
         reading = self.method in SAFE_METHODS
@@ -181,7 +181,7 @@ def _error(status: int, description: str) -> dict[str, Any]:
 
 
 def shared_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Postprocessing hook: add samples of bodies, shared error responses and the security scheme."""
+    """Postprocessing hook: add sample bodies, shared error responses and the security scheme."""
     components = result.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     for operation in (operation for methods in result["paths"].values() for operation in methods.values()):

@@ -48,7 +48,7 @@ class Index(ApiView):
         response={"type": "object", "additionalProperties": {"type": "string", "format": "uri"}},
     )
     def get(self, request: Request) -> Response:
-        """Addresses of the lists, by name."""
+        """The lists' addresses, by name."""
         return Response({name: reverse(f"api-{name}", request=request) for name in LISTS})
 
 
@@ -77,7 +77,7 @@ class Me(ApiView):
 
     @operation("Read your account", response=MeSerializer)
     def get(self, request: SignedInApiRequest) -> Response:
-        """Your account, and the token of this request."""
+        """Your account, and this request's token."""
         token = request.auth if isinstance(request.auth, ApiToken) else None
         user = request.user
         return self.respond(

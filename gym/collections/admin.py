@@ -21,7 +21,7 @@ class CollectionEntryInline(admin.TabularInline):  # type: ignore[type-arg]  # D
 
 @admin.register(Collection)
 class CollectionAdmin(ThingAdmin):
-    """A published collection is read-only."""
+    """Admin for collections; published ones are read-only."""
 
     list_display = ["slug", "title", "owner", "published_at"]
     list_filter = ["published_at"]
@@ -32,7 +32,7 @@ class CollectionAdmin(ThingAdmin):
     inlines = [CollectionEntryInline]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Published collections can only be viewed."""
+        """Return False for a published collection, which can only be viewed."""
         return super().has_change_permission(request, obj) and not (obj and obj.is_published)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

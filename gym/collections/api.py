@@ -1,4 +1,4 @@
-"""Collections of suite revisions, and queueing the missing runs of a leaderboard, in the REST API."""
+"""Collections of suite revisions, and queueing a leaderboard's missing runs, in the REST API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RETRY_SECONDS = 2
 
 @problem_for(Refused)
 def _refused(error: Refused) -> ApiProblem:
-    """The suite exists, but this format cannot express it."""
+    """Return a 409: the suite exists, but this format cannot express it."""
     return ApiProblem(409, str(error), "cannot-be-said")
 
 
@@ -202,7 +202,7 @@ class CollectionList(CollectionView, ListView):
 
     @operation("Create a collection", body=NewCollection, response=CollectionDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """The collection is visible only to its owner, collaborators and staff until it is published. Its suites are
+        """Create a collection, visible only to its owner, collaborators and staff until it is published. Its suites are
         frozen revisions that you may see."""
         body = self.body()
         made = services.create_collection(
@@ -219,7 +219,7 @@ class CollectionList(CollectionView, ListView):
 class CollectionDetail(CollectionView):
     @operation("Read a collection", response=CollectionDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Return its texts and those of its suites that you may see. For its leaderboard, use
+        """Return the collection's texts, and those of its suites that you may see. For its leaderboard, use
         `leaderboard/?collection=`."""
         return self.read()
 
@@ -239,7 +239,7 @@ class CollectionDetail(CollectionView):
 
     @operation("Delete a collection", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """Its suites are kept. A published collection cannot be deleted."""
+        """Delete the collection; its suites are kept. A published collection cannot be deleted."""
         return self.remove(services.delete_collection)
 
 
@@ -261,7 +261,7 @@ class CollectionEntries(CollectionView):
 class CollectionEntry(CollectionView):
     @operation("Remove a revision from a collection", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, suite: str, number: int) -> Response:
-        """The suite is kept."""
+        """Remove the revision; the suite is kept."""
         collection = self.get_for_change()
         revisions = SuiteRevision.objects.filter(collection_entries__collection=collection)
         revision = get_or_404(revisions, suite__slug=suite, number=number)
@@ -293,9 +293,10 @@ class CollectionFile(CollectionView):
         also=[202, 413, 422],
     )
     def get(self, request: Request, slug: str, form: str) -> HttpResponseBase:
-        """`form` is zip (suites, results and leaderboards), bib, or its leaderboard as csv, long.csv, md, tex or json.
-        A job creates the zip: 202 with `Retry-After`, `state`, `done` and `total` (runs) until it is ready, 422 if it
-        failed, 413 for too many rows. The file is kept for a week, or until results change."""
+        """Download the collection. `form` is zip (suites, results and leaderboards), bib, or its leaderboard as csv,
+        long.csv, md, tex or json. A job creates the zip: 202 with `Retry-After`, `state`, `done` and `total` (runs)
+        until it is ready, 422 if it failed, 413 for too many rows. The file is kept for a week, or until results
+        change."""
         collection = self.get_object()
         if form == "zip":
             return self.zip_or_wait(collection)

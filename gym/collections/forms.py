@@ -14,8 +14,8 @@ from gym.collections.services import TAKEN
 
 
 class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Texts and revisions of a collection. `may_be_empty`: allow saving with no suite ticked, because the collection
-    keeps entries that this user cannot see."""
+    """Form for a collection's texts and revisions. `may_be_empty`: allow saving with no suite ticked, because the
+    collection keeps entries that this user cannot see."""
 
     instance: Collection
 

@@ -1,4 +1,4 @@
-"""Quota of collections."""
+"""Quota for collections."""
 
 from __future__ import annotations
 

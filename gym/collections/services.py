@@ -1,7 +1,7 @@
-"""Use cases and reads of collections.
+"""Use cases and queries for collections.
 
-An unpublished collection is visible to its owner, collaborators and staff. Publishing requires that all its suites are
-public and cannot be undone: the list and the address then never change.
+An unpublished collection is visible to its owner, collaborators and staff. Publishing requires all its suites to be
+public, and cannot be undone: the list and the address then never change.
 """
 
 from __future__ import annotations
@@ -61,12 +61,13 @@ def hidden_revisions(collection: Collection, user: AnyUser) -> dict[int, SuiteRe
 
 
 def can_change(user: AnyUser, collection: Collection) -> bool:
-    """Return whether the user may edit it: owner, staff and editing collaborators, until it is published."""
+    """Return whether the user may edit the collection: owner, staff and editing collaborators, until it is
+    published."""
     return not collection.is_published and may_edit(user, collection)
 
 
 def can_manage(user: AnyUser, collection: Collection) -> bool:
-    """Return whether the user may publish and delete it: owner and staff, until it is published."""
+    """Return whether the user may publish and delete the collection: owner and staff, until it is published."""
     return not collection.is_published and owns(user, collection)
 
 

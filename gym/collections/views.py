@@ -41,7 +41,7 @@ MOST_NAMED = 10
 
 @require_safe
 def collection_list(request: HttpRequest) -> HttpResponse:
-    """Context: collections (with `n`, their number of suites)."""
+    """List collections. Context: collections (with `n`, the number of suites in each)."""
     rows = services.visible_collections(request.user).annotate(n=Count("entries"))
     return render(request, "collections/collections.html", {"collections": rows})
 
@@ -70,7 +70,7 @@ def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def collection_new(request: SignedInRequest) -> HttpResponse:
-    """Context: form, picker. `step` searches for suites without saving."""
+    """Create a collection. Context: form, picker. `step` searches for suites without saving."""
     picker = read_picker(request.user, _sent(request), [])
     form = _form(request, picker=picker)
     if form.is_bound and form.is_valid():
@@ -96,7 +96,8 @@ def collection_new(request: SignedInRequest) -> HttpResponse:
 
 @login_required
 def collection_edit(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: form, picker, collection, n_hidden (entries that this user cannot see, which are kept)."""
+    """Edit a collection. Context: form, picker, collection, n_hidden (entries that this user cannot see, which are
+    kept)."""
     collection = _changeable(request, slug)
     before = services.revisions_of(collection, request.user)
     n_hidden = len(services.hidden_revisions(collection, request.user))
@@ -208,7 +209,7 @@ def address_of(request: HttpRequest, collection: Collection) -> str:
 
 
 def file_of(request: HttpRequest, collection: Collection, form: str, options: Options) -> HttpResponse:
-    """Return the bib file, or the leaderboard in the requested format under these options."""
+    """Return the bib file, or the leaderboard in the requested format with these options."""
     slug = collection.slug
     if form == "bib":
         return download(citation_of(request, collection), f"{slug}.bib", "application/x-bibtex")

@@ -1,4 +1,4 @@
-"""Jobs at the first start: check the demo models, then run every demo model on every demo suite."""
+"""Jobs for the first start: check the demo models, then run every demo model on every demo suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Catalogue of the demo: three models, two checkpoints of one of them, and eleven suites."""
+"""The demo's catalogue: three models, two checkpoints of one of them, and eleven suites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training corpus: sentences of the demo grammar, without those of the demo suites."""
+"""The training corpus: sentences from the demo grammar, excluding those in the demo suites."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def suite_prefixes() -> set[tuple[str, ...]]:
 
 
 def generate(n: int = SENTENCES, seed: int = SEED) -> Corpus:
-    """Generate `n` sentences, none of which starts with a sentence of a suite."""
+    """Generate `n` sentences, none of which starts with a sentence from a suite."""
     held = suite_prefixes()
     lengths = sorted({len(words) for words in held})
     grammar = Grammar(seed)

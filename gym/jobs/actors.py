@@ -15,7 +15,7 @@ def run_next(queue: str) -> None:
 
 
 def another_broker() -> dramatiq.Broker:
-    """Create another broker for the site: dramatiq expects one per Worker of a process."""
+    """Create another broker for the site: dramatiq expects one for each Worker in a process."""
     broker = make_broker(conf.get("GYM_BROKER_URL"))
     broker.declare_actor(run_next)
     return broker

@@ -1,4 +1,4 @@
-"""Shared parts of API operations with jobs: 429 and 409 problems, reasons for waiting, polling."""
+"""Shared parts of API operations that involve jobs: 429 and 409 problems, reasons for waiting, polling."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def make_broker(url: str) -> dramatiq.Broker:
 
 
 def make_middleware() -> list[Middleware]:
-    """Return dramatiq's middleware with few retries of a wake-up and without a time limit: jobs have their own limits,
+    """Return dramatiq's middleware with few retries for a wake-up and without a time limit: jobs have their own limits,
     and leases detect dead workers."""
     return [Retries(max_retries=3, min_backoff=1_000, max_backoff=30_000), DbConnectionsMiddleware()]
 
@@ -143,7 +143,7 @@ def data_version() -> int | None:
 
 
 class DatabaseConsumer(Consumer):
-    """Polls a queue. `__next__` runs in a consumer thread, `ack` and `nack` in worker threads."""
+    """Consumer that polls a queue. `__next__` runs in a consumer thread, `ack` and `nack` in worker threads."""
 
     def __init__(self, broker: DatabaseBroker, queue_name: str, prefetch: int) -> None:
         self.broker = broker
@@ -195,4 +195,4 @@ class DatabaseConsumer(Consumer):
     nack = ack
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
-        """Nothing to do: the jobs are still queued."""
+        """Do nothing: the jobs are still queued."""

@@ -1,4 +1,4 @@
-"""Settings of this package with their defaults."""
+"""This package's settings with their defaults."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def lease_seconds() -> float:
 
 
 def retry_seconds(tries: int) -> float:
-    """Return the delay of the next try in seconds; 0 if the last attempt made progress (`tries` is 0)."""
+    """Return the delay before the next try in seconds; 0 if the last attempt made progress (`tries` is 0)."""
     return float(get("GYM_JOB_RETRY_SECONDS")) * 2 ** (tries - 1) if tries else 0.0
 
 
 def is_quick(queue: str) -> bool:
-    """Return True if users wait for the jobs of this queue."""
+    """Return True if users wait for this queue's jobs."""
     return queue in get("GYM_JOB_QUICK_QUEUES")
 
 

@@ -160,7 +160,7 @@ class JobContext:
         return (done_now - done_then) / (last - first) if last - first > 0.05 else 0.0
 
     def log(self, entry: str) -> None:
-        """Append to the log of the job, which its owner can read."""
+        """Append to the job's log, which the job's owner can read."""
         states.append_log(states.fenced(self.job_id, self.attempt), text.clean(entry, text.MAX_ENTRY))
 
     # --- writing results ---
@@ -169,8 +169,8 @@ class JobContext:
     def transaction(self, *, brings_forward: bool = False) -> Iterator[None]:
         """Open an atomic block that commits only while the attempt is live. Compute before, write inside.
 
-        The first statement renews the lease and locks the row of the job, so that no other worker can take over
-        before the block ends. Raises LostLease before anything is written if the attempt is no longer live.
+        The first statement renews the lease and locks the job's row, so that no other worker can take over before the
+        block ends. Raises LostLease before anything is written if the attempt is no longer live.
 
         `brings_forward`: the block is progress that no later attempt has to repeat. It resets `tries` to 0, so that a
         long job can lose any number of workers as long as each of them made progress.

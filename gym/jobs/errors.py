@@ -1,4 +1,4 @@
-"""Exceptions of jobs, and interrupts that end handlers.
+"""Exceptions raised by jobs, and interrupts that end handlers.
 
 Interrupts derive from BaseException, as KeyboardInterrupt does, so that an `except Exception` in a handler does not
 catch them.
@@ -61,4 +61,4 @@ class UnknownQueue(ValueError):
 
 
 class WrongState(Exception):
-    """The state of the job does not allow this."""
+    """The job's state does not allow this."""

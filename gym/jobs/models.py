@@ -26,7 +26,7 @@ FINAL_STATES = (State.DONE, State.FAILED, State.CANCELLED)
 
 class Batch(models.Model):
     """Jobs that one user queued together, each within a minute of the previous one. Deleted when all have ended and
-    `signals.batch_ended` was sent."""
+    `signals.batch_ended` has been sent."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     joined = models.DateTimeField(default=timezone.now, help_text="when the last job was added")
@@ -36,7 +36,7 @@ class Batch(models.Model):
 
 
 class Job(models.Model):
-    """A piece of background work. Only `gym.jobs.states` changes `state`.
+    """A unit of background work. Only `gym.jobs.states` changes `state`.
 
     `attempt` is the fencing token: it grows with every claim, and all writes of a worker require the number it claimed.
     `tries` counts the attempts since a user queued the job or it last made progress; `deaths` counts how many of the
@@ -151,8 +151,8 @@ class Job(models.Model):
 
 
 class HasJob:
-    """Mixin for the result of a job. It is done once `completed_at` is set, even if the job is deleted; if neither
-    exists, it has failed."""
+    """Mixin for a job's result. It is done once `completed_at` is set, even if the job is deleted; with neither a job
+    nor `completed_at`, it has failed."""
 
     job: Any
     completed_at: Any

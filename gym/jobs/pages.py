@@ -1,4 +1,4 @@
-"""Helpers for pages of objects that have a job: live progress, and buttons that call a service."""
+"""Helpers for pages about objects that have a job: live progress, and buttons that call a service."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LOST = "lost"
 
 
 def progress_of(job: Job | None, user: AnyUser, state: str = "") -> dict[str, Any]:
-    """Return the context of templates that extend includes/progress.html. `state`: state of the object, if not its
-    job's."""
+    """Return the context for templates that extend includes/progress.html. `state`: the object's state, if it differs
+    from its job's."""
     if job is not None:
         note_silence([job])
     return {

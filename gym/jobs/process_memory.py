@@ -1,4 +1,4 @@
-"""Memory of a process."""
+"""Memory use of a process."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def release_dead_worker(worker_id: str, exit_code: int | None = None) -> int:
 
 
 def describe_exit(code: int) -> str:
-    """Describe an exit code of subprocess."""
+    """Describe an exit code from subprocess."""
     if code >= 0:
         return f"exit code {code}"
     return f"killed by signal {-code}" + (": often out of memory" if -code == signal.SIGKILL else "")

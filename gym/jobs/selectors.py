@@ -120,8 +120,8 @@ NO_WORKER, SILENT = "no worker", "silent"
 
 
 def note_silence(jobs: Iterable[Job | None]) -> None:
-    """Set `silence` of jobs: NO_WORKER if one is queued and no live worker serves its queue, SILENT if the worker that
-    runs it has missed its heartbeats. One query; none without active jobs."""
+    """Set `silence` on jobs: NO_WORKER if one is queued and no live worker serves its queue, SILENT if the worker that
+    runs it has missed its heartbeats. Makes one query, or none without active jobs."""
     active = [job for job in jobs if job is not None and job.is_active]
     if not active:
         return
@@ -135,7 +135,7 @@ def note_silence(jobs: Iterable[Job | None]) -> None:
 
 
 def idle_threads(queue: str) -> int:
-    """Return the number of idle threads of live workers of this queue, minus the jobs that are ready in it."""
+    """Return the number of idle threads in this queue's live workers, minus the queue's ready jobs."""
     ordinary = [name for name in conf.queues() if not conf.has_own_thread(name)]
     running = Job.objects.filter(state=State.RUNNING, queue__in=ordinary).order_by()
     busy: dict[str, int] = dict(running.values_list("claimed_by").annotate(n=Count("pk")))
@@ -148,7 +148,7 @@ def idle_threads(queue: str) -> int:
 
 
 def held_somewhere(name: str, queue: str) -> bool:
-    """Return True if a live worker of this queue has reported a loaded model of this name."""
+    """Return True if a live worker for this queue has reported a loaded model with this name."""
     return any(
         row.is_alive(ALIVE)
         and queue in row.queues

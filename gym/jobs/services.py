@@ -136,7 +136,7 @@ def retry(job: Job, *, actor: User | None, batch: Batch | None = None) -> Job:
 
 def wait_for_job(job_id: uuid.UUID | None, seconds: float = WAIT_SECONDS) -> None:
     """Wait for a job until it has ended or `seconds` have passed. A waiting request occupies a thread of the web
-    server, so at most MAX_WAITING_REQUESTS of a process wait; others return at once."""
+    server, so at most MAX_WAITING_REQUESTS per process wait; others return at once."""
     if job_id is None or not _waiting_slots.acquire(blocking=False):
         return
     try:

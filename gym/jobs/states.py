@@ -4,8 +4,8 @@
     queued -> cancelled                                   failed | cancelled -> queued (a user's retry)
                                                           failed -> queued (one more try if only workers died)
 
-A claim is one conditional UPDATE. Every later write of the worker filters by the attempt it claimed, so that the writes
-of a worker that lost its lease match no row.
+A claim is one conditional UPDATE. Every later write by the worker filters by the attempt it claimed, so that writes by
+a worker that lost its lease match no row.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def claim(job_id: UUID, worker_id: str) -> Job | None:
 
 
 def fenced(job_id: UUID, attempt: int) -> QuerySet[Job]:
-    """Queryset of the job, empty unless this attempt is live."""
+    """Return a queryset for the job, empty unless this attempt is live."""
     return Job.objects.filter(pk=job_id, attempt=attempt, state=State.RUNNING)
 
 
@@ -72,7 +72,7 @@ def renew(job_id: UUID, attempt: int, **changes: Any) -> bool:
 
 
 def complete(job_id: UUID, attempt: int, **changes: Any) -> bool:
-    """running -> done."""
+    """Mark the job as done (running -> done)."""
     return bool(
         fenced(job_id, attempt).update(state=State.DONE, finished=timezone.now(), error="", **changes, **IDLE)
     )
@@ -166,7 +166,7 @@ def requeue(job_id: UUID) -> bool:
 
 
 def failed_by_deaths() -> QuerySet[Job]:
-    """Return failed jobs whose tries all ended with the death of a worker, and that have not had an extra try."""
+    """Return failed jobs whose tries all ended with a worker's death and that have not had an extra try."""
     lost = Job.objects.filter(state=State.FAILED, lost_at__isnull=False)
     return lost.filter(max_attempts__gt=1, deaths=F("max_attempts"))
 
@@ -191,7 +191,7 @@ def _back_to_queue(ended: QuerySet[Job], **changes: Any) -> bool:
 
 
 def append_log(jobs: QuerySet[Job], entry: str) -> bool:
-    """Append a time-stamped entry to the log of the selected jobs, dropping the oldest text beyond MAX_LOG."""
+    """Append a time-stamped entry to the selected jobs' logs, dropping the oldest text beyond MAX_LOG."""
     stamp = f"{timezone.now():%Y-%m-%d %H:%M:%S}Z "
     line = stamp + text.clean(entry, text.MAX_ENTRY, keep="end") + "\n"
     longer = Concat(F("log"), Value(line), output_field=TextField())

@@ -25,7 +25,7 @@ STOP_SECONDS = 28.0
 
 
 class Child:
-    """A supervised process. `command` returns the arguments of each start.
+    """A supervised process. `command` returns the arguments for each start.
 
     With `silent_seconds`, it is a worker with two pipes. Once ready, it writes a byte to `--alive FD` about every
     second, and is killed as frozen after `silent_seconds` without one. From `--deaths FD` it reads which other workers
@@ -84,7 +84,7 @@ class Child:
                 write(f"[{self.name}] {text}")
 
     def _new_pipes(self) -> dict[str, int]:
-        """Open the pipes of a worker and return its ends, by option."""
+        """Open a worker's pipes and return the worker's ends, by option."""
         if not self.silent_seconds:
             return {}
         for old in (self._heartbeat_pipe, self._death_pipe):

@@ -271,8 +271,8 @@ def _is_work_left(queues: list[str], started: datetime) -> bool:
 
 
 class Watchdog:
-    """Ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process is broken (a
-    lost GPU) or a handler never stops. The main thread calls `look` about once a second.
+    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process
+    is broken (a lost GPU) or a handler never stops. The main thread calls `look` about once a second.
 
     A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download or a
     kernel cannot be interrupted, as Python cannot interrupt a thread. Its attempt is ended anyway, after which its

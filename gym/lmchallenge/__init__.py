@@ -1,1 +1,1 @@
-"""The typing games of `lmgym.lmchallenge` on the site: jobs, pages and API."""
+"""The typing games from `lmgym.lmchallenge` on the site: jobs, pages and API."""

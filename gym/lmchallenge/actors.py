@@ -175,7 +175,7 @@ def _played(
     player: Player,
     skip: int,
 ) -> Iterator[tuple[int, list[log_rows.Row]]]:
-    """Yield (line number, log rows of the line) for each line of the corpus. Version 5 has one row per token."""
+    """Yield (line number, the line's log rows) for each line of the corpus. Version 5 has one row per token."""
     if isinstance(options, version5.Options):
         for message in version5.play(lines, options.build(words), player, train=options.train, skip=skip):
             yield message.number, message.rows

@@ -10,7 +10,7 @@ from gym.sharing.admin import ThingAdmin
 
 @admin.register(Corpus)
 class CorpusAdmin(ThingAdmin):
-    """The text is read-only because games depend on it."""
+    """Admin for corpora. The text is read-only because games depend on it."""
 
     list_display = ["title", "slug", "owner", "visibility", "form", "lines", "tokens", "licence", "created"]
     list_filter = ["visibility", "form", "language"]

@@ -107,7 +107,7 @@ def _is_one_text(before: LogLine, after: LogLine) -> bool:
 
 
 def _pieces(line_changes: list[tuple[str, Change, list[Span]]], game: str) -> Iterator[ChangedPiece]:
-    """Turn changes into pieces, merging consecutive characters of tc with the same change."""
+    """Turn changes into pieces, merging consecutive tc characters with the same change."""
     for _, group in groupby(enumerate(line_changes), lambda item: item[1][1] if game == "tc" else item[0]):
         run = [item for _, item in group]
         text = encodable("".join(text for text, _, _ in run))

@@ -213,7 +213,7 @@ def mix_of(game: Game, keep: str) -> Mix | None:
 
 
 def parts_of(game: Game) -> int:
-    """Return the number of lines of a log (version 5: of messages)."""
+    """Return the number of lines in a log (version 5: messages)."""
     counts = statistics_of(game, "all").get("counts", {})
     return int(counts.get("lines", counts["messages"])) if game.version == 5 else game.lines
 

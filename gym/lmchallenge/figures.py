@@ -48,7 +48,7 @@ def of_games(games: Sequence[Game], keep: str) -> list[tuple[str, Figure]]:
 
 
 def _heading(title: str) -> str:
-    """Return the title without the names of the games, as a heading."""
+    """Return the title without the games' names, as a heading."""
     words = title.rpartition(": ")[2]
     return words if words.startswith("hit@") else words[:1].upper() + words[1:]
 

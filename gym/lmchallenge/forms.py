@@ -79,7 +79,7 @@ class CorpusFileForm(forms.Form):
     form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
 
     def clean(self) -> dict[str, Any]:
-        """Set `data` to the bytes, and `name` to their name for messages."""
+        """Set `data` to the uploaded or pasted bytes, and `name` to the name that messages give them."""
         super().clean()
         cleaned = self.cleaned_data
         upload, pasted = cleaned.get("file"), cleaned.get("pasted", "")
@@ -210,12 +210,12 @@ class GameForm(forms.Form):
 
     @property
     def boxes_of_4(self) -> list[BoundWidget]:
-        """Check boxes of LM Challenge 4 games."""
+        """Checkboxes for LM Challenge 4 games."""
         return [box for box in self["game"] if box.data["value"] in GAME_WORDS]
 
     @property
     def boxes_of_5(self) -> list[BoundWidget]:
-        """Check boxes of LM Challenge 5 games."""
+        """Checkboxes for LM Challenge 5 games."""
         return [box for box in self["game"] if box.data["value"] in GAME_WORDS_5]
 
     @property
@@ -225,7 +225,7 @@ class GameForm(forms.Form):
 
     @property
     def player_fields(self) -> list[forms.BoundField]:
-        """Options of players. Each player ignores options that it does not accept."""
+        """Player options. Each player ignores options that it does not accept."""
         return [self[f"player_{name}"] for name in OPTIONS]
 
     def clean(self) -> dict[str, Any]:

@@ -45,7 +45,7 @@ FILTER = "alphaemoji"
 
 @login_required
 def start(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Context: corpus, form."""
+    """Start games on a corpus. Context: corpus, form."""
     corpus = selectors.get_corpus(request.user, slug)
     if not permissions.can_play(request.user, corpus):
         raise PermissionDenied("you may not play on this corpus")
@@ -66,7 +66,7 @@ def start(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @login_required
 def upload(request: SignedInRequest) -> HttpResponse:
-    """Context: form, problems."""
+    """Upload logs of games. Context: form, problems."""
     corpora = selectors.listed_for(request.user)
     initial = {"corpus": request.GET.get("corpus", "")}
     form = LogForm(request.POST or None, request.FILES or None, corpora=corpora, initial=initial)
@@ -95,7 +95,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Statistics of a game, with the filter and partition in the query.
+    """Show a game's statistics, with the filter and partition in the query.
 
     Context: game, job, state, behind, keep, filters, found (statistics), figures, more, parts, users, learning (Figure
     or None), charts, comparable, counterpart, may_steer.
@@ -124,7 +124,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def game_progress(request: HttpRequest, key: str) -> HttpResponse:
-    """Progress fragment while the job runs. The page is reloaded when it ends."""
+    """Render the progress fragment while the job runs. The page is reloaded when it ends."""
     game = selectors.get_game(request.user, key)
     active = game.job is not None and game.job.is_active
     return polled(request, "lmchallenge/_progress.html", about(request, game), final=not active)
@@ -190,7 +190,7 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase
 
 @require_safe
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
-    """Coloured text of a log.
+    """Show a log's coloured text.
 
     Context: game, keep, asked (reading.TextSearch), text (reading.Page), orders, outcomes, legend, loss (its label),
     users (to choose from), mix, typed, wrong.
@@ -290,7 +290,7 @@ def compare_table(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def compare_text(request: HttpRequest) -> HttpResponse:
-    """Word-by-word changes of the second game from the first.
+    """Show the word-by-word changes from the first game to the second.
 
     Context: first, game, keep, text (changes.ChangedPage), legend, has_filters, wrong.
     """
@@ -345,7 +345,7 @@ def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
 
 @require_safe
 def mixture(request: HttpRequest, key: str) -> HttpResponse:
-    """Accuracy of each mixture that was tried when the log was counted.
+    """Show the accuracy of each mixture that was tried when the log was counted.
 
     Context: rows [(penalty, cells)], alphas, best, held (cross-validated), figure; for wr mix and figures.
     """
@@ -370,7 +370,7 @@ def mixture(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def mixture_chart(request: HttpRequest) -> Figure:
-    """Heat map of `mixture`, for the game in the query."""
+    """Draw the heat map of `mixture`, for the game in the query."""
     game = selectors.get_counted_game(request.user, request.GET.get("game", "").replace("\0", ""))
     if game.game != "ic":
         raise Http404("Only input correction has a mixture.")

@@ -175,14 +175,14 @@ class Game(models.Model):
 
     @property
     def state(self) -> str:
-        """State of the job, "done" once the log is counted, or "lost" if the job no longer exists."""
+        """The job's state, "done" once the log is counted, or "lost" if the job no longer exists."""
         if self.job is not None and self.job.state != "done":
             return str(self.job.state)
         return "done" if self.is_counted else "lost"
 
     @property
     def headline(self) -> tuple[str, float | None] | None:
-        """(name, value) of the main metric over tokens with a letter or an emoji; over all tokens if the log has no
+        """Name and value of the main metric over tokens with a letter or an emoji; over all tokens if the log has no
         words; for a version 5 log over the selected tokens.
         """
         statistics: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_filters else "all", {})

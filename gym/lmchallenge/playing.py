@@ -1,4 +1,4 @@
-"""Use cases of games: list players and their options, start and resume games, upload logs."""
+"""Use cases for games: list players and their options, start and resume games, upload logs."""
 
 from __future__ import annotations
 
@@ -204,7 +204,8 @@ def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Gam
 
 
 def start_games(corpus: Corpus, game_requests: Sequence[GameRequest], *, actor: User) -> list[Game]:
-    """Queue several games, or none if one fails. Raises as `start_game`, with game and player in the message."""
+    """Queue several games, or none if one fails. Raises the same errors as `start_game`, with game and player in the
+    message."""
     if not 1 <= len(game_requests) <= MAX_GAMES:
         raise ValidationError(f"You selected {len(game_requests)} games. Start 1 to {MAX_GAMES} at once.")
     made = []
@@ -333,7 +334,7 @@ def upload_log(
 def upload_logs(
     files: Sequence[tuple[str, Any]], *, actor: User, title: str = "", **about: Any
 ) -> list[Game]:
-    """Store several logs, each (name, stream), or none if one fails. Raises as `upload_log`."""
+    """Store several logs, each (name, stream), or none if one fails. Raises the same errors as `upload_log`."""
     if len(files) > MAX_LOGS:
         raise ValidationError(
             {"file": [f"You selected {len(files)} files. Upload at most {MAX_LOGS} at once."]}

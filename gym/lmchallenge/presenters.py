@@ -155,7 +155,7 @@ def options(game: Game) -> list[tuple[str, Any]]:
 
 
 def counterpart(game: Game) -> str:
-    """Return the label of the comparable game of the other version; "" if there is none."""
+    """Return the label of the comparable game in the other version; "" if there is none."""
     names = {name for games in ALIKE if game.game in games for name in games} - {game.game}
     words = GAME_WORDS | GAME_WORDS_5
     return next((f"{words[name]} ({name})" for name in names), "")

@@ -1,4 +1,4 @@
-"""Use cases of corpora."""
+"""Use cases for corpora."""
 
 from __future__ import annotations
 

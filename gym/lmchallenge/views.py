@@ -32,7 +32,8 @@ TYPES = {"txt": "text/plain", "jsonl": "application/x-ndjson"}
 
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Context: corpora (with n_games), page (of games), explained (heading of their metrics, by game)."""
+    """List corpora and games. Context: corpora (with n_games), page (of games), explained (heading of their metrics, by
+    game)."""
     games = selectors.listed_games(request.user).defer(*selectors.HEAVY_GAME, "corpus__packed")
     context = {
         "corpora": selectors.with_counts(selectors.listed_for(request.user), request.user)[:200],
@@ -83,7 +84,7 @@ def corpus_new(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def corpus_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """A corpus with its games.
+    """Show a corpus with its games.
 
     Context: corpus, lines (the first ones, split into tokens), page (of games), explained (heading of their metrics, by
     game), may_edit, may_manage, may_see_people, may_play.

@@ -1,4 +1,4 @@
-"""The model of notifications."""
+"""The notification model."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from lmgym.text import count
 
 @dataclass(frozen=True)
 class Ended:
-    """A finished run. `who` is the name of the model, `what` that of the suite or data it ran on; `address` and
+    """A finished run. `who` is the model's name, `what` the name of the suite or data it ran on; `address` and
     `what_address` are the URLs of the run and of this suite or data (empty if not on this site)."""
 
     state: str

@@ -63,7 +63,7 @@ class DeletionPlan:
 
 
 def plan(user: User) -> DeletionPlan:
-    """Plan the deletion of an account."""
+    """Plan an account's deletion."""
     by_others = SuiteRun.objects.exclude(owner=user)
     mine = Suite.objects.filter(owner=user)
     shared = Q(visibility=Visibility.PUBLIC) | shared_by(user, Suite)

@@ -24,7 +24,7 @@ RIGHTS = ("is_staff", "is_superuser", "user_permissions")
 
 @admin.register(User)
 class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Admin of accounts. Deletion uses the same service as the account's own page.
+    """Admin for accounts. Deletion uses the same service as the account's own page.
 
     Only superusers may change permissions, or accounts that have permissions; otherwise the permission to change
     accounts would amount to all permissions.
@@ -117,7 +117,7 @@ def _counted(user: User) -> list[tuple[str, str, int]]:
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(SiteAdmin):
-    """Admin of API tokens, which can be listed and deleted but neither read nor created."""
+    """Admin for API tokens, which can be listed and deleted but neither read nor created."""
 
     list_display = ["name", "prefix", "user", "scopes", "created", "expires", "last_used", "revoked"]
     list_select_related = ["user"]

@@ -1,4 +1,4 @@
-"""`/figures/<kind>.<form>`: every chart of the site as a file, with the permissions of its page."""
+"""`/figures/<kind>.<form>`: every chart on the site as a file, with the permissions of its page."""
 
 from __future__ import annotations
 

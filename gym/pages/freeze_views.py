@@ -1,4 +1,4 @@
-"""Pages to freeze a draft and to compare two revisions."""
+"""Pages for freezing a draft and for comparing two revisions."""
 
 from __future__ import annotations
 

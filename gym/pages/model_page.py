@@ -1,4 +1,4 @@
-"""The page of a model: card and results."""
+"""A model's page: card and results."""
 
 from __future__ import annotations
 

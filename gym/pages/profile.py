@@ -28,7 +28,7 @@ from gym.pages import account_deletion
 
 @dataclass(frozen=True)
 class UsedLimit:
-    """Use of one limit of an account."""
+    """An account's use of one limit."""
 
     name: str
     used: int
@@ -62,7 +62,7 @@ def use_of(user: User) -> tuple[list[UsedLimit], list[quotas.Use]]:
 
 
 def used_columns() -> dict[str, Any]:
-    """Return annotations for querysets of accounts: active jobs, and sentences of the last 24 hours."""
+    """Return annotations for querysets of accounts: active jobs, and sentences from the last 24 hours."""
     active = Q(state__in=ACTIVE_STATES)
     return {
         "used_jobs": quotas.Part(Job).column(Count("pk"), only=active),

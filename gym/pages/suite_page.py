@@ -1,4 +1,4 @@
-"""The list of suites, and the page of a suite with its results."""
+"""The list of suites, and a suite's page with its results."""
 
 from __future__ import annotations
 

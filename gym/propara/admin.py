@@ -24,7 +24,7 @@ class AnswerSetAdmin(ThingAdmin):
 
 @admin.register(AnswerSetVersion)
 class AnswerSetVersionAdmin(SiteAdmin):
-    """Read-only, because scores depend on versions."""
+    """Read-only admin, because scores depend on versions."""
 
     list_display = ["__str__", "n_processes", "n_participants", "n_steps", "created"]
     list_filter = ["created"]
@@ -67,7 +67,7 @@ class SubmissionAdmin(SiteAdmin):
 
 @admin.register(PublishedResult)
 class PublishedResultAdmin(SiteAdmin):
-    """Published results, which are added on the page of the reference answers."""
+    """Admin for published results, which are added on the reference answers' page."""
 
     list_display = ["system", "version", "precision", "recall", "f1", "citation"]
     list_filter = ["created"]

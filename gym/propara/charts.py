@@ -56,7 +56,7 @@ def board_figure(version: AnswerSetVersion, board: Sequence[BoardRow], sort: str
 
 
 def confusion_figure(submission: Submission) -> Figure:
-    """Draw the number of steps by action in the answers and predicted action, coloured by share of the row."""
+    """Draw the number of steps by action in the answers and predicted action, coloured by share of the row's total."""
     counts = submission.report["confusion"]
     actions = [action for action in ACTIONS if action in counts]
     grid = [[counts[answer].get(predicted, 0) for predicted in actions] for answer in actions]

@@ -53,7 +53,7 @@ def evaluated(submission: Submission) -> Report:
 
 
 def diagnostics(submission: Submission, report: Report) -> str:
-    """Return the reference's diagnostics, with the name of the upload and the slug of the answer set as file names."""
+    """Return the reference's diagnostics, with the upload's name and the answer set's slug as file names."""
     assert report.averages is not None
     parts = [reference.diagnostics_header(submission.filename, f"{submission.version.answer_set.slug}.tsv")]
     parts += [reference.process_diagnostics(process) for process in report.processes]
@@ -61,7 +61,7 @@ def diagnostics(submission: Submission, report: Report) -> str:
 
 
 def full_report(submission: Submission) -> dict[str, Any]:
-    """Return all stored data of a submission, except the texts of its samples."""
+    """Return all stored data about a submission, except its samples' texts."""
     version = submission.version
     return {
         "submission": submission.key,

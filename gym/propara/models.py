@@ -65,7 +65,7 @@ class AnswerSetCollaborator(Collaborator):
 
 
 class AnswerSetVersion(models.Model):
-    """Answers and sentences of an answer set. A version never changes."""
+    """The answers and sentences in an answer set. A version never changes."""
 
     answer_set = models.ForeignKey(AnswerSet, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()

@@ -93,7 +93,7 @@ def listed_submissions(user: AnyUser) -> QuerySet[Submission]:
 
 
 class Duplicate(TypedDict):
-    """Annotations of `with_duplicate`."""
+    """Annotations added by `with_duplicate`."""
 
     same_file_as: str | None
 
@@ -119,7 +119,7 @@ def with_duplicate(
 
 
 class Counts(TypedDict):
-    """Annotations of `with_counts`."""
+    """Annotations added by `with_counts`."""
 
     newest: int | None
     n_submissions: int | None

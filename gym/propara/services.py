@@ -1,4 +1,4 @@
-"""Use cases of answer sets and submissions. Functions that make changes take the acting user as `actor`."""
+"""Use cases for answer sets and submissions. Functions that make changes take the acting user as `actor`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class About:
 
 
 def default_system(filename: str) -> str:
-    """Return the default name of a submission: the file name without its extension."""
+    """Return the default name for a submission: the file name without its extension."""
     return filename.rpartition(".")[0][:200] or filename[:200]
 
 

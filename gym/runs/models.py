@@ -55,7 +55,7 @@ class ResultUpload(models.Model):
 
     @property
     def state(self) -> str:
-        """State of the job; "done" if there is no job."""
+        """The job's state; "done" if there is no job."""
         return self.job.state if self.job is not None else "done"
 
 
@@ -191,7 +191,7 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def score_kind(self) -> str:
-        """Kind of the values: surprisal, or the pseudo-log-likelihood of a masked model."""
+        """Kind of values: surprisal, or the pseudo-log-likelihood of a masked model."""
         return str(self.provenance.get("score_kind") or "surprisal")
 
 
@@ -285,7 +285,7 @@ class SentenceScore(models.Model):
         return f"{self.sentence} in run {self.run_id}"
 
     def result(self) -> SentenceResult:
-        """Convert to a value of the library. Fetch `sentence` in the same query."""
+        """Convert to the library's type. Fetch `sentence` in the same query."""
         sentence = self.sentence
         stored = {name: getattr(self, name) for name in SENTENCE_COLUMNS}
         return SentenceResult(sentence.position, sentence.item, sentence.condition, **stored)
@@ -340,7 +340,7 @@ class PredictionResult(models.Model):
         return self.prediction.formula
 
     def outcome(self) -> PredictionOutcome:
-        """Convert to a value of the library. Fetch `prediction` in the same query."""
+        """Convert to the library's type. Fetch `prediction` in the same query."""
         stored = {name: getattr(self, name) for name in PREDICTION_COLUMNS}
         return PredictionOutcome(name=self.name, formula=self.formula, **stored)
 

@@ -1,4 +1,4 @@
-"""Permissions of runs. A run is visible to everyone who may see both its suite and its model."""
+"""Permissions on runs. A run is visible to everyone who may see both its suite and its model."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def can_view(user: AnyUser, run: SuiteRun) -> bool:
 
 
 def may_know_owner(user: AnyUser, run: SuiteRun) -> bool:
-    """Return whether the user may know who queued or uploaded the run. For an unlisted suite, only its owner,
-    collaborators and staff may, and the owner of the run."""
+    """Return whether the user may know who queued or uploaded the run. For an unlisted suite, only the suite's owner,
+    its collaborators, staff and the run's owner may."""
     mine = user.is_authenticated and run.owner_id == user.pk
     return mine or suite_permissions.may_know_owner(user, run.revision.suite)
 
 
 def can_steer(user: AnyUser, run: SuiteRun) -> bool:
-    """Return whether the user may cancel and retry it: the person who queued it, the suite's owner, and staff."""
+    """Return whether the user may cancel and retry the run: the person who queued it, the suite's owner, and staff."""
     if not user.is_authenticated:
         return False
     return user.is_staff or user.pk in {run.owner_id, run.revision.suite.owner_id}
 
 
 def can_delete(user: AnyUser, run: SuiteRun) -> bool:
-    """Return whether the user may delete it: the person who queued it, and staff. The suite's owner may not, because
-    they could otherwise remove unwelcome results."""
+    """Return whether the user may delete the run: the person who queued it, and staff. The suite's owner may not,
+    because they could otherwise remove unwelcome results."""
     return user.is_authenticated and (user.is_staff or user.pk == run.owner_id)

@@ -17,7 +17,7 @@ from suites.models import SuiteRevision
 
 
 def default_policy(revision: SuiteRevision) -> ScoringPolicy:
-    """Return the policy of a run without explicit settings: BOS if the model has one, the revision's join and
+    """Return the policy for a run without explicit settings: BOS if the model has one, the revision's join and
     metric."""
     return ScoringPolicy(join=revision.join_policy, metric=default_metric(revision.metric))
 

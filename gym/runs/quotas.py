@@ -1,4 +1,4 @@
-"""Quota of runs per account. Only their number counts: their bytes are spread over too many rows to sum up, and the
+"""Quota for runs per account. Only their number counts: their bytes are spread over too many rows to sum up, and the
 daily cap on queued sentences limits their growth."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Admin of collaborators and invitations, which can only be listed and deleted."""
+"""Admin for collaborators and invitations, which can only be listed and deleted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gym.sharing.services import remove_collaborator, settle_owner
 
 
 class ThingAdmin(SiteAdmin):
-    """Admin of objects with owner and collaborators. As on the site's pages, making an object unlisted gives it a
+    """Admin for objects with owner and collaborators. As on the site's pages, making an object unlisted gives it a
     secret address, and a new owner does not get its secrets."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

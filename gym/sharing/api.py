@@ -93,7 +93,7 @@ class ThingView(ObjectView[Any]):
 class People(ThingView, ListView):
     @operation("List collaborators", response=PersonSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """Only collaborators may read this list. The owner also sees open invitations."""
+        """List collaborators. Only collaborators may read this list. The owner also sees open invitations."""
         thing = self.get_object()
         if not permissions.may_read(request.user, thing):
             raise PermissionDenied(f"only collaborators of the {services.noun_of(thing)} may see this list")
@@ -131,7 +131,8 @@ class Person(ThingView):
 
     @operation("Remove a collaborator or withdraw an invitation", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """The owner can remove anyone, others only themselves. Deleting your own invitation declines it."""
+        """Remove a collaborator. The owner can remove anyone, others only themselves. Deleting your own invitation
+        declines it."""
         thing = self.get_object()
         if username != request.user.username:
             services.require_owner(request.user, thing)
@@ -146,7 +147,7 @@ class Person(ThingView):
 
 
 def _person(thing: Any, username: str) -> Any:
-    """Return the collaboration or open invitation of an account."""
+    """Return an account's collaboration or open invitation."""
     row = thing.collaborations.select_related("user").filter(user__username=username).first()
     return row or get_or_404(invited_to(thing), invited__username=username)
 
@@ -184,7 +185,7 @@ class InvitationAccept(ApiView):
 
     @operation("Accept an invitation", response=AcceptedSerializer)
     def post(self, request: SignedInApiRequest, pk: int) -> Response:
-        """409 if the invitation was withdrawn or the inviter is no longer the owner."""
+        """Accept the invitation. 409 if it was withdrawn or the inviter is no longer the owner."""
         row = _mine(request, pk)
         thing = invitations.accept(row, actor=request.user)
         data = {"kind": row.noun, "slug": thing.slug, "title": str(thing), "role": row.role}
@@ -196,7 +197,7 @@ class InvitationDetail(ApiView):
 
     @operation("Decline an invitation", status=204)
     def delete(self, request: SignedInApiRequest, pk: int) -> Response:
-        """Afterwards, the inviter cannot invite you again for a day."""
+        """Decline the invitation. The inviter cannot invite you again for a day."""
         invitations.decline(_mine(request, pk), actor=request.user)
         return Response(status=204)
 

@@ -21,13 +21,13 @@ def note_field() -> forms.CharField:
 
 
 class NoteForm(forms.Form):
-    """Form field for the note of a deletion form."""
+    """Field for the note in a deletion form."""
 
     former_address_note = note_field()
 
 
 def note_in(data: Any) -> str:
-    """Return the note of a deletion form. Raises ValidationError if it is too long."""
+    """Return the note from a deletion form. Raises ValidationError if it is too long."""
     form = NoteForm(data)
     if not form.is_valid():
         raise forms.ValidationError(form.errors["former_address_note"].as_data())

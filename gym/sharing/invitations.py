@@ -1,4 +1,4 @@
-"""Use cases of invitations: users become editors, viewers or owners only after they accept."""
+"""Use cases for invitations: users become editors, viewers or owners only after they accept."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Offer(models.TextChoices):
 
 
 class Collaborator(models.Model):
-    """The role of a user on another user's object. An app adds the foreign key `thing`, with the related name
+    """A user's role on another user's object. An app adds the foreign key `thing`, with the related name
     `collaborations`:
 
     class CorpusCollaborator(Collaborator):

@@ -42,7 +42,7 @@ def shared_by(owner: User, kind: type[models.Model]) -> Q:
 
 
 def shares_of(user: User) -> list[Collaborator]:
-    """Return the collaborations of this user, with objects and owners, sorted by app and title. One query, plus one for
+    """Return this user's collaborations, with objects and owners, sorted by app and title. One query, plus one for
     every app with matches."""
     rows: list[Any] = [
         table._default_manager.filter(user=user).order_by().values_list(Value(place), "pk")
@@ -60,7 +60,7 @@ def shares_of(user: User) -> list[Collaborator]:
 
 
 def things_of(table: type[Collaborator]) -> Any:
-    """Return the model of the shared objects of this table."""
+    """Return the model of the objects that this table shares."""
     fields: Any = table._meta
     return fields.get_field("thing").related_model
 

@@ -1,4 +1,4 @@
-"""Use cases of collaboration. A `thing` is any row with an `owner`, `collaborations` and `invitations` (a suite, a
+"""Use cases for collaboration. A `thing` is any row with an `owner`, `collaborations` and `invitations` (a suite, a
 model, reference answers, …). Users become collaborators through invitations.py."""
 
 from __future__ import annotations

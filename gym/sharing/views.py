@@ -113,7 +113,7 @@ def _context(
 @login_required
 @require_POST
 def collaborator_role(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> HttpResponse:
-    """POST `role`: edit or view; "owner" offers the ownership to an editor."""
+    """Change a collaborator's role. POST `role`: edit or view; "owner" offers the ownership to an editor."""
     thing, row = _collaboration(request, slug, pk, shareable)
     role = request.POST.get("role", "")
     if role == Offer.OWNER:

@@ -104,7 +104,7 @@ def old_runs(before: datetime) -> QuerySet[SuiteRun]:
 
 
 def totals(before: datetime) -> dict[str, int]:
-    """Count old jobs and runs, and the sentences of these runs."""
+    """Count old jobs and runs, and these runs' sentences."""
     counted = old_runs(before).order_by().aggregate(runs=Count("pk"), sentences=Sum("n_sentences", default=0))
     return {"jobs": old_jobs(before).count(), **counted}
 

@@ -126,7 +126,7 @@ register.filter(rate_step)
 
 @register.simple_tag
 def heat_scale() -> list[tuple[str, str]]:
-    """Return (class, label) of every heat step, for legends."""
+    """Return (class, label) for every heat step, for legends."""
     labels = [f"<{HEAT_EDGES[0]}", *(f"{edge}+" for edge in HEAT_EDGES)]
     return [(f"h{k}", label) for k, label in enumerate(labels)]
 
@@ -294,7 +294,7 @@ def _interval(score: Any) -> tuple[float | None, float | None]:
 
 @register.simple_tag
 def alpha() -> float:
-    """Return the significance level of comparisons with chance."""
+    """Return the significance level for comparisons with chance."""
     return ALPHA
 
 
@@ -317,7 +317,7 @@ def rate(score: Any, bar: bool = True) -> dict[str, Any]:
 
 @register.simple_tag
 def rate_bar(score: Any, width: int = 96) -> Markup:
-    """Render the bar of a pass rate without the number."""
+    """Render a pass rate's bar without the number."""
     low, high = _interval(score)
     value, chance = (
         number_or_none(getattr(score, "rate", None)),

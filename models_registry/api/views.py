@@ -60,8 +60,9 @@ class ModelList(ListView):
 
     @operation("Register a model", body=NewModel, response=ModelDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """`config` is validated against the backend's JSON schema. A model that reads files waits for approval by
-        staff; others are checked at once: poll the model until its status is ready or broken. Private by default."""
+        """Register a model. `config` is validated against the backend's JSON schema. A model that reads files waits for
+        approval by staff; others are checked at once: poll the model until its status is ready or broken. Private by
+        default."""
         body = self.body()
         require_fitting(body["backend"], body["config"])
         model = services.register_model(actor=request.user, **body)
@@ -137,8 +138,8 @@ class ModelApprove(ModelView):
 class SeriesApprove(ModelView):
     @operation("Approve a series of checkpoints", response=SeriesSerializer, status=202)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Approves all checkpoints of the model's series that wait for approval, and queues their checks. For
-        staff."""
+        """Approve all checkpoints of the model's series that wait for approval, and queue their checks. Only staff may
+        do this."""
         return self.respond({"models": series.approve_series(self.get_object(), actor=request.user)})
 
 

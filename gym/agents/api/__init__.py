@@ -1,1 +1,1 @@
-"""REST API of agent servers, suites of agent tests, cases and runs."""
+"""REST API for agent servers, suites of agent tests, cases and runs."""

@@ -150,7 +150,7 @@ class RunFile(RunView):
         media={"text/csv": FILE, "application/xml": FILE, JSON: {"type": "object"}},
     )
     def get(self, request: Request, key: str, form: str) -> StreamingHttpResponse:
-        """`form` is json, junit (for CI systems) or csv (a row for each iteration)."""
+        """Export the results. `form` is json, junit (for CI systems) or csv (a row for each iteration)."""
         return run_file(self.ended(), form)
 
 
@@ -159,7 +159,7 @@ class Cancel(RunView):
 
     @operation("Cancel a run of agent tests", response=AgentRunSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Finished iterations are kept."""
+        """Cancel the run; finished iterations are kept."""
         return self.act(services.cancel_run)
 
 

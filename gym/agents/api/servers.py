@@ -149,7 +149,7 @@ class Server(ServerView):
 
     @operation("Delete an agent server", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """A server with runs cannot be deleted."""
+        """Delete the server. A server with runs cannot be deleted."""
         return self.remove(services.delete_server)
 
 

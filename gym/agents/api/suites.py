@@ -146,7 +146,7 @@ class Suite(SuiteView):
 
     @operation("Change a suite of agent tests", body=AgentSuiteCard, response=AgentSuiteDetailSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """Only the fields sent are changed."""
+        """Change only the fields that are sent."""
         return self.change(save)
 
     @operation("Delete a suite of agent tests", status=204)

@@ -29,7 +29,7 @@ FORM = "multipart/form-data"
 
 @problem_for(LmcError)
 def _refused(error: LmcError) -> ApiProblem:
-    """Convert the error, whose message names file and line, to an API problem."""
+    """Convert the error, whose message names the file and line, to an API problem."""
     return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
 
 
@@ -151,5 +151,6 @@ class CorpusFile(CorpusView):
         },
     )
     def get(self, request: Request, slug: str, form: str) -> Any:
-        """`form` is corpus.txt or corpus.jsonl: the file as uploaded, or converted to the other format."""
+        """Download the corpus. `form` is corpus.txt or corpus.jsonl: the file as uploaded, or converted to the other
+        format."""
         return corpus_file(self.get_object(), form)

@@ -278,5 +278,5 @@ class Cancel(GameView):
 
     @operation("Cancel a game", response=GameDetailSerializer, also=[409])
     def post(self, request: Request, key: str) -> Response:
-        """Lines already played are kept."""
+        """Cancel the game; lines already played are kept."""
         return self.act(playing.cancel_game)

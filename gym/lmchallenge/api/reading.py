@@ -111,7 +111,7 @@ def search_of(game: Game, keep: str, query: Mapping[str, Any]) -> reading.TextSe
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """Convert the service's field errors to errors of query parameters."""
+    """Convert the service's field errors to errors about query parameters."""
     try:
         yield
     except ValidationError as error:
@@ -135,10 +135,10 @@ class GameLog(GameView):
         },
     )
     def get(self, request: Request, key: str, form: str) -> Any:
-        """`form` is targets.log (with words), lengths.log (without words), predictions.log (with words and predictions;
-        in version 5 the only one, as uploaded), each also with .gz; statistics.json, statistics.csv or users.csv
-        (tokens of `filter`); transcript.txt; text.html, the coloured text: all of it, or at most 2,000 rows that match
-        `outcome`, `word` or `user`, by `order`."""
+        """Download the log, its statistics or its text. `form` is targets.log (with words), lengths.log (without
+        words), predictions.log (with words and predictions; in version 5 the only one, as uploaded), each also with
+        .gz; statistics.json, statistics.csv or users.csv (tokens of `filter`); transcript.txt; text.html, the coloured
+        text: all of it, or at most 2,000 rows that match `outcome`, `word` or `user`, by `order`."""
         game = self.get_object()
         if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
             raise LogError(downloads.ONE_FORM, "Download predictions.log.")

@@ -153,7 +153,7 @@ class SetList(ListView):
         "Create reference answers", body={FORM: NewAnswerSet}, response=AnswerSetSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """The files become version 1. A 400 lists all their problems."""
+        """Create reference answers; the files become version 1. A 400 lists all their problems."""
         body = self.body()
         made = services.create_answer_set(*files_of(body), actor=request.user, **body)
         return self.respond(made, "api-propara-set", made.slug)
@@ -184,7 +184,7 @@ class VersionList(SetView, ListView):
         "Add a version", body={FORM: NewAnswerVersion}, response=AnswerSetVersionSerializer, status=201
     )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Earlier submissions keep their version and scores."""
+        """Add a version; earlier submissions keep their version and scores."""
         answer_set = self.get_for_change()
         body = self.body()
         made = services.add_version(
@@ -212,6 +212,6 @@ class VersionFile(ApiView):
         },
     )
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponse:
-        """`form` is answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl (a prompt for each
-        process with the JSON schema of the answer)."""
+        """Download a file. `form` is answers.tsv, sentences.tsv, template.tsv, answers.json or prompts.jsonl (a prompt
+        for each process with the JSON schema of the answer)."""
         return version_file(version_of(request, slug, number), form)

@@ -380,8 +380,8 @@ class SubmissionFile(SubmissionView):
         },
     )
     def get(self, request: Request, key: str, form: str) -> HttpResponse:
-        """`form` is file (as uploaded), actions.tsv (as scored), json, processes.csv, or the reference's report.txt,
-        metrics.json or diagnostics.txt."""
+        """Download the submission. `form` is file (as uploaded), actions.tsv (as scored), json, processes.csv, or the
+        reference's report.txt, metrics.json or diagnostics.txt."""
         submission = self.get_object()
         if form != "file":
             _require_scored(submission)

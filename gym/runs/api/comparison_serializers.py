@@ -167,7 +167,7 @@ class BoardRowSerializer(serializers.Serializer[Any]):
 
 
 class BoardSerializer(PageSerializer):
-    """Rule, note and suites apply to the rows of all pages."""
+    """A page of a leaderboard; rule, note and suites apply to the rows of all pages."""
 
     rule = RuleSerializer()
     note = serializers.CharField(help_text="how the numbers were computed, in words")
@@ -309,7 +309,7 @@ class SideSerializer(RateSerializer):
 
 
 class PairSerializer(serializers.Serializer[Any]):
-    """`first` and `second` are indices into `sides`."""
+    """A pair of runs; `first` and `second` are indices into `sides`."""
 
     first = serializers.SerializerMethodField()
     second = serializers.SerializerMethodField()

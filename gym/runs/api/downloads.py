@@ -50,9 +50,9 @@ class Export(SuiteView):
         },
     )
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponseBase:
-        """`form` is json (as imported), json-trimmed, json-early (the dialect of the first SyntaxGym), csv (long), tsv
-        (wide), xlsx or csv-excel (wide, for Excel); for frozen revisions also blimp (minimal pairs, JSONL), lm-eval (a
-        zipped task folder) and bib. 409 if the format cannot express the suite."""
+        """Download the suite. `form` is json (as imported), json-trimmed, json-early (the dialect of the first
+        SyntaxGym), csv (long), tsv (wide), xlsx or csv-excel (wide, for Excel); for frozen revisions also blimp
+        (minimal pairs, JSONL), lm-eval (a zipped task folder) and bib. 409 if the format cannot express the suite."""
         revision = self.revision_of(self.get_object(), number)
         if form in FORMS:
             return export_text(revision, form, request.user)

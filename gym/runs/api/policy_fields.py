@@ -15,7 +15,7 @@ HELP = (
 
 
 class StartTokenField(serializers.CharField):
-    """`bos` of a scoring policy: auto, always, never, or a token."""
+    """Field for `bos` in a scoring policy: auto, always, never, or a token."""
 
     def __init__(self, **kwargs: Any) -> None:
         more: dict[str, Any] = {"max_length": MAX_BOS, "trim_whitespace": False, "help_text": HELP}

@@ -191,7 +191,7 @@ def names_of(query: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def numbers_of(query: dict[str, Any]) -> list[int]:
-    """Parse ?r= to at most two revision numbers."""
+    """Parse ?r= into at most two revision numbers."""
     names = names_of(query, "r")
     if any(not name.isascii() or not name.isdecimal() or len(name) > 9 for name in names) or len(names) > 2:
         raise invalid(FieldError("?r", "This must be one or two revision numbers.", "Write 1,2"))

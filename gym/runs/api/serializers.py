@@ -173,7 +173,7 @@ class OutcomeSerializer(RecordSerializer):
 
 
 class ItemSerializer(serializers.Serializer[Any]):
-    """Requires `labels` of the predictions in the context."""
+    """An item of a run. The context must contain the predictions' `labels`."""
 
     item = serializers.IntegerField()
     outcomes = serializers.SerializerMethodField()

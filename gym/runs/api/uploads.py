@@ -150,8 +150,9 @@ class UploadList(ListView):
 
     @operation("Upload results", body={FORM: ResultsUpload}, response=UploadSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Each pair of model and suite in the file becomes a run, marked as uploaded. For more than 300 pairs a job
-        creates the runs: `state` is “queued”, and `progress` of `GET /uploads/{id}/` follows the job."""
+        """Save a file of results. Each pair of model and suite in it becomes a run, marked as uploaded. For more than
+        300 pairs a job creates the runs: `state` is “queued”, and `progress` of `GET /uploads/{id}/` follows the
+        job."""
         body = self.body()
         choice = choice_of(request, body)
         plan = plan_of(request, body)
@@ -174,7 +175,7 @@ class UploadDetail(ApiView):
 
     @operation("Withdraw an upload", status=204, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """Delete all its runs and stop a job that still creates some; the models are kept. 409 if a published
-        collection shows one of the runs."""
+        """Delete all the upload's runs, and stop a job that is still creating some; the models are kept. 409 if a
+        published collection shows one of the runs."""
         uploads.delete_upload(upload_or_404(request, key), actor=request.user)
         return Response(status=204)

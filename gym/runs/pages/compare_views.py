@@ -46,8 +46,8 @@ MAX_REVISIONS = 2
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices of the query string. `models`: visible ones, the baseline first if one is named; `baseline`: None if
-    none is named."""
+    """Choices in the query string. `models`: visible ones, the baseline first if one is named; `baseline`: None if none
+    is named."""
 
     options: Options
     correction: Correction

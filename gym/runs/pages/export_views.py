@@ -79,8 +79,8 @@ def table_file(
     every: bool,
     revisions: QuerySet[SuiteRevision] | None = None,
 ) -> HttpResponseBase:
-    """Build the file of a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs. Raises
-    TooMuch."""
+    """Build the file for a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs.
+    Raises TooMuch."""
     key = selection.get("run", "")
     if key:
         return run_table(finished_run(user, key[:24]), what, form)
@@ -95,7 +95,7 @@ def table_file(
 
 
 def run_table(run: SuiteRun, what: str, form: str) -> HttpResponseBase:
-    """Build the table of one finished run; its file name states the kind of values, and whether some are missing.
+    """Build the table for one finished run; its file name states the kind of values, and whether some are missing.
     Raises TooMuch."""
     stem = f"{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}"
     if run.score_kind != "surprisal":
@@ -175,7 +175,7 @@ def finished_run(user: Any, key: str) -> SuiteRun:
 
 
 def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
-    """Return the evaluated suite JSON of a run. Raises Refused."""
+    """Return a run as evaluated suite JSON. Raises Refused."""
     if not run.has_all_tokens:
         reason = (
             "This run computed only the regions that its predictions refer to. Start a run with all tokens."

@@ -35,7 +35,7 @@ FORMS = ("csv", "long.csv", "tex", "md", "json")
 
 @require_safe
 def leaderboard_page(request: HttpRequest) -> HttpResponse:
-    """Context: see board_context."""
+    """Show the leaderboard. Context: see board_context."""
     options = read_options(request.GET)
     if any(name.startswith("w.") for name in request.GET):  # the form has many fields: shorten the URL
         return redirect(f"{reverse('leaderboard')}?{options.query()}")
@@ -44,8 +44,8 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
 
 
 def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: str) -> dict[str, Any]:
-    """Context of templates/runs/_board.html: board (leaderboard.Board), columns (the shown page of them), table
-    (BoardTable), rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
+    """Build the context for templates/runs/_board.html: board (leaderboard.Board), columns (the shown page of them),
+    table (BoardTable), rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
 
     `address`: URL of the page, without query. `of`: slug of the collection, for figures.
     """

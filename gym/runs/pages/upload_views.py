@@ -68,9 +68,9 @@ def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) ->
 @login_required
 @require_safe
 def upload_report(request: HttpRequest, key: str) -> HttpResponse:
-    """Report of an upload. Context: upload, job, state, behind, report (unmatched, notices), refused (see `_alike`),
-    page (of runs), n_runs, n_hidden (runs this user may not know of, see `known_runs`), rows (of the page; see
-    `_planned`), rule, rules."""
+    """Show the report on an upload. Context: upload, job, state, behind, report (unmatched, notices), refused (see
+    `_alike`), page (of runs), n_runs, n_hidden (runs this user may not know of, see `known_runs`), rows (of the page;
+    see `_planned`), rule, rules."""
     upload = _own(request, key)
     rule = rule_of(request.GET.get("rule", ""))
     runs = known_runs(request.user).filter(upload=upload).prefetch_related("scores").order_by("pk")

@@ -144,9 +144,9 @@ def run_start(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public. When done also results
-    (ShownResult), items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items per
-    filter), chart (svg), summary (rows of the table next to it), critical, failures (SentenceScore without scores),
+    """Show a run. Context: run, suite, revision, job, state, behind, may_steer, may_delete, is_public. When done also
+    results (ShownResult), items (a page of ItemRow), sort (of the items), only ("" or a name of FILTERS), counts (items
+    per filter), chart (svg), summary (rows of the table next to it), critical, failures (SentenceScore without scores),
     command (reproduces the run), by_rule (Scored under each rule), figure and margin_figures (Figure), with_items,
     within (within-item intervals?). Deleted runs: see _deleted."""
     run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()

@@ -39,8 +39,9 @@ from suites.selectors import visible_to as visible_suites
 
 @dataclass(frozen=True)
 class OnAllSuites:
-    """`models`: the baseline first. `totals`: each other model compared with it. `unknown`: requested suites that do
-    not exist or have no predictions. `gaps`: missing rates on suites that one of the models has run."""
+    """Comparison on several suites. `models`: the baseline first. `totals`: each other model compared with it.
+    `unknown`: requested suites that do not exist or have no predictions. `gaps`: missing rates on suites that one of
+    the models has run."""
 
     models: list[RegisteredModel]
     rows: list[SuiteRow]
@@ -60,8 +61,8 @@ class OnAllSuites:
 
 @dataclass(frozen=True)
 class OnASuite:
-    """`not_run`: requested models without a finished run; `left_out`: runs beyond MAX_SIDES; `gaps`: runs without a
-    rate under the rule; `predictions`: pairing of two revisions."""
+    """Comparison on one suite. `not_run`: requested models without a finished run; `left_out`: runs beyond MAX_SIDES;
+    `gaps`: runs without a rate under the rule; `predictions`: pairing of two revisions."""
 
     revisions: list[SuiteRevision]
     sides: list[RunSide]

@@ -62,7 +62,7 @@ class ShownResult:
 
 @dataclass(frozen=True)
 class ItemRow:
-    """One item of the run page: outcome code, margin and "too close to call" per prediction."""
+    """One item on the run page: outcome code, margin and "too close to call" per prediction."""
 
     item: int
     cells: list[tuple[int, float | None, bool]]
@@ -161,7 +161,7 @@ def filtered(rows: Sequence[ItemRow], only: str) -> list[ItemRow]:
 
 
 def prediction_key(result: PredictionResult) -> str:
-    """Return the key of a prediction in URLs: p1 for the first."""
+    """Return a prediction's key for URLs: p1 for the first."""
     return f"p{result.position + 1}"
 
 

@@ -23,7 +23,7 @@ def result_of(run: SuiteRun) -> RunResult:
 
 
 def run_head(run: SuiteRun) -> dict[str, Any]:
-    """Return suite, model, policy, provenance and coverage of a run."""
+    """Return a run's suite, model, policy, provenance and coverage."""
     return {
         "suite": {
             "slug": run.revision.suite.slug,

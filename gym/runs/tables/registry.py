@@ -1,4 +1,4 @@
-"""Tables of many runs: CSV row by row, Parquet in row groups.
+"""Tables over many runs: CSV row by row, Parquet in row groups.
 
 A Parquet file and a collection's zip are complete before their first byte is sent, so their rows are limited. CSV is
 streamed without limit.

@@ -1,4 +1,4 @@
-"""Background job of a run: score it chunk by chunk and write the results in one transaction."""
+"""Background job for a run: score it chunk by chunk and write the results in one transaction."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def suite_run(context: JobContext) -> None:
 
 @handler(HELP, seconds=7 * 86_400, only_when_idle=True)
 def suite_run_help(context: JobContext) -> None:
-    """Score chunks of a run that another worker is computing, while no other job waits. Permissions are checked by the
-    job of that run."""
+    """Score chunks of a run that another worker is computing, while no other job waits. Permissions are checked by that
+    run's job."""
     run = _run_of(context)
     if run is None or run.state != State.RUNNING:
         return
@@ -71,7 +71,7 @@ def _run_of(context: JobContext) -> SuiteRun | None:
 
 @contextmanager
 def _model_of(context: JobContext, run: SuiteRun) -> Iterator[Backend]:
-    """Load the run's model; translate its errors, on loading or in use, into errors of the job."""
+    """Load the run's model; translate its errors, on loading or in use, into job errors."""
     from models_registry.warm import fetching, loaded_model
 
     try:
@@ -105,7 +105,7 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
 def write_result(
     run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int, coverage: Coverage | None
 ) -> None:
-    """Replace the results of the run. Call inside the transaction that ends the attempt."""
+    """Replace the run's results. Call inside the transaction that ends the attempt."""
     revision: SuiteRevision = run.revision
     run.sentence_scores.all().delete()
     run.prediction_results.all().delete()

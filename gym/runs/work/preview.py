@@ -65,8 +65,8 @@ class Waiting:
 
 
 def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
-    """Return the cache key of this model's scores, from the facts of its last load by a worker; None if it was never
-    loaded."""
+    """Return the cache key for this model's scores, from the facts recorded when a worker last loaded it; None if it
+    was never loaded."""
     try:
         return score_store.scorer_key(ModelFacts.from_dict(model.facts), policy)
     except (TypeError, AttributeError):

@@ -1,4 +1,4 @@
-"""Use cases of runs: queue, cancel, retry, delete, and queue the missing runs of a leaderboard."""
+"""Use cases for runs: queue, cancel, retry, delete, and queue a leaderboard's missing runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOTHING_NEEDED = "This suite has no predictions, so no tokens are needed. Comput
 def queue_run(
     revision: SuiteRevision, model: RegisteredModel, policy: ScoringPolicy | None = None, *, actor: User
 ) -> SuiteRun:
-    """Queue one model on one frozen revision without looking for an existing run; requests of users go through
+    """Queue one model on one frozen revision without looking for an existing run; user requests go through
     `queue_once`. Run and job are created together or not at all.
 
     Raises OverQuota, TooManySentences and TooManyJobs.
@@ -171,8 +171,8 @@ MAX_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Queued:
-    """`runs`: now queued; `waiting`: number already under way; `left`: number not queued; `stopped`: reason why not all
-    could be queued."""
+    """Result of `queue_missing`. `runs`: now queued; `waiting`: number already under way; `left`: number not queued;
+    `stopped`: reason why not all could be queued."""
 
     runs: Sequence[SuiteRun]
     waiting: int
@@ -181,7 +181,7 @@ class Queued:
 
 
 def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
-    """Return missing cells of the board whose model is hosted and ready and may be run by this user. Seeds are counted
+    """Return the board's missing cells whose model is hosted and ready and may be run by this user. Seeds are counted
     individually, and filters are ignored."""
     if not user.is_authenticated:
         return []

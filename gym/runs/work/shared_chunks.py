@@ -52,7 +52,7 @@ class SharedChunks:
 
     def keep(self, chunk: RunChunk, scores: Mapping[str, object], *, done: bool) -> None:
         """Store the scores of a chunk; release one that could not be scored. Does nothing if the run was planned again
-        in between."""
+        in the meantime."""
         changes = {"scores": scores or None, "done": done, **({} if done else {"taken_by": None})}
         RunChunk.objects.filter(pk=chunk.pk).update(**changes)
 
@@ -72,8 +72,8 @@ class SharedChunks:
         return n_helpers
 
     def is_help_wanted(self) -> bool:
-        """For a helping attempt: return whether the run is still under way with the same scorer, and no other job is
-        waiting."""
+        """Return whether a helping attempt should continue: the run is still under way with the same scorer, and no
+        other job is waiting."""
         under_way = SuiteRun.objects.filter(
             pk=self.run.pk,
             scorer=self.run.scorer,

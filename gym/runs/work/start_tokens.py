@@ -1,5 +1,5 @@
-"""Names of start tokens in the policies of runs. "auto" means the model's own token. When that token changes, the
-policies of earlier runs name their former token, and these no longer count as runs under the default policy."""
+"""Names of start tokens in runs' policies. "auto" means the model's own token. When that token changes, the policies of
+earlier runs name their former token, and these no longer count as runs under the default policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Use cases of uploaded results: match a file with suites, preview, save, delete."""
+"""Use cases for uploaded results: match a file with suites, preview, save, delete."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ STEP = 20
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Model of the results: an existing model, or new models, named as in the file by default.
+    """Model for the results: an existing model, or new models, named as in the file by default.
 
     `group`: name of the model of which they are seeds; `perplexity`: reported perplexity. Both are written to the cards
     of all these models.
@@ -118,7 +118,7 @@ def save_in_steps(
 
 
 def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
-    """Create the upload and the models of its runs."""
+    """Create the upload and its runs' models."""
     for run in plan.good:
         require_target(run.revision, actor)
     RUNS.require_room(actor, len(plan.good))
@@ -291,7 +291,7 @@ def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
 
 
 def may_see(user: AnyUser, upload: ResultUpload) -> bool:
-    """Return whether the user may see it: only the uploader and staff, because reports name private suites."""
+    """Return whether the user may see the upload: only the uploader and staff, because reports name private suites."""
     return bool(user.is_authenticated and (user.is_staff or upload.owner_id == user.pk))
 
 

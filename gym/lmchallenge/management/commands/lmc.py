@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
 
 def main(argv: list[str], prog: str, streams: Streams | None = None) -> int:
-    """Run a command that plays, with the players and models of the site."""
+    """Run a command that plays, with the site's players and models."""
     if argv and argv[0] in cli.COMMANDS and argv[0] not in COMMANDS:
         sys.stderr.write(f"{prog}: {argv[0]} does not need a site. Use lmgym lmc {argv[0]}.\n")
         return cli.EXIT_ERROR
@@ -53,7 +53,7 @@ def _named() -> Mapping[str, Process]:
 
 
 def _model(slug: str, options: Mapping[str, Any]) -> Player:
-    """Load a model of the site. Anyone who can run manage.py may use all models."""
+    """Load one of the site's models. Anyone who can run manage.py may use all models."""
     from lmgym.lmchallenge.play.backend_players import player_for_backend
     from lmgym.models.backends import BackendError
     from models_registry.models import RegisteredModel

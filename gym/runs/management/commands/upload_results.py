@@ -172,7 +172,7 @@ def _at(place: str, where: str) -> str:
 
 
 def _name(run: PlannedRun, choice: ModelChoice) -> str:
-    """Return the slug of the model, or the name of the model to be created."""
+    """Return the model's slug, or the name for the model to be created."""
     model = run.model or choice.model
     return model.slug if model is not None else choice.slug or run.part.model or "the new model"
 

@@ -1,4 +1,4 @@
-"""Parse the options of a leaderboard from its URL."""
+"""Parse a leaderboard's options from its URL."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ def _unknown(
 
 
 def column_keys(revisions: Sequence[SuiteRevision]) -> list[str]:
-    """Return a key per revision: the suite's slug, or "slug r2" if there are several revisions of the suite."""
+    """Return a key per revision: the suite's slug, or "slug r2" if the suite has several revisions."""
     counts = Counter(row.suite.slug for row in revisions)
     return [
         row.suite.slug if counts[row.suite.slug] == 1 else f"{row.suite.slug} r{row.number}"
