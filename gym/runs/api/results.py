@@ -46,7 +46,8 @@ def _table(what: str, run: SuiteRun) -> Response:
 
 
 class TableView(ListView):
-    """A list as JSON pages, or as a whole CSV or NDJSON table, by Accept or ?format=."""
+    """List view with three formats, chosen by Accept or ?format=: pages of JSON, or the whole list as CSV or
+    NDJSON."""
 
     renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
 
@@ -62,7 +63,7 @@ class Results(ApiView):
 class Predictions(ListView):
     @operation("Read pass rates", response=PredictionResultSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
-        """A row for each prediction, with interval and chance level."""
+        """Return one row per prediction, with interval and chance level."""
         run = finished_run(request, key)
         rows = run.prediction_results.defer(*PredictionResult.PER_ITEM).select_related("prediction")
         prefetch_related_objects([run], Prefetch("prediction_results", queryset=rows))
