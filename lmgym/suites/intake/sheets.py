@@ -225,7 +225,7 @@ class _SheetReader:
         if "content" not in roles and not texts:
             self._ask("columns", "sheet", "no column contains text", "Choose the columns of regions.")
         if "content" in roles and texts:
-            message = "one column has the role “{ROLES['content']}”, and another is a region"
+            message = f"one column has the role “{ROLES['content']}”, and another is a region"
             self._ask(
                 "columns",
                 "sheet",
