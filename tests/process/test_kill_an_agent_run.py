@@ -1,4 +1,4 @@
-"""A worker that is killed while it talks to an agent: every iteration is there in the end, exactly once."""
+"""A worker is killed while it talks to an agent: in the end, every iteration is stored exactly once."""
 
 from __future__ import annotations
 
