@@ -93,7 +93,7 @@ def test_a_members_private_model_is_reviewed_checked_and_run_with_their_token(pe
         assert SITES not in text
 
 
-def test_nobody_elses_model_uses_a_members_token(people, server, client):
+def test_nobody_elses_model_uses_a_members_token(people, server, client, no_child):
     hub_token.store_token(ALICES, actor=people.alice)
     for slug, owner in (("of-bob", people.bob), ("of-staff", people.staff)):
         model = approve(of(owner, PRIVATE, slug), people)
@@ -103,7 +103,7 @@ def test_nobody_elses_model_uses_a_members_token(people, server, client):
     assert f"Bearer {ALICES}" not in server.tokens_sent()
 
 
-def test_weights_that_a_token_brought_are_not_given_to_another_member(people, server):
+def test_weights_that_a_token_brought_are_not_given_to_another_member(people, server, no_child):
     hub_token.store_token(ALICES, actor=people.alice)
     brought = approve(of(people.alice, PRIVATE), people)
     copy = of(people.bob, PRIVATE, "copy")
@@ -112,7 +112,7 @@ def test_weights_that_a_token_brought_are_not_given_to_another_member(people, se
     assert approve(copy, people).status == "broken"
 
 
-def test_the_sites_token_is_used_from_approval_on(people, server, client):
+def test_the_sites_token_is_used_from_approval_on(people, server, client, no_child):
     client.force_login(people.bob)
     page = register(client, GATED).content.decode()
     assert "tries the token of this" in page
@@ -135,7 +135,7 @@ def test_staff_who_correct_a_members_model_do_not_use_its_owners_token(people, s
     assert server.tokens_sent() == {""}
 
 
-def test_without_a_token_the_model_says_what_to_do(people, server, settings):
+def test_without_a_token_the_model_says_what_to_do(people, server, settings, no_child):
     settings.GYM_HUB_TOKEN = ""
     model = approve(of(people.bob, GATED), people)
     assert model.status == "broken"
@@ -145,7 +145,7 @@ def test_without_a_token_the_model_says_what_to_do(people, server, settings):
     )
 
 
-def test_a_token_that_cannot_be_decrypted_is_a_reason_and_no_error(people, server, client, settings):
+def test_a_token_that_cannot_be_decrypted_is_a_reason_and_no_error(people, server, client, settings, no_child):
     hub_token.store_token(ALICES, actor=people.alice)
     model = of(people.alice, PRIVATE)
     settings.GYM_SECRETS_KEY = "another key"

@@ -82,7 +82,7 @@ def test_a_short_name_is_checked_and_stored_as_the_present_one(people, server):
         assert backend.facts.fingerprint == model.fingerprint
 
 
-def test_a_hub_that_is_down_breaks_a_new_model_and_not_one_that_is_checked_again(people, server):
+def test_a_hub_that_is_down_breaks_a_new_model_and_not_one_that_is_checked_again(people, server, no_child):
     server.fail("/revision/", times=9, status=503)
     model = of_the_hub(people)
     check(model, people.staff)
@@ -164,7 +164,7 @@ def test_the_page_shows_bytes_and_lets_editors_cancel(client, people):
     assert "Stopping…" in client.get(status).content.decode()
 
 
-def test_a_site_keeps_no_more_than_its_limit(people, server, settings):
+def test_a_site_keeps_no_more_than_its_limit(people, server, settings, no_child):
     settings.GYM_HUB_CACHE_GB = 1
     server.repos[REPO].sizes["model.safetensors"] = 2 * 10**9
     model = of_the_hub(people)

@@ -18,6 +18,8 @@ from models_registry.rechecks import CHECK_VERSION
 from tests.factories import make_model
 from tests.lmgym.models import tiny
 
+pytestmark = pytest.mark.usefixtures("no_child")
+
 
 @pytest.fixture(autouse=True)
 def _cold():

@@ -57,7 +57,7 @@ def test_each_checkpoint_is_a_model_with_its_revision_group_and_step(people, ser
     assert {one.status for one in models} == {"unapproved"}
 
 
-def test_each_checkpoint_is_checked_at_its_own_commit(people, server, tmp_path):
+def test_each_checkpoint_is_checked_at_its_own_commit(people, server, tmp_path, no_child):
     pytest.importorskip("torch")
     tokenizer = tiny.train("byte-bpe")
     folder = tiny.save(tmp_path / "m", tiny.gpt2(tokenizer.get_vocab_size()), tiny.fast(tokenizer))
