@@ -10,9 +10,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import sys
+from django.apps import apps
+from django.conf import settings
 from django.core.management import call_command
 import gym.wsgi
-call_command("migrate", verbosity=0)
+settings.MIGRATION_MODULES = {app.label: None for app in apps.get_app_configs()}  # tables straight from the models
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+call_command("migrate", run_syncdb=True, verbosity=0)
 from gym.demo.loader import load_demo
 list(load_demo(queue_runs=False))
 from django.test import Client

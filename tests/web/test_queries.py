@@ -26,19 +26,6 @@ def small(db) -> World:
     return fill(n_suites=6, n_models=4, items=3)
 
 
-def test_every_list_and_detail_page_answers_within_ten_queries(client, small, settings):
-    client.force_login(small.owner)
-    over = {}
-    for name, address in small.addresses().items():
-        client.get(address)
-        with CaptureQueriesContext(connection) as asked:
-            response = client.get(address)
-        assert response.status_code == 200, name
-        if len(asked) > MOST:
-            over[name] = len(asked)
-    assert not over
-
-
 @pytest.mark.parametrize("query", ["", "q=suite", "tag=circuit-0", "q=suite&tag=circuit-0&language=en"])
 def test_a_searched_suite_list_answers_within_ten_queries_whatever_the_policies_of_its_runs(
     client, people, query
@@ -55,11 +42,12 @@ def test_a_searched_suite_list_answers_within_ten_queries_whatever_the_policies_
     assert _queries(client, f"/suites/?{query}") <= MOST
 
 
-def test_the_number_of_queries_does_not_grow_with_the_rows(client, small):
+def test_every_list_and_detail_page_answers_within_ten_queries_however_many_rows(client, small):
     from gym.runs.models import PredictionResult, SuiteRun
 
     client.force_login(small.owner)
     before = {name: _queries(client, address) for name, address in small.addresses().items()}
+    assert {name: n for name, n in before.items() if n > MOST} == {}
     for number in range(8):
         make_model(small.owner, slug=f"further-{number}")
     done = SuiteRun.objects.get(key=small.run)
@@ -122,5 +110,5 @@ def _routes(resolver: URLResolver) -> Iterator[tuple[str, str]]:
 def _queries(client, address: str) -> int:
     client.get(address)
     with CaptureQueriesContext(connection) as asked:
-        client.get(address)
+        assert client.get(address).status_code == 200, address
     return len(asked)
