@@ -119,7 +119,7 @@ def broken_folders(model_dir, tmp_path) -> Path:
         ("link", "'link' is outside the model directory. "),
     ],
 )
-def test_a_model_that_does_not_work_says_exactly_why(client, people, broken_folders, path, reason):
+def test_a_model_that_does_not_work_says_exactly_why(client, people, broken_folders, no_child, path, reason):
     model = check(folder_model(people, path), people.staff)
     assert model.status == "broken"
     assert model.status_reason.startswith(reason)
@@ -141,7 +141,7 @@ def test_a_hub_model_on_a_site_without_the_hub_says_so(people, settings):
     assert "nobody/nothing" in model.status_reason or "hub" in model.status_reason.lower()
 
 
-def test_files_put_in_place_later_are_found_by_the_next_check(people, model_dir):
+def test_files_put_in_place_later_are_found_by_the_next_check(people, model_dir, no_child):
     from lmgym.models.backends.ngram_file import FILE_NAME, save_model
     from lmgym.models.backends.ngram_model import train_ngram
 
@@ -223,7 +223,7 @@ def test_a_trial_that_raises_in_its_process_is_a_problem_in_one_line(monkeypatch
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_folder_whose_model_cannot_run_is_broken(people, model_dir):
+def test_a_folder_whose_model_cannot_run_is_broken(people, model_dir, no_child):
     pytest.importorskip("torch")
     tokenizer = tiny.train("byte-bpe")
     folder = tiny.save(model_dir / "odd", tiny.gpt2(tokenizer.get_vocab_size()), tiny.fast(tokenizer))

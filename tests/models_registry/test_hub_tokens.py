@@ -145,7 +145,9 @@ def test_without_a_token_the_model_says_what_to_do(people, server, settings, no_
     )
 
 
-def test_a_token_that_cannot_be_decrypted_is_a_reason_and_no_error(people, server, client, settings, no_child):
+def test_a_token_that_cannot_be_decrypted_is_a_reason_and_no_error(
+    people, server, client, settings, no_child
+):
     hub_token.store_token(ALICES, actor=people.alice)
     model = of(people.alice, PRIVATE)
     settings.GYM_SECRETS_KEY = "another key"
