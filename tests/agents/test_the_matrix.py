@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from gym.agents import presenters, selectors
@@ -120,3 +122,21 @@ def test_a_case_is_flaky_where_one_run_passed_and_another_has_another_verdict(pe
     assert selectors.matrix(suite, people.alice)[1][0].cells[0].flaky is flips
     assert selectors.flipping_cases(newest) == ({cases[0].pk} if flips else set())
     assert selectors.flaky(selectors.history_of(cases[0], people.alice)) is flips
+
+
+def test_agents_called_alike_have_two_columns_with_two_headings(client, people):
+    both = ["Twin (alices)", "Twin (bobs)"]
+    suite = make_suite(people.alice)
+    for slug in ("alices", "bobs"):
+        server = make_server(people.alice, slug, name="Twin")
+        run = finished_run(suite, server, suite.cases.all(), age=1)
+    client.force_login(people.alice)
+    page = client.get(suite.get_absolute_url()).content.decode()
+    [heads] = [one for one in re.findall(r"<thead>.*?</thead>", page, re.S) if "Agent tested" in one]
+    assert [one for one in both if f">{one}</a>" in heads] == both
+    case = client.get(suite.cases.first().get_absolute_url()).content.decode()
+    assert all(f"<td>{one}</td>" in case for one in both)
+    first = suite.runs.exclude(pk=run.pk).get()
+    compared = client.get(reverse("agent-compare"), {"first": first.key, "second": run.key}).content.decode()
+    compared = " ".join(compared.split())
+    assert all(f">{one}, " in compared for one in both)

@@ -10,7 +10,11 @@ import pytest
 from gym.collections.models import Collection
 from gym.jobs.testing import run_pending
 from suites import services
+from tests.api.worlds import make_world
 from tests.factories import make_model, make_suite
+from tests.once import once_a_module
+
+built, people, world = once_a_module(make_world)
 
 
 def ok(response, status=200):

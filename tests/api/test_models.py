@@ -4,38 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from gym.runs.work.services import queue_run
 from tests.factories import make_model, make_revision
 
 
 def slugs(page) -> list[str]:
     return [model["slug"] for model in page["results"]]
-
-
-@pytest.mark.parametrize(
-    ("who", "listed"),
-    [
-        ("", ["open-model"]),
-        ("charlie", ["open-model"]),
-        ("bob", ["open-model"]),
-        ("alice", ["open-model", "secret-model"]),
-        ("staff", ["open-model", "secret-model"]),
-    ],
-)
-def test_a_private_model_is_for_its_owner_and_staff(client, people, get, world, who, listed):
-    assert slugs(get("models/", who)) == listed
-    assert client.get("/api/v1/models/open-model/").status_code == 200
-    expected = 200 if "secret-model" in listed else 404
-    assert client.get("/api/v1/models/secret-model/").status_code == expected
-
-
-def test_mine_is_what_one_owns_or_works_on(get, world):
-    assert slugs(get("models/?mine=true", "alice")) == ["open-model", "secret-model"]
-    assert slugs(get("models/?mine=false", "alice")) == slugs(get("models/?mine=true", "charlie")) == []
-    assert slugs(get("models/?mine=true", "")) == []
-    assert [suite["owner"] for suite in get("suites/?mine=true", "charlie")["results"]] == []
 
 
 def test_a_model_says_what_it_is_and_how_it_is(get, people):

@@ -8,7 +8,11 @@ from django.utils import timezone
 from gym.jobs.models import Job
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
+from tests.api.worlds import make_world
 from tests.factories import make_model
+from tests.once import once_a_module
+
+built, people, world = once_a_module(make_world)
 
 
 @pytest.mark.parametrize("address", ["runs/", "propara-submissions"])

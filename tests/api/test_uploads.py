@@ -7,6 +7,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from gym.runs.models import ResultUpload
 from models_registry.services import register_uploaded_model
+from tests.api.worlds import make_world
+from tests.once import once_a_module
+
+built, people, world = once_a_module(make_world)
 
 ROWS = "model,suite,item,correct\n" + "".join(f"ours,public-suite,{item},True\n" for item in range(3))
 

@@ -14,16 +14,19 @@ from gym.runs.models import ResultUpload, RunScore, SuiteRun
 from gym.runs.work import services
 from suites.signals import InUse
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     revision = make_revision(people.alice, name="a", items=3)
     return {
         "revision": revision,
         "run": finished_run(revision, make_model(people.alice, slug="m"), [1, 1, 0]),
     }
+
+
+built, people, world = once_a_module(make_world)
 
 
 def collect(people, revision, *, publish=True, slug="paper", title="A paper"):

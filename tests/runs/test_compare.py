@@ -12,16 +12,19 @@ from lmgym.suites.formats import read_suite
 from suites import services as suites
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import suite_bytes
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     revision = make_revision(people.alice, items=5, name="s")
     first, second = make_model(people.alice, slug="first"), make_model(people.alice, slug="second")
     finished_run(revision, first, [1, 0, 0, 0, 2])
     finished_run(revision, second, [1, 1, 1, 1, 0])
     return {"revision": revision, "first": first, "second": second}
+
+
+built, people, world = once_a_module(make_world)
 
 
 def get(client, query):
@@ -108,14 +111,14 @@ def test_two_revisions_under_the_same_model(client, world, people):
 
 
 def test_an_item_is_shown_under_both_models_to_the_tokens(client, people):
-    revision = make_revision(people.alice, name="s")
+    revision = make_revision(people.alice, name="short")
     for slug in ("one", "two"):
         runs.queue_run(revision, make_model(people.alice, slug=slug), actor=people.alice)
     run_pending()
-    page = get(client, "model=one&model=two&suite=s&item=2").content.decode()
+    page = get(client, "model=one&model=two&suite=short&item=2").content.decode()
     assert page.count("Bits of every region and token under") == 2
-    assert get(client, "model=one&model=two&suite=s&item=99").status_code == 404
-    assert get(client, "model=one&model=two&suite=s&item=x").status_code == 404
+    assert get(client, "model=one&model=two&suite=short&item=99").status_code == 404
+    assert get(client, "model=one&model=two&suite=short&item=x").status_code == 404
 
 
 def test_runs_that_are_missing_are_named(client, world, people):

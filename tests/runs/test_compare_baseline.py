@@ -8,6 +8,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 CODES = {
@@ -17,14 +18,16 @@ CODES = {
 ALL = "model=a&model=b&model=c&model=d"
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     models = {slug: make_model(people.alice, slug=slug) for slug in "abcd"}
     for name, by_model in CODES.items():
         revision = make_revision(people.alice, items=5, name=name)
         for slug, codes in by_model.items():
             finished_run(revision, models[slug], codes)
     return models
+
+
+built, people, world = once_a_module(make_world)
 
 
 def get(client, query):

@@ -14,6 +14,7 @@ from lmgym.suites.formats import read_suite
 from suites import services as suites
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT, suite_bytes
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 from tests.runs.test_exports import content_of, table
 
@@ -22,8 +23,7 @@ ALIKE = {"bos": "auto", "eos": False, "join": "space", "metric": "sum", "whitesp
 NOT_ALIKE = "These runs used different settings."
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     """Two models on a suite with equal settings."""
     revision = make_revision(people.alice, items=5, name="s")
     found = {"revision": revision}
@@ -32,6 +32,9 @@ def world(people):
         SuiteRun.objects.filter(pk=run.pk).update(policy=ALIKE)
         found[slug] = run
     return found
+
+
+built, people, world = once_a_module(make_world)
 
 
 def get(client, query):

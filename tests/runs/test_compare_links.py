@@ -14,11 +14,11 @@ from lmgym.suites.formats import read_suite
 from suites import services as suites
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import suite_bytes
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     """One model that has run on two revisions."""
     older = make_revision(people.alice, items=4, name="s")
     model = make_model(people.alice, slug="m")
@@ -27,6 +27,9 @@ def world(people):
     newer = suites.freeze(older.suite, actor=people.alice)
     finished_run(newer, model, [1, 1, 1, 1, 0])
     return {"older": older, "newer": newer, "model": model}
+
+
+built, people, world = once_a_module(make_world)
 
 
 def links(client, address: str) -> list[str]:

@@ -11,14 +11,14 @@ from django.urls import reverse
 from gym.collections.services import create_collection, publish_collection
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 WHY = "its run has 1 of 2 predictions"
 TWO = (AGREEMENT, "(1;%mismatch%) > (1;%match%)")
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     """A model with results of the first prediction only, as in the paper's files, and a model with whole
     runs. Both have run on a suite with one prediction; on another one, only the second model has run."""
     paper, whole = make_model(people.alice, slug="paper"), make_model(people.alice, slug="whole")
@@ -31,6 +31,9 @@ def world(people):
     finished_run(both, whole, [1, 1, 1, 1], [1, 1, 1, 0])
     finished_run(other, whole, [1, 1, 0, 0])
     return {"run": run, "revisions": [plain, both, other]}
+
+
+built, people, world = once_a_module(make_world)
 
 
 def rows(response) -> list[dict[str, str]]:
@@ -114,10 +117,8 @@ def test_a_collection_names_it_too(client, people, world):
     assert f"Paper on both ({WHY})" in client.get("/collections/c/download/json/").content.decode()
 
 
-def test_a_model_of_which_nothing_counts_is_shown_with_the_reason(client, people):
-    both = make_revision(people.alice, name="both", items=4, formulas=TWO)
-    finished_run(both, make_model(people.alice, slug="paper"), [0, 0, 0, 1], source="uploaded")
-    page = client.get(reverse("leaderboard"))
+def test_a_model_of_which_nothing_counts_is_shown_with_the_reason(client, world):
+    page = client.get(reverse("leaderboard"), {"model": "paper", "suite": "both"})
     assert [row.score for row in page.context["board"].rows] == [None]
     assert page.context["missing"] == {"Paper": f"both ({WHY})"}
 
@@ -144,11 +145,11 @@ def test_a_run_without_a_rate_is_offered_to_be_run_in_every_view(client, people,
 
 
 def test_the_first_prediction_is_said_to_lack_where_it_does(client, people):
-    both = make_revision(people.alice, name="both", items=4, formulas=TWO)
-    run = finished_run(both, make_model(people.alice, slug="m"), [0, 0, 0, 1], source="uploaded")
-    run.prediction_results.update(position=1, prediction=both.predictions.get(position=1))
+    own = make_revision(people.alice, name="own", items=4, formulas=TWO)
+    run = finished_run(own, make_model(people.alice, slug="m"), [0, 0, 0, 1], source="uploaded")
+    run.prediction_results.update(position=1, prediction=own.predictions.get(position=1))
     from gym.runs.read.scores import store_scores
 
     store_scores(run)
-    page = client.get(reverse("leaderboard") + "?rule=first")
-    assert page.context["missing"] == {"M": f"both ({WHY}, but not the first)"}
+    page = client.get(reverse("leaderboard") + "?rule=first&model=m&suite=own")
+    assert page.context["missing"] == {"M": f"own ({WHY}, but not the first)"}

@@ -6,23 +6,19 @@ import html
 import re
 
 import pytest
-from django.urls import reverse
 
 from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import SuiteRun
 from gym.runs.read.comparison_selectors import others_on
 from models_registry.names import unambiguous
-from tests.agents.site import make_server
-from tests.agents.site import make_suite as make_agent_suite
-from tests.agents.test_the_matrix import finished_run as finished_agent_run
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 BOTH = ["Twin (alices)", "Twin (bobs)"]
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     """alice's and bob's models of one name, with results on s and t; one of another name on s alone."""
     alices, bobs = (
         make_model(owner, slug=slug, name="Twin")
@@ -39,6 +35,9 @@ def world(people):
     )
     publish_collection(collection, actor=people.alice)
     return SuiteRun.objects.get(model=alices, revision=revisions[0])
+
+
+built, people, world = once_a_module(make_world)
 
 
 def bare(text: str) -> list[str]:
@@ -99,23 +98,6 @@ def test_the_table_behind_a_drawing_tells_them_apart(client, world, name, query)
 
 def test_the_others_of_a_run_are_told_apart_from_it(people, world):
     assert [model.label for model in others_on(people.alice, world)] == ["Lone", "Twin (bobs)"]
-
-
-def test_agents_called_alike_have_two_columns_with_two_headings(client, people):
-    suite = make_agent_suite(people.alice)
-    for slug in ("alices", "bobs"):
-        server = make_server(people.alice, slug, name="Twin")
-        run = finished_agent_run(suite, server, suite.cases.all(), age=1)
-    client.force_login(people.alice)
-    page = client.get(suite.get_absolute_url()).content.decode()
-    [heads] = [one for one in re.findall(r"<thead>.*?</thead>", page, re.S) if "Agent tested" in one]
-    assert [one for one in BOTH if f">{one}</a>" in heads] == BOTH
-    case = client.get(suite.cases.first().get_absolute_url()).content.decode()
-    assert all(f"<td>{one}</td>" in case for one in BOTH)
-    first = suite.runs.exclude(pk=run.pk).get()
-    compared = client.get(reverse("agent-compare"), {"first": first.key, "second": run.key}).content.decode()
-    compared = " ".join(compared.split())
-    assert all(f">{one}, " in compared for one in BOTH)
 
 
 def test_one_model_that_comes_twice_is_not_told_apart_from_itself():

@@ -8,13 +8,13 @@ from django.urls import reverse
 from gym.runs.work.services import queue_run
 from suites import services as suites
 from tests.factories import make_model, make_revision
+from tests.once import once_a_module
 from tests.runs.boards import finished_run
 
 RUNS, COMPARE = "/runs/", "/compare/"
 
 
-@pytest.fixture
-def world(people):
+def make_world(people):
     """Two models with results on alice's `whales` (tag sea) and bob's `birds`."""
     whales = make_revision(people.alice, name="whales", items=2)
     birds = make_revision(people.bob, name="birds", items=2)
@@ -25,6 +25,9 @@ def world(people):
         for revision in (whales, birds)
         for model in models
     }
+
+
+built, people, world = once_a_module(make_world)
 
 
 def listed(client, **asked) -> set[tuple[str, str]]:
