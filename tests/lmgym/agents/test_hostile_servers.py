@@ -14,6 +14,8 @@ from tests.lmgym.net.hostile import answer, server
 
 TURN = "{text: q, timeout_in_seconds: 0.6, response: {text: {keywords: ok}}}"
 CASE = f"agent: a, success_ratio: 1/2, interactions: [{TURN}]"
+PATIENCE = 1.5
+"""Seconds for which a server hangs or drips, much longer than the timeout of a turn."""
 GOOD = b'{"response": {"type": "AGENT_FRAMEWORK", "text": "ok", "chat_context": {}}}\n'
 
 
@@ -24,12 +26,12 @@ def transport(url: str, *more: str, **options) -> HTTPTransport:
 
 
 def hang(connection, request):
-    time.sleep(3)
+    time.sleep(PATIENCE)
 
 
 def drip(connection, request):
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json-lines\r\n\r\n")
-    for _ in range(60):
+    for _ in range(round(PATIENCE / 0.05)):
         connection.sendall(b" ")
         time.sleep(0.05)
 
