@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
 
 from gym.agents.models import AgentServer, AgentSuite
 from gym.jobs.testing import run_pending
@@ -42,8 +43,10 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     assert [row["name"] for row in rows] == ["deep/wrong", "hello"]
     assert not any("text" in row for row in rows)  # 500 cases can be a megabyte each
 
-    run = ok(send("post", "agent-runs/", {"suite": "good-manners", "server": "ours"}), 201)
+    given = {"suite": "good-manners", "server": "ours", "reading": "document"}
+    run = ok(send("post", "agent-runs/", given), 201)
     assert (run["state"], run["job"] is not None) == ("queued", True)
+    assert {name: run[name] for name in given} == given
     run_pending()
     run = ok(send("get", f"agent-runs/{run['id']}/"))
     assert [(row["name"], row["outcome"]) for row in run["cases"]] == [
@@ -75,11 +78,30 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     assert [total[f"{side}_{name}"] for side in ("first", "second") for name in ("passed", "n")] == [1] * 4
     assert {row["case"]: row["first_outcome"] is None for row in compared["cases"]}["mended"]
 
-    assert "so it cannot be deleted" in send("delete", "agent-servers/ours/").json()["detail"]
+    assert send("delete", "agent-servers/ours/").status_code == 400
     ok(send("delete", f"{cases}{rows[1]['id']}/"), 204)
     ok(send("delete", "agent-suites/good-manners/"), 204)
     ok(send("delete", "agent-servers/ours/"), 204)
     assert not AgentServer.objects.exists()
+
+
+def test_results_of_a_run_under_way_are_asked_for_later(client, people):
+    client.force_login(people.alice)
+    make_server(people.alice)
+    make_suite(people.alice)
+    given = {"suite": "manners", "server": "embedded"}
+    key, other = (
+        client.post(reverse("api-agent-runs"), given, content_type="application/json").json()["id"]
+        for _ in range(2)
+    )
+    addresses = [reverse("api-agent-results", args=[key]), reverse("api-agent-run-file", args=[key, "junit"])]
+    addresses += [f"{reverse('api-agent-compare')}?first={key}&second={other}"]
+    for address in addresses:
+        answer = client.get(address)
+        assert (answer.status_code, answer.json()["code"]) == (409, "unfinished")
+        assert int(answer["Retry-After"]) > 0
+    run_pending()
+    assert [client.get(address).status_code for address in addresses] == [200] * 3
 
 
 def test_an_archive_that_was_exported_is_imported_again(client, send, people):

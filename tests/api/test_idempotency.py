@@ -91,7 +91,9 @@ def test_forms_are_compared_by_what_is_in_them(client, people):
 
     def post(name: str):
         file = SimpleUploadedFile("suite.json", suite_bytes(name=name))
-        return client.post("/api/v1/suites/", {"file": file}, headers={"Idempotency-Key": "k"})
+        return client.post(
+            "/api/v1/suites/", {"file": file, "visibility": "public"}, headers={"Idempotency-Key": "k"}
+        )
 
     assert post("one").json()["slug"] == post("one").json()["slug"] == "one"
     assert Suite.objects.count() == 1

@@ -70,14 +70,6 @@ def test_two_games_compared(bob, people):
     assert bob.get(reverse("api-lmc-compare"), {"first": keys[0]}).status_code == 400
 
 
-def test_what_cannot_be_tested_says_why(bob, people):
-    corpus = make_corpus(people.alice)
-    first, second = (play(corpus, people.alice).key for _ in range(2))
-    query = {"first": first, "second": second, "cluster": "user"}
-    (row,) = bob.get(reverse("api-lmc-compare"), query).json()["comparisons"]
-    assert (row["verdict"], row["low"], row["p"]) == ("cannot be tested: only one user", None, None)
-
-
 def test_a_game_without_words_counts_all_tokens(bob, people):
     corpus = make_corpus(people.alice)
     first, second = (play(corpus, people.alice, targets=targets) for targets in (True, False))

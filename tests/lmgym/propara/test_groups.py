@@ -30,6 +30,11 @@ def test_missing_processes_are_one_problem_with_their_numbers():
     assert said == "p.tsv: 13 processes are missing: 2, 3, 4, 5, 6 and 8 more."
 
 
+def test_equal_messages_are_one_problem_with_their_number():
+    said = groups_of(LIGHT.replace("7\t", "9" * 4_301 + "\t"))
+    assert said[1].endswith(f"column 1: 7 × “{'9' * 40}” is not a whole number.")
+
+
 def test_unlike_problems_stay_apart_each_with_its_own_hint():
     text = LIGHT.replace("DESTROY", "VANISH").replace("CREATE", "CREAT").replace("gas", "gass")
     said = groups_of(text)
