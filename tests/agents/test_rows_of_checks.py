@@ -157,8 +157,7 @@ def test_a_check_is_added_changed_and_removed(alice, people):
     assert (check.where, check.expected) == ("response.sly_data.equals.less", 7)
     refused = alice.post(address, _sent(case, **{"check-place": ["equals"]}))
     assert (refused.status_code, "is not a path in an answer" in text_of(refused)) == (400, True)
-    cut_off = alice.post(address, _sent(case, **{"check-count": "9"}))
-    assert (cut_off.status_code, "was not received completely" in text_of(cut_off)) == (400, True)
+    assert alice.post(address, _sent(case, **{"check-count": "9"})).status_code == 400
 
 
 def test_a_form_without_rows_keeps_the_checks():

@@ -212,7 +212,7 @@ def test_fields_are_checked_while_they_are_filled_in(alice, people):
         assert answer.status_code == 200
         return text_of(answer)
 
-    assert "Did you mean keywords?" in said(**{"turn-response": ["text: {keyword: hello}", ""]})
+    assert "no test keyword" in said(**{"turn-response": ["text: {keyword: hello}", ""]})
     assert "Turn 1, other expectations" in said(**{"turn-response": ["text: {", ""]})
     assert "1 check in 1 turn" in said()
     assert make_case(suite).text == GOOD

@@ -63,11 +63,7 @@ def test_a_suite_is_authored_frozen_run_and_read(send, people):
     assert [(row["old"], row["new"]) for row in difference["cells"]] == [("sings", "plays")]
     ok(send("delete", "suites/journey/draft/"), 204)
     assert [row["number"] for row in ok(send("get", "suites/journey/"))["revisions"]] == [1]
-    refused = send("delete", "suites/journey/")
-    assert (refused.status_code, "This suite has runs" in refused.json()["detail"]) == (
-        400,
-        True,
-    )
+    assert send("delete", "suites/journey/").status_code == 400
     ok(send("delete", f"runs/{run['id']}/"), 204)
     ok(send("delete", "suites/journey/"), 204)
 

@@ -15,6 +15,7 @@ from django.db import connection
 from django.urls import reverse
 
 from gym.collections.services import create_collection
+from gym.collections.zips import BY_SUITE
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.tables import registry
@@ -110,16 +111,16 @@ def test_a_zip_beyond_the_limit_is_refused_with_a_hint(client, people, runs, set
     settings.GYM_EXPORT_MAX_ROWS = 10  # refused before it starts
     page = client.post(ask)
     assert page.status_code == 413
-    assert "suite by suite as CSV" in page.content.decode()
+    assert BY_SUITE in page.content.decode()
     answer = client.get(api)
     assert (answer.status_code, answer.json()["code"]) == (413, "too-large")
     settings.GYM_EXPORT_MAX_ROWS = n - 1  # found while writing
     client.post(ask)
     run_pending()
-    assert "suite by suite as CSV" in client.get(ask).content.decode()
+    assert BY_SUITE in client.get(ask).content.decode()
     answer = client.get(api)
     assert (answer.status_code, answer.json()["code"]) == (422, "not-made")
-    assert "suite by suite as CSV" in answer.json()["detail"]
+    assert BY_SUITE in answer.json()["detail"]
     settings.GYM_EXPORT_MAX_ROWS = n
     client.post(ask)
     run_pending()

@@ -104,7 +104,7 @@ def test_a_token_that_the_tokenizer_does_not_declare_is_in_the_command_and_on_th
     run.save()
     assert "--bos '<|endoftext|>'" in reproduce_command(run)
     page = " ".join(client.get(run.get_absolute_url()).content.decode().split())
-    assert "the tokenizer declares <code>&lt;|im_start|&gt;</code>" in page
+    assert "&lt;|im_start|&gt;" in page
 
 
 def test_special_tokens_that_sentences_spell_out_are_a_notice_on_the_run(client, people, tiny):

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from lmgym.suites.formats import write_wide_tsv
+from suites.imports import STALE
 from suites.models import ImportedFile, Suite, SuiteImport
 from suites.selectors import document_of
 from tests.factories import make_suite
@@ -179,7 +180,7 @@ def test_a_draft_that_changed_meanwhile_is_not_replaced(signed_in, suite):
     address = upload(signed_in, suite, SHEET)
     services.replace_draft(suite, read_suite(suite_bytes(items=5)), actor=suite.owner)
     page = signed_in.post(address, {"file": 0, **initial(signed_in, address)}, follow=True).content.decode()
-    assert "Another editor changed the draft" in page
+    assert STALE in page
     assert len(document_of(suite.draft).items) == 5
 
 

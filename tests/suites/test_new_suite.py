@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formulas import parse
+from lmgym.suites.intake.sheets import read_sheet
 from lmgym.suites.lint import lint
 from suites.models import Suite
 from suites.selectors import document_of
@@ -92,7 +93,7 @@ def test_a_design_is_a_suite_without_slips(signed_in, slug):
 
 def test_a_pasted_sheet_is_looked_at_first(signed_in):
     page = begin(signed_in, "paste", text=WIDE, name="Pasted", step="look").content.decode()
-    assert "1 item × 2 conditions × 2 regions" in page
+    assert read_sheet(WIDE, "Pasted").understood[0] in page
     assert "merged cells" in page
     assert "The woman\tplay" in page
     assert not Suite.objects.exists()

@@ -138,7 +138,7 @@ def test_the_freeze_page_says_what_is_set_and_what_it_was(signed_in, people):
     services.open_draft(suite, actor=people.alice)
     edit(signed_in, suite, {"metric": "mean", "join": "natural"})
     page = signed_in.get(reverse("suite-freeze", args=[suite.slug])).content.decode()
-    assert "mean of its tokens" in page
+    assert metric_name("mean") in page
     assert "no space before" in page
     assert f"{reverse('suite-editor', args=[suite.slug])}#scoring" in page
     assert "Join policy" in page  # listed as a change
