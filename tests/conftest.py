@@ -38,6 +38,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
 
 
 KINDS = {
+    "long": "take minutes; .ci/full runs them",
     "browser": "drive Chromium",
     "gpu": "need a GPU",
     "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, minicons, neuro-san, the ProPara evaluator",
