@@ -36,7 +36,7 @@ class AgentServer(models.Model):
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.SERVER)
     url = models.CharField("address", max_length=500, blank=True)
     chat_model = models.CharField(
-        max_length=200, blank=True, help_text="name the chat endpoint knows its model by"
+        max_length=200, blank=True, help_text="name of the model at the chat endpoint"
     )
     secrets = SecretsField()
     checked_at = models.DateTimeField(null=True, blank=True)
@@ -84,7 +84,7 @@ class AgentSuite(models.Model):
         RegisteredModel, on_delete=models.SET_NULL, null=True, blank=True, related_name="judges_for"
     )
     judge_agent = models.CharField(
-        max_length=200, blank=True, help_text="the judging agent, if the judge has several"
+        max_length=200, blank=True, help_text="agent that judges, if the judging server has several"
     )
     judge_votes = models.PositiveSmallIntegerField(default=1)
     variables = SecretsField()
@@ -181,7 +181,9 @@ class AgentSchedule(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agent_schedules"
     )
     every = models.CharField(max_length=10, choices=Every.choices)
-    iterations = models.PositiveIntegerField(null=True, blank=True, help_text="of each case; empty: its own")
+    iterations = models.PositiveIntegerField(
+        null=True, blank=True, help_text="iterations of each case; empty: as the case sets"
+    )
     next_at = models.DateTimeField(null=True, blank=True, db_index=True)
     stamp = models.CharField(
         max_length=100,
@@ -418,7 +420,7 @@ class Naming(HasJob, models.Model):
     )
     chosen = models.JSONField(default=dict, help_text="place of a failure (assessor.Sample.place) -> mode")
     total = models.PositiveIntegerField(default=0, help_text="failures that can be named")
-    trouble = models.TextField(blank=True, help_text="why some have no name")
+    trouble = models.TextField(blank=True, help_text="why some failures have no name")
     completed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

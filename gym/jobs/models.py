@@ -62,7 +62,7 @@ class Job(models.Model):
     deaths = models.PositiveSmallIntegerField(default=0)
     lost_at = models.DateTimeField(null=True, blank=True, help_text="when its worker last died")
     waits_for = models.CharField(
-        max_length=200, blank=True, help_text="resource that the workers which returned it lack"
+        max_length=200, blank=True, help_text="resource missing on the workers that returned this job"
     )
     not_before = models.DateTimeField(default=timezone.now)
     claimed_by = models.CharField(max_length=60, blank=True)

@@ -305,8 +305,10 @@ class PredictionResult(models.Model):
     position = models.PositiveIntegerField()
     n = models.PositiveIntegerField(help_text="items")
     passed = models.PositiveIntegerField()
-    ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
-    not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
+    ties = models.PositiveIntegerField(help_text="items whose sides are equal; count as failures")
+    not_evaluable = models.PositiveIntegerField(
+        help_text="items with a region that has no value; count as failures"
+    )
     too_close = models.PositiveIntegerField(
         default=0, help_text="margin within the bound on the numeric error; counted by sign"
     )

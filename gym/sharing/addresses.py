@@ -81,7 +81,7 @@ class FormerAddress(models.Model):
     OF: ClassVar[str]
 
     slug = models.SlugField(max_length=80, unique=True)
-    note = models.TextField(blank=True, max_length=NOTE, help_text="what everybody reads there")
+    note = models.TextField(blank=True, max_length=NOTE, help_text="shown to everyone at the old address")
     left_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -75,7 +75,7 @@ class Invitation(models.Model):
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="of the thing at that time",
+        help_text="owner when the invitation was sent",
     )
     role = models.CharField(max_length=5, choices=Offer.choices)
     content_type = models.ForeignKey(ContentType, on_delete=models.CASCADE)
