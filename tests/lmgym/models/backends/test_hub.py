@@ -26,6 +26,7 @@ from lmgym.models.backends import (
     load_backend,
 )
 from lmgym.models.engine import ScoringPolicy
+from lmgym.models.given import open_model
 from tests.lmgym.models import tiny
 from tests.lmgym.models.hub_server import HubServer, hub_server, use_hub
 
@@ -111,6 +112,18 @@ def test_an_old_or_short_name_becomes_the_present_one(server: HubServer) -> None
         fetched = hub.fetch(old, "main")
         assert (fetched.repo, fetched.commit) == (NAME, commit_of(server))
     assert [path.name for path in cache().glob("models--*")] == ["models--org--name"]
+
+
+def test_a_short_name_is_a_hub_model_unless_a_folder_has_it(
+    server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.old_names = {"name": NAME}
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BackendError, match=r"no folder or file nothing\. On the Hub: "):
+        open_model("nothing")
+    (tmp_path / "name").mkdir()
+    with pytest.raises(BackendError, match=r"config\.json"):
+        open_model("name")
 
 
 @pytest.mark.parametrize(
