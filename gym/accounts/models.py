@@ -56,7 +56,8 @@ class User(AbstractUser):
 
     @property
     def display_name(self) -> str:
-        """The chosen name, which need not be unique, followed by the unique user name."""
+        """The chosen name, which need not be unique, followed by the unique user name; only the user name if
+        none is chosen."""
         full = self.get_full_name()
         return f"{full} ({self.username})" if full and full != self.username else self.username
 

@@ -65,7 +65,7 @@ class AgentServer(models.Model):
 
 
 class AgentSuite(models.Model):
-    """A suite of test cases, with a judge for gist and variables for the cases."""
+    """A suite of test cases, with the judge of its gist checks and the variables that its cases use."""
 
     slug = models.SlugField(
         max_length=80,
@@ -217,7 +217,8 @@ class AgentSchedule(models.Model):
 
 
 class AgentRun(HasJob, models.Model):
-    """A run of cases of a suite on one server. `completed_at` is set when the job ends."""
+    """A run of cases of a suite on one server. `completed_at` is set when the run is done, not if it fails or
+    is cancelled."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="runs")
@@ -291,7 +292,8 @@ class AgentRun(HasJob, models.Model):
 
 
 class CaseRun(models.Model):
-    """A case in a run: a copy of its text and totals over its iterations. `outcome` is empty until it is finished."""
+    """A case in a run: a copy of its text and totals over its iterations. `outcome` is empty until the case
+    is finished."""
 
     run = models.ForeignKey(AgentRun, on_delete=models.CASCADE, related_name="case_runs")
     case = models.ForeignKey(AgentCase, on_delete=models.SET_NULL, null=True, related_name="case_runs")
@@ -410,7 +412,8 @@ class FailureMode(models.Model):
 
 
 class Naming(HasJob, models.Model):
-    """A model's assignment of failures to modes, stored reply by reply. `completed_at` is set when the job ends."""
+    """A model's assignment of failures to modes, stored reply by reply. `completed_at` is set when all
+    failures have been offered to the model."""
 
     case_run = models.OneToOneField(CaseRun, on_delete=models.CASCADE, related_name="naming")
     server = models.ForeignKey(AgentServer, on_delete=models.SET_NULL, null=True, related_name="namings")

@@ -170,7 +170,8 @@ class Submission(models.Model):
 
     @property
     def is_checked(self) -> bool:
-        """True if the submission is scored, but visible only to its owner and not on the leaderboard."""
+        """True if the submission is scored, but visible only to its owner and staff, and not on the
+        leaderboard."""
         return self.state == self.State.CHECKED
 
     @property

@@ -24,7 +24,7 @@ from suites.models import Prediction, Sentence, SuiteRevision
 
 
 def new_key() -> str:
-    """Return a random key for URLs. It cannot be guessed, because the suite may be unlisted."""
+    """Return a random key for URLs that cannot be guessed, since the suite may be unlisted."""
     return secrets.token_hex(10)
 
 

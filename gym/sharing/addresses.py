@@ -24,8 +24,9 @@ BATCH = 500
 _SECRET = re.compile(r"-[0-9a-f]{20}$")
 
 secret_address_given = Signal()
-"""Sent with `thing` in the transaction that gives it a secret address (it became unlisted, or got a new address).
-Receivers change the addresses of rows below the object, so that old links work only for owner and collaborators."""
+"""Sent with `thing` in the transaction that gives it a secret address (it became unlisted, or got a new
+address). Receivers change the addresses of rows below the object, so that old links to these rows work only
+for users who may know that the object exists."""
 
 
 class Addressed(models.Model):
@@ -169,8 +170,8 @@ def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
 
 
 def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
-    """Give an unlisted object and the rows below it new addresses. Old links keep working only for its owner and
-    collaborators."""
+    """Give an unlisted object and the rows below it new addresses. The object's old address stops working;
+    old links to the rows work only for users who may know that the object exists."""
     noun = thing._meta.verbose_name
     if not may_edit(actor, thing):
         raise PermissionDenied(f"you may not edit this {noun}")

@@ -12,7 +12,8 @@ from django.db import models
 
 
 class Visibility(models.TextChoices):
-    """Visibility of an object: to owner and collaborators, to anyone with the address, or to everyone."""
+    """Visibility of an object: to its owner, collaborators and staff, to anyone with the address, or to
+    everyone."""
 
     PRIVATE = "private", "private"
     UNLISTED = "unlisted", "unlisted"
