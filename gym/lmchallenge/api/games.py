@@ -31,7 +31,7 @@ from lmgym.lmchallenge.play import typing_errors
 from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
 
 WAIT = 5
-PLAYER = '"model:SLUG", "process:NAME" (a program of the settings) or "adaptive"'
+PLAYER = '"model:SLUG", "process:NAME" (a program configured in the site\'s settings) or "adaptive"'
 STATES = [*Job.State.choices, ("lost", "lost")]
 ALL_GAMES = sorted((GAME_WORDS | GAME_WORDS_5).items())
 
