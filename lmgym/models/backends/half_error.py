@@ -27,7 +27,7 @@ class HalfError(NamedTuple):
     """Error of one token's value in bits, relative to float32.
 
     Attributes:
-        largest: 0.0 = not measured.
+        largest: maximum absolute error; 0.0 = not measured.
         sd: root mean square; None = not measured.
         tokens: number of values compared.
     """

@@ -1,4 +1,4 @@
-"""Loading of a model folder: locate it, and read its configuration, tokenizer and weights.
+"""Load a model folder: locate it, and read its configuration, tokenizer and weights.
 
 torch and transformers are imported inside functions. Code that comes with a model is never run, and only safetensors
 weights are read (see `files.check_folder`).
@@ -283,7 +283,7 @@ def _loading_error(error: Exception, folder: Path, device: torch.device) -> Back
 
 
 def context_length(settings: Any) -> int | None:
-    """Return the maximal number of tokens in the configuration; None = no limit."""
+    """Return the maximum number of tokens in the configuration; None = no limit."""
     text = settings.get_text_config()
     for name in (
         "max_position_embeddings",

@@ -1,4 +1,4 @@
-"""Optimisation of a loaded model: packed weights if they are faster, tested optimisations, and vocabulary tables.
+"""Optimise a loaded model: packed weights if they are faster, tested optimisations, and vocabulary tables.
 
 torch is imported inside functions.
 """

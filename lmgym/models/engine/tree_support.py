@@ -80,7 +80,7 @@ def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]
 
 
 def context_limit(config: Any) -> int | None:
-    """Return the maximal number of positions in the configuration, or None."""
+    """Return the maximum number of positions in the configuration, or None."""
     value = getattr(config.get_text_config(), "max_position_embeddings", None)
     return value if isinstance(value, int) and value > 1 else None
 
