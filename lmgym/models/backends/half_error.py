@@ -81,10 +81,12 @@ def bits_of(runner: ModelRunner, rows: Sequence[Sequence[int]]) -> Floats:
 
 
 def plain_bits(model: Any, device: torch.device, rows: Sequence[Sequence[int]]) -> Floats:
-    """Apply `bits_of` to a model without optimisations."""
+    """Apply `bits_of` to a model without optimisations or padding."""
     from lmgym.models.engine.model_runner import ModelRunner
 
-    return bits_of(ModelRunner.whole(model, device), rows)
+    runner = ModelRunner.whole(model, device)
+    runner.batching = "equal"
+    return bits_of(runner, rows)
 
 
 def float32_values(

@@ -218,6 +218,7 @@ def gap_filler(name: str, vocabulary: int) -> Any:
         "camembert": lambda: t.CamembertForMaskedLM(
             t.CamembertConfig(**{**shape, "max_position_embeddings": 65})
         ),
+        "big_bird": lambda: t.BigBirdForMaskedLM(t.BigBirdConfig(**shape, block_size=2, num_random_blocks=1)),
         "fnet": lambda: t.FNetForMaskedLM(
             t.FNetConfig(**{name: value for name, value in shape.items() if name != "num_attention_heads"})
         ),
