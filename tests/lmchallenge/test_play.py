@@ -104,7 +104,7 @@ def requeue(game: Game) -> None:
 
 
 class Batched(AdaptivePlayer):
-    """Player of three lines at a time that records how many contexts each call has."""
+    """Player of three lines at a time that records the number of different contexts in each call."""
 
     together = 3
     seen: list[int] = []

@@ -1,4 +1,4 @@
-"""Plugin of pytest that makes `import django` fail, as in an environment that has only the library."""
+"""pytest plugin that makes `import django` fail, as in an environment with only the library."""
 
 import sys
 

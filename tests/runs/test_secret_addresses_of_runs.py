@@ -1,4 +1,6 @@
-"""A suite that gets a secret address closes the old addresses of its runs: nobody can follow them to the new one."""
+"""When a suite gets a secret address, former addresses of its runs lead only people with a role on the suite
+to the new ones.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ PATHS = [
 
 @pytest.fixture
 def make_run(people):
-    """Function that creates a finished run of charlie (of dora, if private) on alice's suite, which bob may
-    edit and dora view."""
+    """Function that creates a finished run by charlie (by dora, if private) on alice's suite, which bob may
+    edit and dora view.
+    """
 
     def make(visibility: str = "unlisted"):
         revision = make_revision(people.alice, name="blind", visibility=visibility, collaborator=people.bob)

@@ -1,4 +1,4 @@
-"""docs/architectures.md, made from the registry and the results of its trials."""
+"""Render docs/architectures.md from the registry and the results of its trials."""
 
 from __future__ import annotations
 

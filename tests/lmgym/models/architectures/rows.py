@@ -49,7 +49,7 @@ _SIZES: dict[str, Any] = {
     "eos_token_id": 2,
 }
 SMALL = {name: value for names, value in _SIZES.items() for name in names.split()}
-"""Settings of all rows; a configuration takes those that it has."""
+"""Default settings of all rows. A row uses those that the configuration of its model type has."""
 VOCABULARY = ("vocab_size", "vocab_size_per_layer_input", "unpadded_vocab_size", "output_vocab_size")
 
 
@@ -67,7 +67,7 @@ class Row:
         saving: arguments of save_pretrained.
         make_tokenizer: function that builds the tokenizer; None = byte-level BPE.
         noise: standard deviation of the noise that is added to weights.
-        reference: dtype of the reference. float32 where the code of transformers cannot run in float64.
+        reference: dtype of the reference; float32 if transformers cannot run the model in float64.
         bare: the folder has no model, because transformers cannot build this class from its configuration.
     """
 
@@ -95,14 +95,14 @@ class Row:
         return self.kind, self.title
 
     def tokenizer(self) -> Any:
-        """Build the tokenizer as transformers wraps it."""
+        """Build the tokenizer, wrapped for transformers."""
         if self.make_tokenizer is not None:
             return self.make_tokenizer()
         raw = tiny.train("byte-bpe")
         return tiny.framed(raw) if self.kind == "masked" else tiny.fast(raw)
 
     def config(self, vocabulary: int) -> dict[str, Any]:
-        """Return the values of SMALL that the configuration of this model type has, and the row's own."""
+        """Return the values of SMALL that this model type has, and the row's own settings."""
         from transformers import CONFIG_MAPPING
 
         settings = _small(CONFIG_MAPPING[self.model_type], vocabulary)

@@ -14,8 +14,9 @@ from tests.lmgym.models.architectures.rows import ALONE, BATCHES, EQUAL, TREES, 
 BOUND_BITS = 1e-4
 """Largest permitted difference of a token from its value in float64."""
 LEAST_EFFECT_BITS = 0.01
-"""Least change of a later token when an early one is replaced. Below it, a model would ignore its context, and the
-comparison would show nothing."""
+"""Least change of a later token when an early one is replaced. A model with less would ignore its context,
+and the comparison would show nothing.
+"""
 
 _STEM = "The keys to the cabinet are on the table"
 _LONG = (
@@ -128,7 +129,7 @@ def texts_for(row: Row) -> list[str]:
 
 
 def way(backend: Any) -> str:
-    """Name how a loaded model runs texts."""
+    """Return how a loaded model runs texts, as in `Outcome.way`."""
     runner = backend._runner
     if isinstance(backend, MaskedBackend) or not runner.blocks:
         return {"padded": BATCHES, "equal": EQUAL, "alone": ALONE}[runner.batching]

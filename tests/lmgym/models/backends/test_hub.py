@@ -1,4 +1,4 @@
-"""The Hub as it answers: commits and file lists, downloads that break, waits and refusals; from a local server."""
+"""Responses of the Hub: commits and file lists, broken downloads, waits and refusals; with a local server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServe
 
 @pytest.fixture(autouse=True)
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Pauses made by our code and the Hub's library, which are shortened here."""
+    """Pauses in seconds that our code and the Hub's library ask for; tests shorten each to 10 ms."""
     asked: list[float] = []
     sleep = time.sleep
 
@@ -251,7 +251,7 @@ def test_bytes_are_reported_while_they_arrive(server: HubServer, monkeypatch: py
 
 
 def test_an_interrupted_transfer_is_resumed(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # only whole chunks are kept, of 10 MB
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # 10 MB; only whole chunks are kept
     server.fail("/repos/", cut_after=60_000)
     server.fail("/repos/", cut_after=30_000)
     assert contents(hub.fetch(NAME, "main").folder) == FILES

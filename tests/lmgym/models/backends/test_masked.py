@@ -42,7 +42,7 @@ def load(root: Path, name: str, method: str) -> MaskedBackend:
 
 @cache
 def exact_model(folder: Path) -> Any:
-    """Load the same files in float64."""
+    """Load the model of a folder in float64."""
     from transformers import AutoModelForMaskedLM
 
     return AutoModelForMaskedLM.from_pretrained(folder).double().eval()

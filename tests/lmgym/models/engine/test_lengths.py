@@ -62,7 +62,7 @@ def build(name: str) -> Any:
 
 
 def alone(name: str, ids: list[int]) -> list[float]:
-    """Compute bits with a model that has read nothing else before."""
+    """Compute bits with a new model that has read nothing before."""
     with torch.inference_mode():
         logs = torch.log_softmax(build(name)(input_ids=torch.tensor([ids])).logits[0].double(), -1)
     return [-float(logs[at, token]) / math.log(2) for at, token in enumerate(ids[1:])]
