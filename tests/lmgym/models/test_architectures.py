@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,19 +11,18 @@ from lmgym.models.backends import BackendError
 from tests.lmgym.models.architectures import page, trial
 from tests.lmgym.models.architectures.rows import ABSENT, FAMILIES, REFUSED, ROWS, Row
 
-EVERY = os.environ.get("GYM_ALL_ARCHITECTURES") == "1"
-TRIED = [row for row in ROWS if EVERY or row.title in FAMILIES]
+
+def _parameters(rows: list[Row]) -> list[Any]:
+    """Only one row of each family runs on every change."""
+    return [
+        pytest.param(
+            row, id=f"{row.kind}-{row.title}", marks=() if row.title in FAMILIES else pytest.mark.long
+        )
+        for row in rows
+    ]
 
 
-def _ids(rows: list[Row]) -> list[str]:
-    return [f"{row.kind}-{row.title}" for row in rows]
-
-
-SCORED = [row for row in TRIED if row.way not in (REFUSED, ABSENT)]
-NOT_SCORED = [row for row in ROWS if row.way == REFUSED]
-
-
-@pytest.mark.parametrize("row", SCORED, ids=_ids(SCORED))
+@pytest.mark.parametrize("row", _parameters([row for row in ROWS if row.way not in (REFUSED, ABSENT)]))
 def test_every_token_equals_its_float64_value(row: Row, tmp_path: Path) -> None:
     outcome = trial.try_row(row, tmp_path / "model")
     assert outcome.effect >= trial.LEAST_EFFECT_BITS
@@ -31,7 +30,9 @@ def test_every_token_equals_its_float64_value(row: Row, tmp_path: Path) -> None:
     assert outcome.way == row.way
 
 
-@pytest.mark.parametrize("row", NOT_SCORED, ids=_ids(NOT_SCORED))
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=f"{row.kind}-{row.title}") for row in ROWS if row.way == REFUSED]
+)
 def test_a_model_without_these_values_is_refused_by_name(row: Row, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=row.refusal):
         trial.try_row(row, tmp_path / "model")

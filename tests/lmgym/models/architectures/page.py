@@ -60,8 +60,8 @@ The largest difference is {largest:.1e} bits. Measured on {day} with transformer
 python -m tests.lmgym.models.architectures
 ```
 
-makes this page. `GYM_ALL_ARCHITECTURES=1` makes `pytest tests/lmgym/models/test_architectures.py` try all rows instead
-of one for each family. Every type that transformers registers for causal or masked language models has a row; a test
+makes this page. `pytest tests/lmgym/models/test_architectures.py` tests all rows, and CI one of each family (`-m "not
+long"`). Every type that transformers registers for causal or masked language models has a row; a test
 compares the two lists. "Its text part" means a model that also reads or writes images or sound: it is given text only.
 Folders whose `architectures` name another class than the causal or masked one (`Qwen3_5ForConditionalGeneration`) are
 refused.

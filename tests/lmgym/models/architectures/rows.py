@@ -481,4 +481,4 @@ FAMILIES = (
     "reformer, local",
     "prophetnet",
 )
-"""Titles of the rows that are tried without GYM_ALL_ARCHITECTURES: one for each family."""
+"""Titles of the rows that are tested on every change: one for each family. The others are marked `long`."""
