@@ -1,4 +1,4 @@
-"""Values of SmolLM2-135M-Instruct (Q4_1) by transformers in float64, recorded to compare results with.
+"""Record the values of SmolLM2-135M-Instruct (Q4_1) in transformers and float64, for tests to compare with.
 
     python -m benchmarks.real_model SmolLM2-135M-Instruct.Q4_1.gguf SUITE.json … --out RECORD.json
 
@@ -79,7 +79,7 @@ def pieces_of(contents: Sequence[str]) -> list[str]:
 
 
 def regions_of(tokenizer: Any, pieces: Sequence[str]) -> list[int]:
-    """Map every token of a sentence to a region, which is that of the token's first non-blank character."""
+    """Return the region index of every token of a sentence: the region of its first non-blank character."""
     text, ends = "".join(pieces), np.cumsum([len(piece) for piece in pieces])
     offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     firsts = [start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in offsets]
@@ -95,7 +95,8 @@ def region_sums(tokenizer: Any, contents: Sequence[str], bits: Sequence[float]) 
 
 
 def values_of(model: Any, tokenizer: Any, document: SuiteDocument) -> tuple[list[list[float]], list[str]]:
-    """Compute the regions of every sentence in bits, and the outcome codes of every prediction, one digit an item."""
+    """Compute the regions of every sentence in bits, and the outcome codes of every prediction, one digit per
+    item."""
     texts = ["".join(pieces_of(row.contents)) for row in document.sentences]
     unique = list(dict.fromkeys(texts))
     by_text = dict(zip(unique, bits_of(model, encode(tokenizer, unique)), strict=True))
@@ -107,7 +108,7 @@ def values_of(model: Any, tokenizer: Any, document: SuiteDocument) -> tuple[list
 
 
 def outcomes_of(document: SuiteDocument, regions: Sequence[Sequence[float]]) -> list[str]:
-    """Evaluate the predictions; one digit an item."""
+    """Evaluate the predictions; return their outcome codes, one digit per item."""
     rows = [
         SentenceResult(at, row.item, row.condition, "", list(values), 0.0, math.fsum(values), [])
         for at, (row, values) in enumerate(zip(document.sentences, regions, strict=True))

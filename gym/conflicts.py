@@ -11,7 +11,7 @@ _CONCURRENT = {"40001", "40P01", "55P03"}
 
 
 class Conflict(Exception):
-    """The rows were changed after they were read."""
+    """Raised if rows were changed after they were read."""
 
     def __init__(self, message: str = MESSAGE) -> None:
         super().__init__(message)

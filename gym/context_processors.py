@@ -27,8 +27,8 @@ IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-li
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """Return `gym.version`; `gym.rooms`: the navigation; `gym.in_bits`: True in sections that show surprisal;
-    `gym.sign_up`: True if sign-up is open; `gym.demo_accounts`: demo accounts to show on the sign-in page."""
+    """Return the context variable `gym` with version, rooms (main navigation), in_bits (True in sections that
+    show surprisal), sign_up (True if sign-up is open) and demo_accounts (shown on the sign-in page)."""
     return {
         "gym": {
             "version": __version__,
@@ -54,7 +54,8 @@ def rooms(path: str) -> list[dict[str, Any]]:
 
 
 def demo_accounts(request: HttpRequest) -> list[dict[str, str]]:
-    """Return username, password and purpose of each demo account; empty if they are disabled for this request."""
+    """Return the username, password and purpose (`about`) of each demo account; empty if they are disabled
+    for this request."""
     from gym.accounts.backends import ACCOUNTS, accounts_open
 
     if not accounts_open(request):

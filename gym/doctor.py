@@ -138,7 +138,7 @@ def _models() -> list[Finding]:
         if folder.is_dir()
         else (WARN, f"model directory {folder} does not exist yet")
     )
-    if find_spec("huggingface_hub") is None:  # _packages says so
+    if find_spec("huggingface_hub") is None:  # _packages reports that transformers is missing
         return lines
     from huggingface_hub import constants
 
@@ -150,8 +150,8 @@ def _models() -> list[Finding]:
 
 
 def _gpus() -> list[Finding]:
-    """List GPUs and the one in use, and warn about settings that change numbers or leave it idle."""
-    if find_spec("torch") is None:  # _packages says so
+    """List GPUs and the one in use, and warn about settings that change numbers or leave a GPU idle."""
+    if find_spec("torch") is None:  # _packages reports that torch is missing
         return []
     import torch
 

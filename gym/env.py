@@ -125,9 +125,9 @@ POSTGRESQL_OPTIONS = {
     "tcp_user_timeout": "25000",
     "options": "-c max_parallel_workers_per_gather=0 -c random_page_cost=1.1",
 }
-"""Options of PostgreSQL connections. They detect an unreachable server within half a minute. There are no parallel
-workers, since starting them takes longer than most queries; random_page_cost suits SSDs. Parameters of the URL take
-precedence."""
+"""Options of PostgreSQL connections. They detect an unreachable server within half a minute. Parallel workers
+are disabled, since starting them takes longer than most queries; random_page_cost suits SSDs. Parameters of
+the URL take precedence."""
 
 
 def database(name: str, default_path: Path) -> dict[str, Any]:

@@ -15,8 +15,8 @@ BROKEN = ApiProblem(500, "Something went wrong. The error was logged; try again 
 def error_answer(
     request: HttpRequest, status: int, code: str, message: str, *, title: str = "", retry_seconds: int = 0
 ) -> HttpResponse:
-    """Render the template for the status (context: title, message), or a problem for the API. `retry_seconds`:
-    Retry-After."""
+    """Render the error page for `status` (context: title, message), or problem+json for the API.
+    `retry_seconds` sets Retry-After."""
     if _is_api(request):
         answer: HttpResponse = ApiProblem(status, message, code).plain_response()
     else:

@@ -18,7 +18,8 @@ BUSY = "Too many large downloads are in progress. Try again in a few seconds."
 
 @cache
 def slots() -> threading.BoundedSemaphore:
-    """Return the semaphore. Downloads may use half of this process's threads; the others serve short requests."""
+    """Return the semaphore that limits downloads to half of this process's threads; the others serve short
+    requests."""
     return threading.BoundedSemaphore(max(1, settings.GYM_WEB_THREADS // 2))
 
 

@@ -10,5 +10,5 @@ from lmgym.net import NetPolicy
 
 
 def net_policy(**limits: Any) -> NetPolicy:
-    """Return this site's rules with these limits."""
+    """Return the site's policy with these limits, such as timeouts and sizes."""
     return NetPolicy.allowing(*settings.GYM_NET_ALLOW, **limits)

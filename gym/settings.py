@@ -1,4 +1,4 @@
-"""Settings for LM Gym: one file, every switch an environment variable, a laptop as the default.
+"""Settings for LM Gym, read from environment variables. The defaults suit a laptop.
 
 docs/deploy.md lists every variable; tests/test_settings_docs.py fails when one is missing there.
 """
@@ -191,7 +191,7 @@ GYM_SCORE_CACHE_SENTENCES = env.number("GYM_SCORE_CACHE_SENTENCES", 2_000_000)
 GYM_EXPORT_MAX_ROWS = env.number("GYM_EXPORT_MAX_ROWS", 1_000_000)
 GYM_KEPT_ZIPS_MB = env.number("GYM_KEPT_ZIPS_MB", 1_000)
 
-# --- the way out -----------------------------------------------------------------------------------------------
+# --- outbound requests -----------------------------------------------------------------------------------------
 GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
 
 # --- models ----------------------------------------------------------------------------------------------------

@@ -65,14 +65,15 @@ POLL_SECONDS = 0.1
 SHARE_OF_RAM = 0.8
 MAX_LOGGED = 2_000
 TAIL_BYTES = 200
-"""End of the child's output that surely has a whole line of progress."""
+"""Number of bytes read from the end of the child's output, enough for a whole line of progress."""
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes downloaded and in total."""
+"""Callback that receives the bytes downloaded and the bytes in total."""
 
 
 class Checked(NamedTuple):
-    """Facts, results of the probe, seconds of loading, and the current name of the repository on the Hub, or ""."""
+    """Facts, results of the probe, loading time in seconds, and the current name of the
+    repository on the Hub, or ""."""
 
     facts: ModelFacts
     probe: dict[str, Any]
@@ -136,7 +137,7 @@ def inspect(
         recheck: require the same model as in the last check, and raise BackendUnavailable and NotOnThisMachine, which
             are not the model's fault.
         tick: called several times a second while files are loaded; may raise.
-        progress: called likewise while files are downloaded.
+        progress: called with the bytes downloaded and the bytes in total while files are downloaded.
     """
     model.facts = {}
     if repin:
@@ -185,7 +186,8 @@ def _broken(reason: str) -> dict[str, Any]:
 
 @receiver(time_passes, dispatch_uid="models_registry.checks that ended")
 def settle_ended_checks(**_: Any) -> None:
-    """Mark models as broken whose check ended without findings: it was cancelled, timed out or lost its worker."""
+    """Mark models as broken if their check ended without findings: it was cancelled, timed
+    out or lost its worker."""
     unchecked = RegisteredModel.objects.filter(status=RegisteredModel.Status.UNCHECKED)
     ended = unchecked.filter(check_job__state__in=[State.FAILED, State.CANCELLED])
     for model in ended.select_related("check_job"):
@@ -209,8 +211,8 @@ def _load_and_probe(model: RegisteredModel, tick: Callable[[], None], progress: 
 
 
 def _load_in_child(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> Checked:
-    """Run `_load_and_probe` in a child process. `tick` is called several times a second; if it raises, the child is
-    killed, and what it was downloading is deleted."""
+    """Run `_load_and_probe` in a child process. `tick` is called several times a second; if it raises, the
+    child is killed, and its partial downloads are deleted."""
     request = {
         "slug": model.slug,
         "kind": model.backend,

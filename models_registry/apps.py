@@ -7,6 +7,6 @@ class ModelsRegistryConfig(AppConfig):
     def ready(self) -> None:
         from gym.jobs.handlers import breaks_process
         from lmgym.models.engine.device_errors import says_broken
-        from models_registry import actors, packaged, quotas  # noqa: F401  they register job handlers, and what models count as
+        from models_registry import actors, packaged, quotas  # noqa: F401  register job handlers and quotas
 
         breaks_process(says_broken)

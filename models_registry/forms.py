@@ -124,8 +124,8 @@ def secret_field(label: str, help_text: str, max_length: int | None) -> forms.Ch
 def config_of(
     source: Source, cleaned: Mapping[str, Any], fields: Mapping[str, ConfigField]
 ) -> dict[str, Any]:
-    """Build the configuration from cleaned data. Empty and default values are left out, except those of choices that
-    are always shown."""
+    """Build the configuration from cleaned data. Empty and default values are left out, except for choices
+    that are always shown."""
     config = dict(source.fixed)
     for name, field_ in fields.items():
         if source.key not in field_.for_sources:
@@ -216,7 +216,7 @@ class SourceForm(forms.Form):
         return cleaned
 
     def source(self) -> dict[str, Any]:
-        """Keyword arguments for the services: backend and configuration, secrets included."""
+        """Return keyword arguments for the services: backend and configuration, secrets included."""
         source: dict[str, Any] = self.cleaned_data["source"]
         return source
 
@@ -225,7 +225,7 @@ class SourceForm(forms.Form):
         return reads_files(self.source()["backend"])
 
     def fields_to_resubmit(self) -> Iterator[BoundField]:
-        """Yield the fields to post again after the review: all except those of other sources."""
+        """Yield the fields to post again after the review: all except fields that only other sources have."""
         source = self.cleaned_data["kind"]
         for name in self.fields:
             if name not in self._config_fields or source in self._config_fields[name].for_sources:
@@ -265,7 +265,7 @@ class _CardFields(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
         }
 
     def card(self) -> dict[str, Any]:
-        """Keyword arguments for the services."""
+        """Return the card as keyword arguments for the services."""
         card = {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.fields}
         return card | {"tags": self.cleaned_data["tag_names"]}
 

@@ -99,7 +99,7 @@ class RegisteredModel(models.Model):
 
     @property
     def weight_bytes(self) -> int:
-        """Memory of the weights in bytes, from what the check found."""
+        """Memory of the weights in bytes, computed from the check's findings."""
         return (self.parameters or 0) * BYTES_PER_NUMBER.get(str(self.facts.get("dtype")), 4)
 
     @property

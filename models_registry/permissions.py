@@ -32,5 +32,5 @@ def can_run(user: AnyUser, model: RegisteredModel) -> bool:
 
 
 def can_upload_to(user: AnyUser, model: RegisteredModel) -> bool:
-    """Return True if the user may upload results: editors of a model that is not hosted here."""
+    """Return True for editors of a model that is not hosted here, who may upload results to it."""
     return model.backend == UPLOADED and can_edit(user, model)

@@ -29,7 +29,7 @@ from models_registry.services import approve_model, config_problems, register_mo
 STEP = "step:"
 """Tag of a checkpoint: `step:1000` = after 1,000 training steps."""
 REVIEW_SECONDS = 15.0
-"""Time limit for the file lists of a series: a user is waiting for the page."""
+"""Time limit in seconds for fetching the file lists of a series, while a user waits for the page."""
 
 
 # --- members ---
@@ -110,11 +110,11 @@ class SeriesDownload:
 def choose_checkpoints(
     backend: str, config: dict[str, Any], revisions: str, *, actor: AnyUser
 ) -> list[Checkpoint]:
-    """Choose checkpoints among the branches and tags that the Hub lists. The Hub is asked with the actor's own token,
-    never with the site's.
+    """Choose checkpoints among the branches and tags that the Hub lists. The Hub is queried with the actor's
+    own token, never with the site's.
 
     Raises:
-        ValidationError: a checkpoint does not exist, the Hub cannot be asked, or the configuration does not fit.
+        ValidationError: unknown checkpoint, unreachable Hub, or invalid configuration.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
@@ -153,7 +153,7 @@ def _own_token(actor: User) -> hub_listing.HubToken | None:
 def download_of_series(
     config: dict[str, Any], checkpoints: Sequence[Checkpoint], *, actor: User
 ) -> SeriesDownload:
-    """Return what a series would download, before it is registered."""
+    """Return the files that a series would download, before it is registered."""
     token = _own_token(actor)
     configs = [config | {"revision": checkpoint.revision} for checkpoint in checkpoints]
     downloads = downloads_of(
@@ -163,7 +163,7 @@ def download_of_series(
 
 
 def download_of_members(models: Sequence[RegisteredModel]) -> SeriesDownload:
-    """Return what registered checkpoints of one owner would download, before they are approved."""
+    """Return the files that one owner's registered checkpoints would download, before they are approved."""
     try:
         token = token_of(models[0].owner, "the owner's Hugging Face token") if models else None
     except BackendError:

@@ -46,12 +46,12 @@ PINNED: dict[str, Any] = {
 
 
 class InUse(ValidationError):
-    """The model is in use. The message names the objects that use it and says what to do."""
+    """Raised if a model is in use. The message names the objects that use it and suggests what to do."""
 
 
 def config_errors(backend: str, config: dict[str, Any]) -> list[tuple[str, str]]:
-    """Validate a configuration, with its secrets, against the backend's JSON schema: (JSON path, message) of each
-    error. Messages do not repeat secrets."""
+    """Validate a configuration, with its secrets, against the backend's JSON schema; return (JSON path,
+    message) for each error. Messages do not repeat secrets."""
     spec = BACKENDS[backend]
     validator = Draft202012Validator(schema_for(spec, config))
     errors = sorted(validator.iter_errors(config), key=lambda error: [str(step) for step in error.path])
@@ -79,7 +79,8 @@ def download_of(
     """Return the files that a model would download or read, before it is registered, corrected or approved. Free space
     is reported only if all workers run on this machine.
 
-    The Hub is asked with the owner's own token if the owner entered this configuration, and never with the site's.
+    The Hub is queried with the owner's own token if the owner entered this configuration, and
+    never with the site's.
 
     Args:
         model: the model to correct or approve; None: a new one."""

@@ -223,8 +223,8 @@ def _is_reviewed(request: HttpRequest, form: SourceForm) -> bool:
 
 
 def _review(request: HttpRequest, source: dict[str, Any], context: dict[str, Any]) -> HttpResponse:
-    """Show what a model would download. Context: download, site_token (the check uses the site's), may_approve, form
-    (valid; absent when approving), model (when correcting or approving)."""
+    """Show the files that a model would download. Context: download, site_token (whether the check uses the
+    site's token), may_approve, form (valid; absent when approving), model (when correcting or approving)."""
     model = context.get("model")
     download = services.download_of(**source, actor=request.user, model=model)
     site_token = may_use_site_token(model.owner if model else request.user)

@@ -157,7 +157,7 @@ def retry_after_eviction(load: Callable[[], Found]) -> Found:
 
 
 def _evict_idle() -> bool:
-    """Evict all idle models. Return True if there was any."""
+    """Evict all idle models. Return True if any was evicted."""
     with _lock:
         idle = [key for key, held in _held.items() if held.backend is not None and not held.users]
         for key in idle:
@@ -346,7 +346,7 @@ def _gpu_bytes() -> int | None:
         return sum(int(torch.cuda.get_device_properties(number).total_memory) for number in devices)
     number = torch.device("cuda:0" if settings.GYM_DEVICE == "auto" else settings.GYM_DEVICE).index or 0
     if number >= torch.cuda.device_count():
-        return None  # loading says so
+        return None  # loading raises the error
     return int(torch.cuda.get_device_properties(number).total_memory)
 
 

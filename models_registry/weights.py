@@ -1,6 +1,7 @@
-"""Weights that this site downloaded from the Hub to this machine: within a limit, and until no model uses them.
+"""Weights that this site downloaded from the Hub to this machine, kept within a size limit
+until no model uses them.
 
-The limit is one for the site and not a quota of each account, because accounts whose models have the same weights share
+The limit applies to the site, not to each account, because accounts whose models have the same weights share
 the files, and staff approve every model.
 """
 
@@ -18,7 +19,7 @@ from models_registry.models import RegisteredModel
 
 GIGABYTE = 10**9
 CLOCK_SECONDS = 60.0
-"""Clocks of files, database and other machines may differ by less than this."""
+"""Maximum assumed difference between the clocks of files, database and other machines."""
 
 
 def hub_budget() -> int:
@@ -37,9 +38,9 @@ def fetched(config: dict[str, object], token: HubToken | None) -> dict[str, obje
 
 
 def unused() -> list[Cached]:
-    """Return the commits downloaded by this site that no registered model uses. Leaves out repositories whose models
-    have no commit yet or are being checked, and downloads begun since the oldest unfinished check was queued, whose
-    repository may have a newer name than the model states."""
+    """Return the commits downloaded by this site that no registered model uses. Leaves out repositories whose
+    models have no commit yet or are being checked, and downloads begun since the oldest unfinished check was
+    queued, whose repository may have a newer name than the model's configuration."""
     pinned: set[tuple[str, str]] = set()
     kept: set[str] = set()
     rows = RegisteredModel.objects.filter(config__source="hub").values_list(
@@ -61,7 +62,8 @@ def unused() -> list[Cached]:
 
 
 def delete_unused() -> Iterator[tuple[Cached, int]]:
-    """Delete what `unused` lists, except what is being downloaded. Yield each commit with the bytes freed."""
+    """Delete the commits in `unused()`, except in repositories with an active download. Yield each commit
+    with the bytes freed."""
     for cached in unused():
         if not hub_cache.is_busy(cached.repo):
             yield cached, hub_cache.delete([cached])

@@ -19,7 +19,7 @@ class CollaboratorInline(admin.TabularInline):  # type: ignore[type-arg]  # Djan
 
 @admin.register(Suite)
 class SuiteAdmin(ThingAdmin):
-    """Suites are created on the site's own pages, because they need a revision."""
+    """Admin for suites. They are created on the site's own pages, because they need a revision."""
 
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility", "tags", "language"]
@@ -43,7 +43,8 @@ class PredictionInline(admin.TabularInline):  # type: ignore[type-arg]  # Django
 
 @admin.register(SuiteRevision)
 class SuiteRevisionAdmin(SiteAdmin):
-    """Read-only: drafts are edited on the site's own pages, frozen revisions never change."""
+    """Read-only admin for revisions: drafts are edited on the site's own pages, and frozen revisions never
+    change."""
 
     list_display = ["__str__", "state", "created", "frozen_at", "sha256"]
     list_filter = ["state"]

@@ -1,5 +1,5 @@
-"""Open questions about an uploaded file as a form: questions (lmgym.suites.intake.questions) become fields, and the
-cleaned fields become `ParseOptions`."""
+"""Form for open questions about an uploaded file: questions (lmgym.suites.intake.questions) become fields,
+and the cleaned fields become `ParseOptions`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmgym.suites.intake.questions import Known, Question, answers_to, questions
 
 
 class AnswersForm(forms.Form):
-    """One field per question. `known`: names of the suite the file is for."""
+    """Form with one field per question. `known`: names of the suite that the file is for."""
 
     def __init__(
         self, *args: Any, reading: ParseResult, before: ParseOptions, known: Known, **kwargs: Any
@@ -63,9 +63,10 @@ def _field(question: Question) -> forms.ChoiceField:
 
 
 def pasted_sheet(data: QueryDict) -> tuple[ParseResult, AnswersForm | None]:
-    """Parse the pasted `text` for a suite with these names (`condition`, `region`).
+    """Parse the pasted `text` for a suite with the sent names (`condition`, `region`).
 
-    Returns the result and a form with the open questions, or None. The answers so far come with every request."""
+    Returns the result and a form with the open questions, or None. Every request sends all answers given so
+    far."""
     known = {"conditions": data.getlist("condition"), "regions": data.getlist("region")}
     reading, last = read_pasted(
         data.get("text", ""), known, {name: str(value) for name, value in data.items()}

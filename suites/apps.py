@@ -5,4 +5,4 @@ class SuitesConfig(AppConfig):
     name = "suites"
 
     def ready(self) -> None:
-        from suites import quotas  # noqa: F401  it registers what suites count as
+        from suites import quotas  # noqa: F401  registers the quota of suites

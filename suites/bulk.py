@@ -18,7 +18,7 @@ MAX_SUITES = 200
 
 @dataclass(frozen=True)
 class BulkResult:
-    """Outcome of an action on one suite, one line of the report. `address`: link to the object, if any."""
+    """Outcome of a bulk action on one suite: a line of the report. `address`: link to the result, if any."""
 
     suite: Suite
     kind: Literal["done", "there", "refused"]

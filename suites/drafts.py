@@ -49,8 +49,8 @@ Conflict = dict[str, Any]
 
 @dataclass
 class Outcome:
-    """Result of a batch of edits. `applied`: ids of edits applied at least in part; `conflicts`: what was not
-    applied."""
+    """Result of a batch of edits. `applied`: ids of edits applied at least in part; `conflicts`: edits and
+    cells that were not applied."""
 
     version: int
     applied: list[str] = field(default_factory=list)
@@ -97,8 +97,8 @@ def note_replacement(suite: Suite, *, actor: User | None) -> int:
 
 
 def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, actor: User) -> Outcome:
-    """Apply edits made on `version` of the draft, if its structure is unchanged. If OverQuota is raised, none
-    is applied."""
+    """Apply edits made on `version` of the draft, if its structure is unchanged. If OverQuota is raised, no
+    edit is applied."""
     permissions.require_edit(actor, suite)
     batch = _checked(edits)
     with transaction.atomic():
@@ -132,7 +132,7 @@ def _checked(edits: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 class _Session:
-    """Application of one batch of edits. `version`: the draft's version on which the next edit was made."""
+    """Application of one batch of edits. `version`: version of the draft on which the next edit is based."""
 
     def __init__(
         self, suite: Suite, draft: SuiteRevision, version: int, batch: dict[str, Any], actor: User
@@ -158,7 +158,7 @@ class _Session:
         return self.outcome
 
     def _repeat(self, entry: DraftEdit) -> None:
-        """Return the stored outcome of an edit that was applied before; its response was lost."""
+        """Report the stored outcome of an edit that was applied before and whose response was lost."""
         self.version = max(self.version, entry.version)
         self.outcome.applied.append(entry.edit_id)
         self.outcome.conflicts += entry.conflicts
@@ -347,7 +347,8 @@ def _put(row: Sentence, part: str, sentence: SentenceDoc) -> bool:
 
 
 def _move(rows: Sequence[Sentence], places: dict[int, int]) -> None:
-    """Move rows by these distances: one statement per distance if they are few, else one for all."""
+    """Move rows by these distances: with one statement per distance if there are few distances, else with one
+    statement for all rows."""
     if not places:
         return
     Sentence.objects.filter(pk__in=list(places)).update(position=F("position") + AWAY)
@@ -405,7 +406,7 @@ def prediction_row(revision: SuiteRevision, position: int, prediction: Predictio
 def _write_predictions(
     draft: SuiteRevision, stored: Sequence[Prediction], predictions: Sequence[PredictionDoc]
 ) -> None:
-    """Update the stored predictions to these: change rows in place, append new ones, delete surplus ones."""
+    """Update the stored predictions: change rows in place, append new ones, and delete surplus rows."""
     changed = []
     for row, prediction in zip(stored, predictions, strict=False):
         values = {

@@ -39,8 +39,9 @@ from suites.selectors import document_of, pairable, revisions_for, why_address_s
 
 
 class DocumentForm(forms.Form):
-    """A suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument; `problems` are its
-    errors with their locations; `asks` is the file if it can be read once the user has answered questions about it."""
+    """Form for a suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument;
+    `problems` are its errors with their locations; `asks` is the file if it can be read once the user has
+    answered questions about it."""
 
     file = OneFileField(
         required=False,
@@ -103,7 +104,8 @@ class DocumentForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    """Suite files, archives of them, or pasted text, and the options for all of them."""
+    """Form for importing suite files, archives of them or pasted text, with options that apply to all of
+    them."""
 
     file = SeveralFilesField(
         required=False,
@@ -268,7 +270,8 @@ class NewSuiteForm(forms.Form):
 
 
 class GuidedForm(NewSuiteForm):
-    """From scratch: name, conditions (or factors that generate them), regions, and optionally the first items."""
+    """New suite from scratch: name, conditions (or factors that generate them), regions, and optionally the
+    first items."""
 
     design: DesignTable | None = None
     """The generated design, after `crossed`."""
@@ -467,7 +470,7 @@ class FileForm(_ReadingForm):
 
 
 class ChooseSuiteForm(forms.Form):
-    """Choose the suite to copy, among those this user can see."""
+    """Form for choosing the suite to copy. `suites`: the choices."""
 
     suite = forms.ModelChoiceField(queryset=Suite.objects.none(), empty_label="Choose a suite")
     name = forms.CharField(max_length=200, required=False, help_text="Default: the suite's name with “copy”.")
@@ -480,7 +483,7 @@ class ChooseSuiteForm(forms.Form):
 
 
 class CopyForm(forms.Form):
-    """Copy one revision of a suite."""
+    """Form for copying one revision of a suite."""
 
     name = named("The copy is a draft that belongs to you and has its own address.")
     revision = forms.ModelChoiceField(queryset=SuiteRevision.objects.none(), empty_label=None)

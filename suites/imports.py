@@ -1,4 +1,4 @@
-"""Use cases of importing: several files, or archives of them, in one batch with a report for each file.
+"""Use cases for imports: several files, or archives of them, in one batch with a report for each file.
 
 The bytes and parse result of a file with open questions are stored, and `answer` parses it again."""
 
@@ -28,7 +28,7 @@ from suites.quotas import SUITES
 from suites.selectors import document_of, listed_for, revisions_for
 
 SECONDS = 60
-"""CPU time of one batch; the remaining files are refused."""
+"""Maximum CPU time of one batch; files that are left after it are refused."""
 _SAME_NAME = 5
 """Maximum number of drafts with the same name that are compared with a file."""
 
@@ -171,8 +171,8 @@ def _refuse(row: ImportedFile, text: str, problems: Sequence[Problem] = ()) -> N
 
 
 def identical_revision(document: SuiteDocument, user: User) -> SuiteRevision | None:
-    """Return a revision in this user's lists with the same sentences, predictions and metrics: their own before
-    others', frozen ones before drafts. None if there is none."""
+    """Return a revision with the same sentences, predictions and metrics, or None: a frozen one in this
+    user's lists, preferably their own, else one of their own drafts with the same name."""
     digest = document.sha256()
     frozen = (
         revisions_for(user).filter(sha256=digest, suite__in=listed_for(user)).select_related("suite__owner")
@@ -196,7 +196,8 @@ def suites_of(batch: SuiteImport) -> list[Suite]:
 
 
 def keep_results(batch: SuiteImport, results: dict[int, list[dict[str, Any]]]) -> None:
-    """Append results of bulk actions after the import to the report. `results`: pk of a suite -> rows of BulkResult."""
+    """Append results of bulk actions that followed an import to its report. `results`: pk of a suite -> rows
+    of BulkResult."""
     with SUITES.growing(batch.owner):
         for row in batch.files.filter(suite__in=list(results)):
             assert row.suite_id is not None

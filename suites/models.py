@@ -109,7 +109,7 @@ class Suite(addresses.Addressed):
 
     @property
     def is_right_to_left(self) -> bool:
-        """True if sheets and tables of regions start at the right."""
+        """Whether sheets and tables of regions start at the right."""
         return is_right_to_left(self.language)
 
     @property
@@ -190,7 +190,7 @@ class SuiteRevision(models.Model):
 
     @property
     def regions(self) -> dict[int, str]:
-        """Region number (from 1) to name."""
+        """Map of region number (from 1) to name."""
         return dict(enumerate(self.region_names, start=1))
 
     @property

@@ -11,7 +11,8 @@ from gym.sharing.models import Visibility
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteOptions:
-    """How to create a suite from a document. An empty title, language or metric is taken from the document."""
+    """Options for creating a suite from a document. An empty title, language or metric is taken from the
+    document."""
 
     title: str = ""
     visibility: str = Visibility.PRIVATE

@@ -39,7 +39,7 @@ def visible_to(user: AnyUser) -> QuerySet[Suite]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[Suite]:
-    """Return suites to list for this user: visible ones except other people's unlisted suites."""
+    """Return suites to list for this user: visible suites, except unlisted suites of other people."""
     suites = visible_to(user)
     if user.is_authenticated:
         mine = worked_on_by(user, Suite)
@@ -133,7 +133,7 @@ def _read_document(revision: SuiteRevision) -> SuiteDocument:
 def document_from(
     revision: SuiteRevision, sentences: Iterable[Sentence], predictions: Iterable[Prediction]
 ) -> SuiteDocument:
-    """Like `document_of`, but from these rows, which must be in the order of their positions."""
+    """Build the document of a revision from these rows, which must be in the order of their positions."""
     return SuiteDocument(
         name=revision.name,
         metric=tuple(revision.metric) if isinstance(revision.metric, list) else revision.metric,
@@ -194,8 +194,8 @@ def authors_in_files(suite: Suite) -> list[str]:
 def export_document(revision: SuiteRevision, *, names_author: bool = True) -> SuiteDocument:
     """Return the document to export: edits of the suite's card replace the imported meta block.
 
-    An author taken from the file of another revision is not copied into this one. `names_author=False`: for anonymous
-    review."""
+    An author taken from the file of another revision is not copied into this revision. `names_author`: False
+    removes the author, for anonymous review."""
     document, suite = document_of(revision), revision.suite
     meta = dict(document.meta)
     for key, value in (

@@ -1,4 +1,4 @@
-"""Use cases of suites. Every function takes the acting user as `actor` and raises PermissionDenied."""
+"""Use cases for suites. Every function takes the acting user as `actor` and raises PermissionDenied."""
 
 from __future__ import annotations
 

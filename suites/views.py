@@ -62,7 +62,7 @@ ITEMS_PER_PAGE = 40
 
 @require_safe
 def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Context: suite, revision, page (of (item number, [Sentence])), critical."""
+    """Show a revision's items. Context: suite, revision, page (of (item number, [Sentence])), critical."""
     suite = _visible(request, slug)
     revision = revision_or_404(request, suite, number)
     by_item: dict[int, list[Sentence]] = {}
@@ -198,8 +198,8 @@ WAYS = {
 
 @login_required
 def suite_new(request: SignedInRequest) -> HttpResponse:
-    """Context: way, ways [(key, label)], form, reading (ParseResult of a pasted sheet), blueprints. A new suite is a
-    private draft and opens in the editor."""
+    """Create a suite, which is a private draft and opens in the editor. Context: way, ways [(key, label)],
+    form, reading (ParseResult of a pasted sheet), blueprints."""
     way = request.POST.get("by") or request.GET.get("by") or "guided"
     way = way if way in WAYS else "guided"
     form = _new_form(request, way)
@@ -257,7 +257,7 @@ def _copy(request: SignedInRequest, suite: Suite, revision: Any, title: str, vis
 
 @login_required
 def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Copy a suite; any signed-in user who can see it may. Context: suite, form."""
+    """Copy a suite, which any signed-in user who can see it may do. Context: suite, form."""
     suite = _visible(request, slug)
     form = CopyForm(
         request.POST if request.method == "POST" else None,
@@ -285,11 +285,10 @@ def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Show the grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen; with a draft:
-    suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview, lint, formula, design, freeze,
-    sheet},
-    models [{slug, name, parameters}] (the strongest first), metrics {name: words},
-    joins [(name, words)], may_freeze."""
+    """Show the grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen.
+    Context with a draft: suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview,
+    lint, formula, design, freeze, sheet}, models [{slug, name, parameters}] (the strongest first), metrics
+    {name: words}, joins [(name, words)], may_freeze."""
     suite = editable(request, slug)
     if request.method == "POST":
         services.open_draft(suite, actor=request.user)

@@ -1,4 +1,4 @@
-"""Several requests at the same moment. They need a database with a connection for each: PostgreSQL."""
+"""Concurrent requests. Each needs its own database connection, hence PostgreSQL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def need_connections() -> None:
 
 
 def together(*actions: Callable[[], Any]) -> list[Exception]:
-    """Run the actions in threads that start at once; returns what went wrong."""
+    """Run the actions in threads that start together; return the exceptions."""
     gate, wrong = threading.Barrier(len(actions)), []
 
     def act(action: Callable[[], Any]) -> None:

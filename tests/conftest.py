@@ -1,4 +1,5 @@
-"""Fixtures for all tests, the rule that CI skips neither services nor the browser, and what a run left out."""
+"""Fixtures for all tests, failures instead of skips of services and the browser in CI, and a summary of
+deselected tests."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from tests.once_a_run import base_of_the_run  # noqa: F401
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
-    """In CI a test that needs a service or the browser fails instead of skipping."""
+    """Fail tests that need a service or the browser in CI instead of skipping them."""
     outcome = yield
     report = outcome.get_result()
     needed = item.get_closest_marker("service") or item.get_closest_marker("browser")
@@ -37,6 +38,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
 
 
 KINDS = {
+    "long": "take minutes; .ci/full runs them",
     "browser": "drive Chromium",
     "gpu": "need a GPU",
     "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, minicons, neuro-san, the ProPara evaluator",
@@ -44,7 +46,8 @@ KINDS = {
     "service": "need PostgreSQL, Redis or RabbitMQ",
     "process": "start real workers and servers",
 }
-"""The markers that `make test` leaves out. A test with several counts as the first."""
+"""Markers that `make test` deselects, with their needs. A test with several markers counts under the
+first."""
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
@@ -60,34 +63,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
-    """Count what `-m` leaves out."""
+    """Count the tests that `-m` deselects, by kind."""
     if items and (config := items[0].config).option.markexpr:
         found = (next((kind for kind in KINDS if item.get_closest_marker(kind)), "") for item in items)
         config.stash.setdefault(LEFT_OUT, Counter()).update(kind for kind in found if kind)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker of pytest-xdist hands its counts to the process that writes the summary."""
+    """Send the counts of a pytest-xdist worker to the controller, which writes the summary."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left_out"] = dict(session.config.stash.get(LEFT_OUT, Counter()))
 
 
 def pytest_collection_finish() -> None:
-    """The million objects that are there before the first test are not searched whenever garbage is collected."""
+    """Exempt the million objects that exist before the first test from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Every worker collects all tests, so all of them count the same."""
+    """Use the counts of any worker: every worker collects all tests."""
     if counts := getattr(node, "workeroutput", {}).get("left_out"):
         node.config.stash[LEFT_OUT] = Counter(counts)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Iterator[None]:
-    """The last section: which kinds of tests did not run, and the command that runs them."""
+    """Write the last section: the kinds of tests that did not run, and the command that runs them."""
     yield
     if counts := config.stash.get(LEFT_OUT, None):
         terminalreporter.section("left out")
@@ -101,7 +104,7 @@ _streams: list[Any] = []
 
 
 def pytest_configure() -> None:
-    """Streamed answers that a test did not read to their end are remembered."""
+    """Record streamed responses, so that those which a test did not read to the end can be closed."""
     from django.test import Client
 
     ask = Client.request
@@ -117,9 +120,10 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown() -> None:
-    """They are closed while their test's transaction lasts, as a server closes them. Otherwise their cursors are
-    closed whenever the garbage is collected, which on PostgreSQL breaks the transaction of a later test. The
-    connection stays open, as it does in Django's test client: a module's world may live in its transaction."""
+    """Close streamed responses within the transaction of their test, as a server would. Otherwise garbage
+    collection closes their cursors at any time, which on PostgreSQL breaks the transaction of a later test.
+    The connection stays open, as in Django's test client, because fixtures of the module may live in its
+    transaction."""
     request_finished.disconnect(close_old_connections)
     try:
         while _streams:
@@ -130,7 +134,7 @@ def pytest_runtest_teardown() -> None:
 
 @pytest.fixture(autouse=True)
 def _empty_cache() -> Iterator[None]:
-    """What the process remembers of one test, such as its requests, is not counted in the next."""
+    """Clear the process's cache after each test, so that rate limits do not count requests of other tests."""
     from django.core.cache import cache
 
     yield
@@ -139,7 +143,7 @@ def _empty_cache() -> Iterator[None]:
 
 @pytest.fixture
 def people(db):
-    """alice, bob, charlie, staff and nobody."""
+    """The users alice, bob, dora, charlie and staff, and the anonymous nobody."""
     from tests.people import make_people
 
     return make_people()
@@ -147,12 +151,12 @@ def people(db):
 
 @pytest.fixture(scope="session", autouse=True)
 def _settings_of_all_tests() -> Iterator[None]:
-    """Pages need no collected static files, passwords need not be expensive to check."""
+    """Settings for all tests: no collected static files, fast password hashing."""
     with override_settings(
-        GYM_WEB_THREADS=1_000,  # a test may hold many downloads that it does not read
+        GYM_WEB_THREADS=1_000,  # a test may open many downloads without reading them
         GYM_DEMO_TRAINED_MODEL=False,  # no test downloads it
         GYM_TORCH_THREADS=1,  # read before this file sets the variable
-        WHITENOISE_AUTOREFRESH=True,  # else every test's client looks through all static files
+        WHITENOISE_AUTOREFRESH=True,  # otherwise every test client scans all static files
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
         STORAGES={
             "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -163,7 +167,7 @@ def _settings_of_all_tests() -> Iterator[None]:
 
 
 def own_folders(folder: Path) -> dict[str, Path]:
-    """No test touches the models or files of a working site."""
+    """Return settings that keep the tests away from the models and files of a working site."""
     return {"GYM_MODEL_DIR": folder / "models", "VAR_DIR": folder}
 
 
@@ -175,8 +179,8 @@ def _own_folders(settings, tmp_path):
 
 @pytest.fixture(scope="module")
 def module_db(django_db_setup, django_db_blocker, tmp_path_factory):
-    """The database for fixtures of a whole module. What they store is there in each of its tests, which undoes its own
-    changes, and is gone after the last."""
+    """The database for module-scoped fixtures. Every test of the module sees their rows and rolls back its
+    own changes; the rows are deleted after the last test."""
     with (
         override_settings(**own_folders(tmp_path_factory.mktemp("module"))),
         django_db_blocker.unblock(),

@@ -1,4 +1,4 @@
-"""Data for tests, made by plain functions."""
+"""Factories of test data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def make_revision(owner: User, **options: Any) -> SuiteRevision:
 
 
 def make_model(owner: User, *, slug: str = "uniform", ready: bool = True, **fields: Any) -> RegisteredModel:
-    """A uniform model over 1,024 words: 10 bits per token, no files, no torch."""
+    """Create a uniform model over 1,024 words: 10 bits per token, no files, no torch."""
     values = {
         "name": slug.title(),
         "visibility": "public",
@@ -58,7 +58,8 @@ _findings: dict[str, dict[str, Any]] = {}
 
 
 def checked(model: RegisteredModel) -> RegisteredModel:
-    """The model, with what its check finds. Equal files are looked at once in a test process: it takes seconds."""
+    """Store the results of the model's check, and return it. A check takes seconds, so its results are cached
+    by the model's configuration and files."""
     folder = settings.GYM_MODEL_DIR / model.config["path"]
     key = hashlib.sha256(json.dumps([model.backend, model.config]).encode())
     for path in sorted(folder.iterdir()) if folder.is_dir() else [folder]:

@@ -1,4 +1,4 @@
-"""A world that is built once for all tests of a module."""
+"""Fixture data that is created once for all tests of a module."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.people import People, make_people
 
 
 def once_a_module(build: Callable[[People], Any]) -> tuple[Any, Any, Any]:
-    """Fixtures for a module: `built`, `people`, and what `build` makes of them under the name that the module likes.
-    Each test has its own copy, and what it writes to the database is undone after it."""
+    """Return fixtures for a module: `built`, `people`, and the result of `build`, which the module may name
+    as it likes. Each test gets its own copy, and its changes to the database are rolled back."""
 
     @pytest.fixture(scope="module")
     def built(module_db) -> tuple[People, Any]:

@@ -1,4 +1,4 @@
-"""A folder that is filled once for all processes of a test run, or by a benchmark for itself."""
+"""Folders that are filled once for all processes of a test run, or once for a benchmark."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ def base_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     global _base
     _base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        _base = _base.parent  # that of all processes
+        _base = _base.parent  # the directory that all processes share
 
 
 def once_a_run(name: str, build: Callable[[Path], None]) -> Path:
-    """The first process fills it. Others wait for that; nobody changes it later."""
+    """Return a folder that the first process fills with `build`. The other processes wait; nobody may change
+    it later."""
     base = _base or Path(_base_without_pytest().name)
     folder, filled = base / name, base / f"{name}.filled"
     with FileLock(base / f"{name}.lock"):

@@ -6,5 +6,5 @@ from typing import Any
 
 
 def text_of(response: Any) -> str:
-    """The HTML of a response with every run of white space as one space."""
+    """Return the HTML of a response with every run of white space as one space."""
     return " ".join(response.content.decode().split())

@@ -1,5 +1,5 @@
-"""The people of the tests: alice owns things, bob edits them with her, dora may look at them, charlie is a stranger,
-staff runs the site."""
+"""The users in tests: alice owns objects, bob may edit them, dora may view them, charlie is a stranger, staff
+administers the site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A site behind a proxy that terminates TLS: signing in, the page for refused forms, the doctor, signs of life."""
+"""A site behind a proxy that terminates TLS: sign-in, the page for refused forms, the doctor, health
+checks."""
 
 from __future__ import annotations
 
@@ -21,14 +22,15 @@ ALICE = {"username": "alice", "password": "alice"}
 
 
 def documented() -> dict[str, str]:
-    """The variables of the block that the deploy page gives for a TLS proxy."""
+    """Return the variables that the deploy page sets for a TLS proxy."""
     text = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
     block = text.split("## Behind a TLS proxy")[1].split("```sh\n")[1].split("```")[0]
     return dict(re.findall(r"\b(GYM_[A-Z_]+)=(\S+)", block))
 
 
 class Browser:
-    """What arrives at the site when somebody reads https://gym.example.org through the documented proxy."""
+    """Client whose requests reach the site as if sent to https://gym.example.org through the documented
+    proxy."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -52,6 +54,7 @@ class Browser:
 
 
 @pytest.mark.process
+@pytest.mark.long
 def test_following_the_deploy_page_people_sign_in(tmp_path):
     site = LiveSite(tmp_path, GYM_SECRET_KEY="a key of its own", **documented())
     try:

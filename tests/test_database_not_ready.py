@@ -1,4 +1,4 @@
-"""Every command says in one sentence what to run while the database is empty, old or away."""
+"""While the database is empty, outdated or unreachable, every command says in one sentence what to run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OF_THEIR_OWN = {
     "doctor": "reports it among what else it finds",
     "lmc": "uses the database for models of the site only",
 }
-GIVEN = {"api_schema": ["--check"]}  # without it the command writes a file of the repository
+GIVEN = {"api_schema": ["--check"]}  # otherwise the command would write a file of the repository
 EMPTY = "The database is empty: run `lmgym init` first"
 OLD = "(1 migration has not been applied): run `lmgym init`."
 
@@ -39,7 +39,7 @@ def loaded(name: str) -> Any:
 
 
 def arguments(name: str) -> list[str]:
-    """Something for everything that the command insists on."""
+    """Return a value for every required argument of a command."""
     given = list(GIVEN.get(name, []))
     for action in loaded(name).create_parser("manage.py", name)._actions:
         value = (
@@ -60,13 +60,13 @@ def using_none() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _migrations_of_the_site(settings):
-    """Other tests do without."""
+    """Enable the site's migrations, which other tests disable."""
     settings.MIGRATION_MODULES = {}
 
 
 @pytest.fixture
 def applied(db, monkeypatch) -> dict[tuple[str, str], None]:
-    """All migrations, which the database says have been applied to it."""
+    """All migrations, which the database reports as applied."""
     found = dict.fromkeys(all_migrations())
     monkeypatch.setattr(MigrationRecorder, "applied_migrations", lambda _: found)
     return found
@@ -79,7 +79,7 @@ def all_migrations() -> list[tuple[str, str]]:
 
 @pytest.fixture
 def new_database(tmp_path, django_db_blocker):
-    """An installation on which nobody has run anything yet."""
+    """A new installation whose database has no tables yet."""
     before = connections["default"]
     values = before.settings_dict | {
         "ENGINE": "django.db.backends.sqlite3",
@@ -121,7 +121,7 @@ def test_on_a_database_from_before_the_tables_were_made_anew_every_command_says_
 
 @pytest.mark.parametrize("name", using_none())
 def test_the_other_commands_do_without_a_database(name):
-    """Outside `db` every look at one is an error."""
+    """Without the fixture `db`, every query is an error."""
     try:
         call_command(name, *arguments(name), stdout=io.StringIO(), stderr=io.StringIO())
     except (CommandError, SystemExit) as end:

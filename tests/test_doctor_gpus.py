@@ -1,4 +1,4 @@
-"""What `lmgym doctor` says of GPUs."""
+"""What `lmgym doctor` reports about GPUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class H100:
 
 @pytest.fixture
 def gpus(monkeypatch, settings):
-    """A machine with so many GPUs."""
+    """`gpus(count)` simulates a machine with this many GPUs."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.delenv("NVIDIA_TF32_OVERRIDE", raising=False)
     settings.GYM_DEVICE = "auto"

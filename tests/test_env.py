@@ -1,4 +1,4 @@
-"""Environment variables: values, defaults, and sentences about what is wrong."""
+"""Environment variables: values, defaults, and error messages."""
 
 from __future__ import annotations
 

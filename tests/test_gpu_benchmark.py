@@ -1,4 +1,5 @@
-"""`python -m benchmarks.gpu`: its steps, what is read of them, and that it goes on after one that failed."""
+"""`python -m benchmarks.gpu`: its steps, how their results are read, and that it continues after a failed
+step."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ FACTS = {
 
 
 def program(code: str, name: str = "step", part: str = "fast", seconds: int = 60, kind: str = "json") -> Step:
-    """A step that runs some code; it finds its folder as `work`."""
+    """Return a step that runs some code with the step's folder as `work`."""
     return Step(part, name, ("tests.lmgym.models.engine.run_code", "{work}", code), seconds, kind)
 
 
@@ -38,7 +39,7 @@ WRITE = "(work / 'result.json').write_text('{\"tokens/s\": 7}')"
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The command over these steps; its exit code, and its results."""
+    """Function that runs the command with these steps, and returns its exit code and results."""
     monkeypatch.setattr(environment, "facts", lambda _device, _env: FACTS)
 
     def go(*chosen: Step, **options: str) -> tuple[int, dict[str, Any]]:
@@ -90,7 +91,8 @@ def test_a_step_that_takes_too_long_is_ended_with_all_it_started(run: Any, tmp_p
 
 
 def state(pid: str) -> str:
-    """Of a process; Z: it has ended, and nobody asked how."""
+    """Return the state of a process from /proc, such as Z (ended, but not waited for); "gone" if there is no
+    such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except FileNotFoundError:

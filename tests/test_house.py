@@ -1,4 +1,4 @@
-"""Rules of the house that no single test of a room would notice."""
+"""Rules about the whole code base that tests of a single package cannot check."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sources() -> list[Path]:
 
 @cache
 def named(path: Path) -> set[str]:
-    """Every dotted name and import of a file, less the variables it makes itself."""
+    """Return every dotted name and import of a file, except variables that it defines itself."""
     names: set[str] = set()
     own: set[str] = set()
     imported: set[str] = set()
@@ -82,7 +82,7 @@ def test_dangerous_doors_are_used_nowhere_but_where_they_are_guarded(forbidden, 
 
 
 def test_the_site_does_not_use_its_own_client():
-    """lmgym/client runs on other people's machines: it is no way out for the site."""
+    """lmgym/client runs on users' machines and does not follow the site's outbound policy."""
     for path in sources():
         if path.relative_to(ROOT).parts[0] != "lmgym":
             assert not {name for name in named(path) if name.startswith("lmgym.client")}, path
@@ -143,7 +143,7 @@ def test_a_call_of_a_sites_command_in_the_docs_is_understood(given):
 
 
 def test_a_mark_that_leaves_a_test_out_stands_in_the_file_of_the_test():
-    """For .ci/run reads only the files that name one, and tests/browser."""
+    """.ci/run reads only tests/browser and the files that contain such a mark."""
     marks = re.compile(r"mark\.(?:service|process|foreign|real_model|browser)\b")
     helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
     named_in = [path for path in helpers if marks.search(path.read_text(encoding="utf-8"))]

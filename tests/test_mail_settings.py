@@ -1,4 +1,4 @@
-"""How mail leaves the site."""
+"""Mail settings read from GYM_EMAIL_URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The site's own rules for other machines."""
+"""The site's policy for requests to other machines."""
 
 from gym.outbound_policy import net_policy
 

@@ -1,4 +1,4 @@
-"""The key that stands in the code guards nothing that other machines can reach."""
+"""Sites that other machines can reach refuse the published secret key."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ NUMBER = re.compile(rf"(\d+(?:,\d{{3}})*)(?: ({'|'.join(UNITS)}))?")
 
 
 def rows() -> list[list[str]]:
-    """The cells of the table of limits, its head left out."""
+    """Return the rows of the table of limits, without its heading."""
     section = DOCS.split("\n## What is bounded\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -66,13 +66,13 @@ def most_seconds(schema: dict) -> int:
 
 
 def same(*values: object) -> object:
-    """Of limits that one row tells."""
+    """Return the common value of limits that share one row."""
     (found,) = set(values)
     return found
 
 
 def limits() -> dict[str, list[object]]:
-    """What the code says to each row, in bytes and seconds."""
+    """Return the limits in the code for each row, in bytes and seconds."""
     statements, hang = default("GYM_WEB_STATEMENT_SECONDS"), default("GYM_WEB_HANG_SECONDS")
     per_account = default("GYM_SIGN_IN_TRIES_PER_ACCOUNT")
     per_address = default("GYM_SIGN_IN_TRIES_PER_ADDRESS")
@@ -210,7 +210,7 @@ def limits() -> dict[str, list[object]]:
 
 
 def numbers_in(cell: str) -> list[object]:
-    """ "5 MB, 10 minutes" -> [5000000, 600]"""
+    """Return the numbers in a cell: "5 MB, 10 minutes" -> [5000000, 600]."""
     return [int(n.replace(",", "")) * UNITS.get(unit, 1) for n, unit in NUMBER.findall(cell)]
 
 

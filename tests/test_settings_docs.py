@@ -16,7 +16,7 @@ ROWS = dict(re.findall(r"^\| `(GYM_[A-Z_]+)` \| (.*?) \|", DOCS, re.MULTILINE))
 
 
 def calls() -> dict[str, tuple[str, object]]:
-    """Variable -> (reader of gym.env, default where it is written as a constant)."""
+    """Return {variable: (reader of gym.env, default if it is written as a constant)}."""
     found = {}
     for node in ast.walk(ast.parse((ROOT / "gym" / "settings.py").read_text(encoding="utf-8"))):
         if (

@@ -1,4 +1,4 @@
-"""The largest request that the web server and the documented proxy take, and what the rooms take."""
+"""Every upload limit fits into the largest request that the web server and the documented proxy accept."""
 
 from __future__ import annotations
 

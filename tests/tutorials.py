@@ -1,4 +1,4 @@
-"""Tutorials of docs/ as they are read: what to save, what to type into a terminal, what it says, and numbered steps."""
+"""Parse the tutorials in docs/: files to save, shell blocks and their output, and numbered steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.process.site import ROOT
 
 NAMES = ("lmchallenge", "propara", "agents")
 PORT = "8091"
-"""Of the agent server, as the tutorial writes it."""
+"""Port of the agent server in the tutorial."""
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _SAVED = re.compile(r"^Save this as `([^`]+)`", re.MULTILINE)
 _END = "--- done ---"
@@ -23,7 +23,7 @@ _END = "--- done ---"
 
 @dataclass
 class Tutorial:
-    """Sections by their headings; `files`: what is to be saved, by name."""
+    """A tutorial; `sections`: text by heading."""
 
     name: str
     port: str = PORT
@@ -43,20 +43,21 @@ class Tutorial:
             (folder / name).write_text(block, encoding="utf-8")
 
     def blocks(self, section: str) -> Iterator[tuple[str, str]]:
-        """(sh or text, what it holds), in order."""
+        """Yield the labelled blocks of a section in order, as (sh or text, content)."""
         for block in _BLOCK.finditer(self.sections[section]):
             if block[2]:
                 yield block[2], dedent(block[3])
 
     def steps(self, section: str) -> list[str]:
-        """The numbered steps, in one line each, with the blocks in them as they are."""
+        """Return the numbered steps of a section, including their blocks."""
         found = re.split(r"^\d+\. ", self.sections[section], flags=re.MULTILINE)
         assert len(found) > 4
         return found[1:]
 
 
 class Terminal:
-    """One shell, so that a later block knows what an earlier one set. A command that fails ends it."""
+    """One shell for all blocks, so that later blocks can use variables set by earlier ones. A failing command
+    ends it."""
 
     def __init__(self, folder: Path, **more: str) -> None:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -79,7 +80,7 @@ class Terminal:
         self.type("set -e -o pipefail")
 
     def type(self, block: str) -> str:
-        """What it says, up to its end."""
+        """Run a block, and return its output."""
         assert self.shell.stdin
         assert self.shell.stdout
         self.shell.stdin.write(f"{block}\necho\necho '{_END}'\n")
@@ -97,7 +98,8 @@ class Terminal:
 
 
 def walk(tutorial: Tutorial, section: str, terminal: Terminal) -> None:
-    """Type every block, and look for what the tutorial says that it prints: lines whose parts between … are there."""
+    """Run every shell block, and require every line of output that the tutorial prints; … stands for any
+    text."""
     said = ""
     for kind, block in tutorial.blocks(section):
         if kind == "sh":
@@ -122,6 +124,6 @@ STEP = re.compile(
 
 
 def deeds(step: str) -> Iterator[dict[str, str]]:
-    """What one does in a numbered step, in order: the named groups of STEP that are there."""
+    """Yield the actions of a numbered step, in order, as the matched groups of STEP."""
     for found in STEP.finditer(step):
         yield {name: dedent(text) for name, text in found.groupdict().items() if text is not None}

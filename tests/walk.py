@@ -1,4 +1,4 @@
-"""The whole way of a suite: import, freeze, run by page and by command line, export."""
+"""End-to-end test of a suite: import, freeze, run on the page and on the command line, export."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ NOISE_BITS = 5e-4
 
 
 def checked_demo_model(slug: str) -> RegisteredModel:
-    """A demo model, checked here and now."""
+    """Load the demo, and return one of its models after a check."""
     list(load_demo(queue_runs=False))
     model = RegisteredModel.objects.get(slug=slug)
     return checked(model)
 
 
 def walk(client, people, model: RegisteredModel, path: Path) -> None:
-    """Page and command line must agree, and the export must be the file."""
+    """Take a suite through the site. Page and command line must agree, and the export must equal the file."""
     run = through_the_page(client, people, model, path)
     assert client.get(run.get_absolute_url()).status_code == 200
     item = run.revision.item_numbers[0]

@@ -69,10 +69,10 @@ SEND = WSGITransport.send
 ACCEPTED = [200, 201, 202, 204, 307, 400, 403, 404, 409, 410, 412, 422, 428]
 """Statuses allowed in response to a valid request. 5xx has a check of its own.
 
-400 and 422: JSON Schema does not describe the languages of formulas, suites, edits and configurations. 404 and 410: the
-named object does not exist, or no longer exists; 307: it has a new address. 403: the role lacks permission. 409, 412,
-428: a well-formed request may conflict with the current state. Never: 401, 406, 413, 415, 429. The client has a token
-and no limits, and requests little, in a supported format.
+400 and 422: JSON Schema does not describe the languages of formulas, suites, edits and configurations. 404
+and 410: the named object does not exist, or no longer exists; 307: it has a new address. 403: the role lacks
+permission. 409, 412, 428: a well-formed request may conflict with the current state. Never 401, 406, 413, 415
+or 429: the client has a token and no limits, and sends small requests in a supported format.
 """
 ACCEPTED_READING = [200, 202, 307, 400, 404, 409, 410]
 """Statuses allowed in response to a valid read. 409: the suite cannot be represented in the export format."""
@@ -212,7 +212,7 @@ class RollbackApp:
         self.keeps = False
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        connections["default"] = self._connection  # schemathesis sends requests in a thread of its own
+        connections["default"] = self._connection  # schemathesis sends requests in its own thread
         with transaction.atomic():
             answer = self._site(environ, start_response)
             with closing(answer):

@@ -25,7 +25,7 @@ from tests.services.conftest import execute
 
 SUITES = ("agreement_orc", "filler_gap_object", "npi", "reflexive_orc")
 PROGRAM = "program"
-"""A model that is an external program; it hangs while a certain file exists."""
+"""Slug of a model that runs an external program, which hangs while a certain file exists."""
 LOOK_SECONDS = 0.1
 WAITING = 3
 """Number of runs that are queued or running at any time."""

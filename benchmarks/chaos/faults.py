@@ -89,7 +89,7 @@ class Faults:
     def _limit_workers(self, limit: int, seconds: float) -> None:
         for size in (0, resource.RLIM_INFINITY):
             for pid in processes(self.site.serve.pid, "worker"):
-                with suppress(ProcessLookupError):  # it has exited meanwhile
+                with suppress(ProcessLookupError):  # it has already exited
                     resource.prlimit(pid, limit, (size, resource.RLIM_INFINITY))
             if size == 0:
                 time.sleep(seconds)
@@ -114,7 +114,7 @@ class Faults:
         self.site.delete("delete_run", self.chance.choice(under_way))
 
     def delete_an_account(self) -> None:
-        """Delete an account with its suite, its model and the run of both, which is in progress."""
+        """Delete an account with its suite, its model and a run in progress."""
         run = self.site.ask_again("queue_as_guest", *self.site.work[0])
         self.site.ask_until(lambda steps: steps[str(run)], "steps", [run])
         self.site.delete("delete_account_of", run)

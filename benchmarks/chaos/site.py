@@ -93,7 +93,7 @@ class ChaoticSite(BenchSite):
                 self.console = self._start_console()
 
     def ask_until(self, happened: Callable[[Any], bool], *question: Any) -> Any:
-        """Repeat a question and return the first answer that satisfies `happened`."""
+        """Repeat a console command and return the first result that satisfies `happened`."""
         deadline = time.monotonic() + PATIENCE
         while not happened(answer := self.ask_again(*question)):
             assert time.monotonic() < deadline, (question, answer)
@@ -106,7 +106,7 @@ class ChaoticSite(BenchSite):
         return run
 
     def delete(self, how: str, run: int) -> None:
-        """Delete a run by asking the console the question `how`."""
+        """Delete a run with the console command `how`."""
         self.deleted[run] = self.ask_again(how, run)
         self.runs.pop(run, None)
 

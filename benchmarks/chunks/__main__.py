@@ -2,9 +2,9 @@
 
     GYM_CONFORMANCE_DIR=… .venv/bin/python -m benchmarks.chunks [--suites 6] [--repeats 3]
 
-Scores each published suite as a separate run with a model of GPT-2-small shape (random weights, fixed seed): in the
-former chunks of 64 sentences, in today's chunks, and as a whole. Counts positions that the model's body computes, and
-times the scoring of a run (without a database). Prints the table of docs/performance.md.
+Scores each published suite as a separate run with a model of GPT-2-small shape (random weights, fixed seed):
+in the former chunks of 64 sentences, in the current chunks, and as a whole. Counts positions that the model's
+body computes, and times the scoring of a run (without a database). Prints the table of docs/performance.md.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def texts() -> list[str]:
 
 
 def make_gpt2_small(folder: Path) -> None:
-    """Create a model of 124 million random numbers from a fixed seed, and train a tokenizer of 50,257 entries."""
+    """Create a model of 124 million random parameters (fixed seed); train a tokenizer of 50,257 entries."""
     from benchmarks.engine.shapes import build
     from benchmarks.engine.workload import tokenizer
 
@@ -166,7 +166,7 @@ def _free_port() -> int:
 
 
 class Person:
-    """A signed-in client with what the site needs of a browser: a persistent connection, cookies, a CSRF token."""
+    """A signed-in client that behaves like a browser: a persistent connection, cookies, a CSRF token."""
 
     def __init__(self, port: int, name: str, password: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)

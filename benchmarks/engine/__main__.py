@@ -146,9 +146,8 @@ def run(part: str, options: argparse.Namespace) -> None:
 def contestants(
     ground: Ground, load: workload.Workload, sample: workload.Workload, options: argparse.Namespace
 ) -> tuple[dict[str, methods.Method], list[str]]:
-    """Return all contestants. Peers get the model as loaded by transformers; LM Gym gets a second copy, prepared as on
-    load.
-    """
+    """Return all contestants. Peers get the model as loaded by transformers; LM Gym gets a second copy,
+    prepared as when it loads a model."""
     methods_by_name = dict(
         methods.peer(name, ground, sample)
         for name in options.peers

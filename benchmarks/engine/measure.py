@@ -1,4 +1,4 @@
-"""Measurements besides time: the machine, the floor, peak memory."""
+"""Measurements other than time: the machine, the floor (the least work needed), peak memory."""
 
 from __future__ import annotations
 
@@ -90,9 +90,8 @@ def _masked_work(tokenizer: Any, load: Workload) -> dict[str, tuple[int, int]]:
 
 
 def product_rate(device: str, dtype: str, clock: Callable[[], float]) -> float:
-    """Return the FLOP per second of the fastest matrix product: on a CPU, of the body's shape, stock or packed, with
-    128 to 512 rows; on a GPU, of 8,192 square.
-    """
+    """Return the FLOP per second of the fastest matrix product: on a CPU, of the body's shape, stock or
+    packed, with 128 to 512 rows; on a GPU, of 8,192 x 8,192 matrices."""
     import torch
 
     kind = getattr(torch, dtype)

@@ -13,7 +13,8 @@ Method = Callable[[], Any]
 
 ALL, NEEDED = "lm gym, all tokens", "lm gym, needed tokens"
 WHOLE = "lmgym.evaluate, whole call"
-"""Scores all tokens, aligns them with regions, evaluates predictions and returns a table of pass rates."""
+"""Method that scores all tokens, aligns them with regions, evaluates predictions and returns a table of pass
+rates."""
 
 
 class Ground(NamedTuple):
@@ -29,9 +30,8 @@ class Ground(NamedTuple):
 
 
 def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
-    """Return LM Gym's methods (all tokens, needed tokens) for the model prepared as on load, and the notes of loading.
-    Modifies the model of `ground`.
-    """
+    """Return LM Gym's methods (all tokens, needed tokens) for the model, prepared as when it is loaded, and
+    the notes of loading. Modifies the model of `ground`."""
     import torch
 
     import lmgym
@@ -90,7 +90,8 @@ def peer(name: str, ground: Ground, load: Workload) -> tuple[str, Method]:
 
 
 def minicons(ground: Ground, load: Workload, size: int) -> Method:
-    """Return minicons in batches of `size`: token_score, or its `original` PLL for masked models."""
+    """Return a method that runs minicons in batches of `size`: token_score, with its `original` PLL for
+    masked models."""
     from minicons import scorer
 
     tokenizer = ground.tokenizer
@@ -114,7 +115,7 @@ def minicons(ground: Ground, load: Workload, size: int) -> Method:
 
 
 def lm_eval(ground: Ground, load: Workload, size: int) -> Method:
-    """Return lm-eval's HFLM, which gives only sums per sentence."""
+    """Return a method that runs lm-eval's HFLM, which gives only sums per sentence."""
     logging.disable(logging.WARNING)
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM

@@ -1,4 +1,5 @@
-"""Compare outcomes with those of float64: which differ, and whether these are marked as too close to call."""
+"""Compare outcomes with those of float64: which ones differ, and which of these are marked as too close to
+call."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ Judged = tuple[Sequence[int], Sequence[bool]]
 
 
 def with_bits(score: TokenScores, bits: Iterable[float]) -> TokenScores:
-    """Return the same tokens with other values, one for each scored token."""
+    """Return a copy of the scores with other bits, one value for each scored token."""
     values = iter(bits)
     result = replace(score, bits=[None if old is None else next(values) for old in score.bits])
     if next(values, None) is not None:
@@ -36,9 +37,8 @@ def of_suites(
     left_to_right: bool,
     error: TokenError = FLOAT32,
 ) -> dict[str, int]:
-    """Compare the outcomes of all predictions and items of the suites (or the first `suites`), evaluated as in a run.
-    `error` is that of one token of `scores` (and of `truth`).
-    """
+    """Compare the outcomes of all predictions and items of the suites (or the first `suites`), evaluated as
+    in a run. `error`: bound on the error of one token, in `scores` and in `truth`."""
     start, pairs = 0, []
     for path in suite_files(suites)[1]:
         document = read_suite(path.read_bytes(), path.name)
@@ -55,7 +55,8 @@ def of_suites(
 
 
 def of_pairs(scores: Sequence[TokenScores], truth: Sequence[TokenScores]) -> dict[str, int]:
-    """Compare outcomes of minimal pairs: the first sentence of a pair has fewer bits than the second."""
+    """Compare outcomes of minimal pairs, that is, whether the first sentence of a pair has fewer bits than
+    the second."""
     sizes = np.array([len(score.ids) for score in scores]).reshape(-1, 2).sum(axis=1)
     bounds = FLOAT32.of_margin(sizes, sizes)
     ours, exact = (_margins(rows) for rows in (scores, truth))

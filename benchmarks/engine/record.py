@@ -24,9 +24,8 @@ def save(folder: Path, record: Record) -> None:
 
 
 def begin(folder: Path, part: str, facts: Record, *, add: bool) -> Record:
-    """Return an empty record of a part or, with `add`, the record on disk. Raises SystemExit if that is from another
-    machine or load.
-    """
+    """Return an empty record of a part or, with `add`, the record on disk. Raises SystemExit if the stored
+    record is from another machine or load."""
     old = load(folder, part) if add else None
     fresh: Record = {"part": part, "seconds": {}, **facts}
     if old is None:

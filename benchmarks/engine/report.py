@@ -85,14 +85,15 @@ def exactness(exact: Record) -> list[str]:
 
 
 def against_peers(data: Record) -> dict[str, float]:
-    """Return the speed relative to the better of minicons' batch sizes."""
+    """Return each method's speed relative to minicons at its better batch size."""
     medians = record.medians(data)
     best = min((value for name, value in medians.items() if name.startswith("minicons")), default=None)
     return {} if best is None else {name: best / value for name, value in medians.items()}
 
 
 def summary(records: list[Record]) -> str:
-    """Format our two methods of each part next to the goals, and the limit set by the floor."""
+    """Format the speed of our two methods in each part, next to the goals and to the limit that the floor
+    sets."""
     lines = [
         "#### Goals",
         "",

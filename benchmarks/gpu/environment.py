@@ -1,6 +1,5 @@
-"""This machine's Python, torch, GPU and packages of pyproject.toml. `prepare` collects wheels of missing packages on a
-machine with network access; they are installed on the machine without.
-"""
+"""This machine's Python, torch, GPU and packages of pyproject.toml. `prepare` collects wheels of missing
+packages on a machine with network access; `install` installs them on a machine without it."""
 
 from __future__ import annotations
 
@@ -160,9 +159,9 @@ def _commit() -> str:
 
 
 def prepare(folder: Path, python: str, suites: Path | None, more: Iterable[str]) -> None:
-    """Create a folder to copy: wheels, in the versions of this environment, of the packages that a machine with torch
-    and transformers lacks, for its version of Python; and the published suites.
-    """
+    """Create a folder to copy to a machine that has torch and transformers. It holds the published suites,
+    and wheels of the missing packages in the versions of this environment, for that machine's version of
+    Python."""
     wheels = folder / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
     pins = [f"{name}=={version(name)}" for name in sorted(_closure([*required()]))] + list(more)

@@ -1,4 +1,5 @@
-"""Check the device named by the workers, the runs and `doctor` of a site started as by `make run`, without settings.
+"""Check the device that workers, runs and `doctor` report on a site started without settings, as by `make
+run`.
 
 A step of `benchmarks.gpu`: python -m benchmarks.gpu.site --device cuda:0 --to FILE.
 """

@@ -24,7 +24,8 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Step:
-    """A step. `needs`: package without which it is skipped. `reads`: file with its process's result, and its kind."""
+    """A step. `kind`: key of the READERS function for its result. `needs`: a package without which it is
+    skipped, or for kind "engine" the peers to compare with, joined by commas."""
 
     part: str
     name: str
@@ -135,7 +136,8 @@ def run(step: Step, work: Path, env: dict[str, str], seconds: float, log: Path) 
 
 
 def _ended(command: list[str], env: dict[str, str], out: IO[str], seconds: float) -> int | None:
-    """Return the exit code, or None after the time limit. All processes it started are ended."""
+    """Run a command and return its exit code, or None after the time limit. All processes it started are
+    ended."""
     child = subprocess.Popen(command, env=env, stdout=out, stderr=out, start_new_session=True)
     try:
         return child.wait(seconds)

@@ -35,7 +35,7 @@ KEYS = {"move": "ArrowDown", "type": "x", "take over": "Enter"}
 
 
 class Handler(grid_fake.Handler):
-    """Serves pages without a content security policy, which Tabulator needs."""
+    """Request handler that sends no content security policy, because Tabulator would violate it."""
 
     def do_GET(self) -> None:
         if self.path == "/":
@@ -103,7 +103,7 @@ def main() -> None:
         page.goto(f"http://127.0.0.1:{server.server_port}/")
         page.wait_for_function("window.bench")
         page.evaluate("bench.listen()")
-        measure(page, 1)  # warm
+        measure(page, 1)  # warm up
         times = measure(page, repeat)
         print(f"Chromium {browser.version}, {os.cpu_count()} cores, medians of {repeat} rounds, ms\n")
         browser.close()

@@ -33,7 +33,8 @@ REPEATS = 5
 SMALL = 1e6
 """Tables with fewer bytes than this at the end are summed in one row."""
 SUITE, MODEL = "subordination", "demo-ngram"
-"""A suite of typical size (96 sentences and two predictions), and a model whose bits have all their digits."""
+"""A suite of typical size (96 sentences and two predictions), and a model whose bits are not round
+numbers."""
 
 
 def main() -> None:
@@ -168,7 +169,7 @@ def fill(suites: int) -> None:
 
 
 def more_models(number: int) -> None:
-    """Create further models, and a copy of the computed run of each on every suite."""
+    """Create further models, and for each of them a copy of the computed run on every suite."""
     from django.utils import timezone
 
     from gym.runs.models import PredictionResult, RunScore, SuiteRun
@@ -207,9 +208,8 @@ def copy_of(row: Any, *anew: str, **changes: Any) -> Any:
 
 
 def complete_runs() -> None:
-    """Create jobs, bits of tokens and rows of the score cache for runs that lack them, as copies of those of the
-    computed run.
-    """
+    """Create jobs, bits of tokens and rows of the score cache for runs that lack them, copied from the
+    computed run."""
     from gym.jobs.models import Job
     from gym.runs.models import ScoreCache, SentenceScore, SuiteRun
 
@@ -305,7 +305,7 @@ def migrate_again() -> float:
 
 
 def new_column() -> float:
-    """Add a column as a migration does, with a default for existing rows."""
+    """Measure the seconds for adding a column as a migration does, with a default for existing rows."""
     took = timed(
         lambda: execute_here("ALTER TABLE runs_sentencescore ADD COLUMN tried integer DEFAULT 0 NOT NULL")
     )

@@ -108,7 +108,7 @@ def main() -> None:
 
 
 def cells(counts: tuple[int, int], row: Row) -> str:
-    """Format the two columns of a rule."""
+    """Format a rule's two columns: outcomes marked as too close to call, and flips left unmarked."""
     marked, unmarked = counts
     return f"{marked} ({marked / row.outcomes:.0%}) | {unmarked}"
 

@@ -31,7 +31,7 @@ PUBLISHED = (19, 24, 28, 38) * 4 + (24,)
 
 @dataclass(frozen=True)
 class Coverage:
-    """Percentages of samples: the truth is in the interval, above it, below it."""
+    """Percentages of samples in which the truth is inside, above or below the interval."""
 
     holds: float
     above: float

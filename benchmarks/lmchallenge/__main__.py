@@ -88,7 +88,7 @@ def compare_with_reference(reference: str, lines: int, copies: int, folder: Path
         for name, command in programs.items():
             timed([*command, "run", model, "wp"], Path(os.devnull), folder / "warm")
             row[f"run_{name}"] = best([*command, "run", model, game, *extra], text, logs[name], 2)
-        if game == "ic":  # ties in the order of the file, only to check that both play the same
+        if game == "ic":  # the reference, with ties in file order, only to compare the logs
             ordered = [str(Path(reference).with_name("python")), str(HERE / "ordered.py")]
             timed([*ordered, "run", model, game, *extra], text, logs["reference"])
         row["same_log"] = logs["reference"].read_bytes() == logs["gym"].read_bytes()
@@ -138,10 +138,11 @@ ROUNDS = 3
 def batched(words: int, candidates: int, shape: str) -> dict[str, object]:
     """Time a random model on eight lines of `words` words, as many as a game plays together.
 
-    Compares the player with all contexts at once, the player one call at a time, the same computation by transformers
-    (without and with a cache for the context), and a process that wraps the model plainly (see `plain`). All but the
-    first work one call at a time, on about two dozen contexts from all over the lines. Returns milliseconds of
-    processor time per call, the best of several rounds in which the methods alternate.
+    Compares the player with all contexts at once, the player one call at a time, the same computation by
+    transformers (without and with a cache for the context), and a process that wraps the model plainly (see
+    `plain`). All but the first work one call at a time, on about two dozen contexts spread over the lines.
+    Returns milliseconds of processor time per call, the best of several rounds in which the methods
+    alternate.
     """
     from benchmarks.lmchallenge.plain import PlainProcess, same_answers
     from lmgym.lmchallenge.play.backend_players import CausalPlayer

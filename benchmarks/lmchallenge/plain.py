@@ -31,7 +31,7 @@ ROWS = 64
 
 
 class PlainProcess:
-    """Implements `predict` of the API."""
+    """Model process with the API's `predict`; see the module's docstring."""
 
     def __init__(self, folder: str, *, beam: int = 16, tokens: int = 4) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -110,7 +110,7 @@ def same_answers(player: CausalPlayer, model: Any, *, cached: bool = False) -> C
 
 
 class _PlainScorer(CandidateScorer):
-    """Computes the same sums, running every sequence separately."""
+    """Scorer that computes the same sums, but runs every sequence separately."""
 
     model: Any
     cached: bool

@@ -66,7 +66,7 @@ class LoadedSite(Site):
         return pids_by_name
 
     def memory(self) -> dict[str, float]:
-        """Return the MB of each process that are not shared with files, as on the queue page."""
+        """Return the unshared memory of each process in MB, as on the queue page."""
         return {name: _private_mb(pid) for name, pid in self.processes().items()}
 
     def cpu(self) -> dict[str, float]:

@@ -108,7 +108,7 @@ def warm_up(runs: int) -> None:
 
 
 def queue(suite: str = "large") -> int:
-    """Queue a run of a model whose scores are not stored."""
+    """Clear the stored scores and queue a run."""
     ScoreCache.objects.all().delete()
     revision = SuiteRevision.objects.get(suite__slug=suite)
     return queue_run(revision, RegisteredModel.objects.get(slug="small"), actor=demo_user()).pk
@@ -130,7 +130,7 @@ def shares(run: int) -> list[int]:
 
 
 def digest(run: int) -> str:
-    """Return the sha256 of every stored bit."""
+    """Return a sha256 over the stored bits of all tokens and regions."""
     rows = SuiteRun.objects.get(pk=run).sentence_scores.order_by("sentence__position")
     sha256 = hashlib.sha256()
     for row in rows.values_list("tokens", "regions", "total_bits").iterator():

@@ -22,7 +22,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {"pages": "performance.md", "leaderboard": "performance.md"}
 
 Row = dict[str, Any]
-"""name, address, queries (including session and account), median_ms, slowest_ms, repeats, bytes."""
+"""Measurements of one address: name, address, queries (including session and account), median_ms, slowest_ms,
+repeats, bytes."""
 
 
 def measure_address(client: Any, name: str, address: str, repeats: int) -> Row:

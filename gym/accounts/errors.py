@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class TooManyJobs(Exception):
-    """The owner has reached the limit on active jobs."""
+    """The owner has reached a limit, or the queue of the site is full."""

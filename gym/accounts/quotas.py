@@ -99,7 +99,7 @@ class Kind:
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """Return the number and bytes as annotations for querysets of accounts."""
+        """Annotations for querysets of accounts: number and bytes of this kind."""
         sums = [part.column(Sum(part.size + ROW)) for part in self.parts if part.size is not None]
         return {
             f"{self.key}_number": self.parts[0].column(Count("pk")),

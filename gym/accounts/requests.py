@@ -1,4 +1,5 @@
-"""Requests whose `user` is signed in, for views behind `login_required` and API operations that need an account."""
+"""Request types whose `user` is signed in, for views behind `login_required` and API operations that need an
+account."""
 
 from __future__ import annotations
 

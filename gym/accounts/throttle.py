@@ -122,7 +122,8 @@ def remember_device(request: HttpRequest, response: HttpResponse, username: str)
 
 
 def throttle_subject(request: HttpRequest, username: str) -> str:
-    """Return whose bucket a sign-in uses: the account's, or that of a browser that has signed in to it before."""
+    """Return the key of the bucket for a sign-in: the account, or a browser that has signed in to it
+    before."""
     device = _device_of(request, username)
     return f"{account_key(username)} on {device}" if device else account_key(username)
 

@@ -49,7 +49,7 @@ def throttled(view: View) -> View:
 
 
 SIGNED_OUT = "gym_signed_out"
-"""Cookie that tells the next page whose local drafts to delete (static/js/signing-out.js)."""
+"""Cookie with the name of the user whose local drafts the next page deletes (static/js/signing-out.js)."""
 
 
 class SignOut(auth.LogoutView):

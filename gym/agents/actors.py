@@ -261,7 +261,8 @@ def variables_of(suite: AgentSuite) -> dict[str, str]:
 
 
 def _attempt_seconds() -> float:
-    """Return the time limit for an attempt, which ends runs that hang. Other runs are ended by `_RunWork.check`."""
+    """Return the time limit in seconds for an attempt, which ends runs that hang. Other runs are ended by
+    `_RunWork.check`."""
     return float(settings.GYM_AGENT_RUN_SECONDS) + 60
 
 

@@ -17,7 +17,7 @@ class ChangeOnly(SiteAdmin):
 
 @admin.register(AgentServer)
 class AgentServerAdmin(ChangeOnly):
-    """Read-only admin, because a new address deletes the secrets. It is changed on the site's pages."""
+    """Read-only admin. The address is changed on the site's pages, because that deletes the secrets."""
 
     list_display = ["model", "kind", "url", "version", "checked_at"]
     list_filter = ["kind"]

@@ -37,8 +37,8 @@ def compare_runs(first: AgentRun, *others: AgentRun, by_check: bool = False) -> 
 
 
 def distinct_names(runs: Sequence[AgentRun]) -> list[str]:
-    """Return distinct names of runs: servers, versions or times, whichever is distinct first. If none is: the server
-    (if there are several) and the time to the second, with a number for runs in the same second."""
+    """Return distinct names of runs: servers, versions or times, whichever distinguishes the runs first;
+    failing that, server (if there are several) and time to the second, numbered if they still coincide."""
     servers = [run.server.model.label for run in runs]
     times = [timezone.localtime(run.created) for run in runs]
     candidates = [

@@ -175,10 +175,11 @@ def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
 def case_run(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """Show a case in a run: reasons for failures, each check over all iterations, and transcripts side by side.
 
-    Context: run, case_run, evidence, assessment (assessor.Assessment), contradictions, naming (or None), n_named
-    (failures that a model can name), namer_form (or None), checks (CheckRow), at_k (AtK), page (of CaseIteration),
-    columns (iterations shown), numbers (their numbers), elsewhere (numbers shown that are on other pages), other (the
-    case in the other run shown, or None), turns (TurnRow), tokens, latency, waited, several_connections.
+    Context: run, case_run, evidence, assessment (assessor.Assessment), contradictions, naming (or None),
+    n_named (failures that a model can name), namer_form (or None), checks (CheckRow), at_k (AtK), page (of
+    CaseIteration), columns (iterations shown), numbers (their numbers), elsewhere (iterations shown that are
+    listed on other pages), other (the case in the other run shown, or None), turns (TurnRow), tokens,
+    latency, waited, several_connections.
     """
     row = visible_case_run(request, key, pk)
     other = None

@@ -1,7 +1,7 @@
 """Scheduled runs: every night, when the cases change, or when the server's version changes. The owner is notified if a
 pass rate falls significantly or a case loses its verdict.
 
-The worker's reaper calls this on every tick (gym.jobs.signals.time_passes), so nothing here may block.
+The worker's reaper calls `on_tick` on every tick (gym.jobs.signals.time_passes), so it must not block.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def _editable(request: HttpRequest, slug: str) -> AgentServer:
 
 @require_safe
 def server_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a server. Context: server, model, graphs [(agent, Tree)], runs, more_runs, may_edit (may check again),
-    may_see_people, may_manage (may also see the address and the names of secrets)."""
+    """Show a server. Context: server, model, graphs [(agent, list of CallLine)], runs, more_runs, may_edit
+    (may check again), may_see_people, may_manage (may also see the address and the names of secrets)."""
     server = _visible(request, slug)
     runs, more_runs = selectors.first_runs(selectors.runs_visible_to(request.user).filter(server=server))
     context = {

@@ -43,7 +43,7 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class Requests(SimpleRateThrottle):
-    """Limit requests to GYM_API_REQUESTS_PER_MINUTE per account (with a token) or per IP address (anonymous).
+    """Throttle of GYM_API_REQUESTS_PER_MINUTE requests per account (with a token) or IP address (anonymous).
 
     Counted in process memory: a database row would turn every read into a write. Requests from browsers with a session
     are not limited, as for pages."""

@@ -131,7 +131,7 @@ class ObjectView(ApiView, Generic[Row]):
     denied_message = "this belongs to another account"
 
     def visible_rows(self, address: str) -> QuerySet[Row]:
-        """Return the row at this address if the user may see it, else an empty queryset."""
+        """Return a queryset of the row at this address, empty if the user may not see it."""
         raise NotImplementedError
 
     def detail_rows(self, address: str) -> QuerySet[Row]:

@@ -18,7 +18,7 @@ MOST_WORDS = 10
 class WholeNumberFilter(django_filters.NumberFilter):
     """Filter for whole numbers: 1.5 is an error and is not rounded."""
 
-    field_class = forms.IntegerField  # type: ignore[assignment]  # a decimal field to the stubs
+    field_class = forms.IntegerField  # type: ignore[assignment]  # the stubs expect a decimal field
 
 
 class _Words(forms.CharField):

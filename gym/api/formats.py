@@ -72,7 +72,7 @@ class FormatQuery(Query):
 
 
 def is_table(request: Any) -> bool:
-    """Return True if the request asks for a table. Tables are not paginated, but an invalid ?limit= is still an
-    error."""
+    """Return True if the response is a table (CSV or NDJSON). Tables are not paginated, but an invalid
+    ?limit= is still an error."""
     limit_of(request)
     return request.accepted_renderer.format in {"csv", "ndjson"}

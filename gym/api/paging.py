@@ -28,7 +28,7 @@ MAX_BYTES = 5_000_000
 
 
 class Pages(BasePagination):
-    """Paginate to `{"next": address or null, "results": [...]}` by ?limit= and ?cursor=.
+    """Pagination by ?limit= and ?cursor=. A response is `{"next": address or null, "results": [...]}`.
 
     A queryset must be ordered by columns without nulls; the primary key is appended to its order.
     """

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class TokenScope(BasePermission):
-    """Require `read` for safe methods, else the view's `token_scope` (default: `write`)."""
+    """Permission that requires the token scope `read` for safe methods, else the view's `token_scope`
+    (default: `write`)."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         token = request.auth

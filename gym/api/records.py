@@ -1,7 +1,8 @@
 """Serializers made from the dataclasses of `lmgym`, for response bodies that repeat one.
 
-Names, types and nullability come from the dataclass, help texts from the metadata of its fields (`meaning`, `unit`, as
-docs/names.md has them) or from `Meta.extra_kwargs`. Set `Meta.ref_name` where the class name is taken in openapi.json.
+Names, types and nullability come from the dataclass, help texts from the metadata of its fields (`meaning`
+and `unit`, which docs/names.md lists) or from `Meta.extra_kwargs`. Set `Meta.ref_name` where the class name
+is taken in openapi.json.
 """
 
 from __future__ import annotations

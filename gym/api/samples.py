@@ -37,7 +37,7 @@ NAMED = {
     "form": "csv",
 }
 TEXTS = ("text", "0123456789ab")
-"""For fields without a sample in `NAMED`; the second matches patterns of hexadecimal digits."""
+"""Samples for fields that `NAMED` lacks; the second matches patterns of hexadecimal digits."""
 
 
 def sample(schema: dict[str, Any], schemas: dict[str, Any], name: str = "") -> Any:

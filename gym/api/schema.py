@@ -205,7 +205,8 @@ def shared_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 class StrictBodies(OpenApiSerializerExtension):
-    """Forbid additional fields in bodies, and omit descriptions inherited from a base class."""
+    """Extension that forbids additional fields in bodies and omits descriptions inherited from a base
+    class."""
 
     target_class = "gym.api.requests.Body"
     match_subclasses = True

@@ -48,14 +48,14 @@ class Index(ApiView):
         response={"type": "object", "additionalProperties": {"type": "string", "format": "uri"}},
     )
     def get(self, request: Request) -> Response:
-        """The lists' addresses, by name."""
+        """Return the addresses of the lists, by name."""
         return Response({name: reverse(f"api-{name}", request=request) for name in LISTS})
 
 
 class Schema(ApiView):
     @operation("Read this description", response={"type": "object"})
     def get(self, request: Request) -> HttpResponse:
-        """OpenAPI 3.1."""
+        """Return the description of this API in OpenAPI 3.1."""
         return HttpResponse(description(), content_type="application/json")
 
 
@@ -77,7 +77,7 @@ class Me(ApiView):
 
     @operation("Read your account", response=MeSerializer)
     def get(self, request: SignedInApiRequest) -> Response:
-        """Your account, and this request's token."""
+        """Return your account and the token of this request."""
         token = request.auth if isinstance(request.auth, ApiToken) else None
         user = request.user
         return self.respond(
@@ -86,7 +86,7 @@ class Me(ApiView):
 
 
 class Missing(ApiView):
-    """Respond to unknown addresses with a problem, like the rest of the API."""
+    """View of unknown addresses: a 404 as problem+json, like every error of the API."""
 
     schema = None
 
@@ -100,5 +100,6 @@ class Missing(ApiView):
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """Swagger UI from this site's static files, so that the Content-Security-Policy needs no exception."""
+    """Show Swagger UI from this site's static files, so that the Content-Security-Policy needs no
+    exception."""
     return render(request, "api/docs.html", {"schema": address_of("api-schema")})

@@ -1,4 +1,4 @@
-"""Collections of suite revisions, and queueing a leaderboard's missing runs, in the REST API."""
+"""REST API for collections of suite revisions, and for queueing the missing runs of a leaderboard."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class CollectionList(CollectionView, ListView):
 
     @operation("List collections", response=CollectionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List published collections and those you work on."""
+        """List published collections, and unpublished ones that you work on."""
         return self.page(rows_of(request).order_by("title"))
 
     @operation("Create a collection", body=NewCollection, response=CollectionDetailSerializer, status=201)
@@ -218,7 +218,7 @@ class CollectionList(CollectionView, ListView):
 class CollectionDetail(CollectionView):
     @operation("Read a collection", response=CollectionDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Return the collection's texts, and those of its suites that you may see. For its leaderboard, use
+        """Return the collection with the suites in it that you may see. For its leaderboard, use
         `leaderboard/?collection=`."""
         return self.read()
 
@@ -292,10 +292,10 @@ class CollectionFile(CollectionView):
         also=[202, 413, 422],
     )
     def get(self, request: Request, slug: str, form: str) -> HttpResponseBase:
-        """Download the collection. `form` is zip (suites, results and leaderboards), bib, or its leaderboard as csv,
-        long.csv, md, tex or json. A job creates the zip: 202 with `Retry-After`, `state`, `done` and `total` (runs)
-        until it is ready, 422 if it failed, 413 for too many rows. The file is kept for a week, or until results
-        change."""
+        """Download the collection. `form` is zip (suites, results and leaderboards), bib, or the leaderboard
+        as csv, long.csv, md, tex or json. A job creates the zip: 202 with `Retry-After`, `state`, `done` and
+        `total` (runs) until it is ready, 422 if it failed, 413 for too many rows. The file is kept for a
+        week, or until results change."""
         collection = self.get_object()
         if form == "zip":
             return self.zip_or_wait(collection)
@@ -322,8 +322,8 @@ class RunMissing(ApiView):
         "Queue the missing runs of a leaderboard", body=MissingBody, response=QueuedSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
-        """Queue models on the newest frozen revisions of suites, or on those of a collection, that have no result and
-        no unfinished run; at most 100 runs at a time."""
+        """Queue a run for each model and revision without a result or an unfinished run, at most 100 runs at
+        a time. The revisions are those of a collection, or the newest frozen revisions of suites."""
         body = self.body()
         options = Options(
             suites=tuple(dict.fromkeys(body.get("suites", ()))),

@@ -32,7 +32,7 @@ def bundle(
 
     Args:
         facts: first entries of the manifest.
-        runs: each has its own tables, which are streamed.
+        runs: finished runs. The tables of each run are streamed into separate files.
         boards: one leaderboard per scoring rule.
         on_progress: called before each table with the number of runs written.
 

@@ -21,8 +21,8 @@ NAMED = 3
 
 
 def collections_showing(runs: QuerySet[SuiteRun]) -> QuerySet[Collection]:
-    """Return published collections whose public leaderboard shows one of these runs, i.e. a public model's newest run
-    on a revision."""
+    """Return published collections whose public leaderboard shows one of `runs`, i.e. the run that counts for
+    a public model on a revision."""
     shown = newest_done(public(runs))
     published = Collection.objects.filter(published_at__isnull=False)
     return published.filter(entries__revision__in=shown.values("revision")).distinct().order_by("title")

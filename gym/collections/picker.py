@@ -1,4 +1,4 @@
-"""Picker for the revisions of a collection: the chosen ones in order, and a search for others."""
+"""Picker for the revisions of a collection: the chosen revisions in order, and a search for others."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ WORDS_IN = ("suite__title", "suite__slug", "suite__author", "suite__description"
 class Picker:
     """State of the picker.
 
-    matches: the first of `n_matches` unchosen revisions that match `q` and `tag`; the newest frozen one of each suite,
-        or all with `older`.
+    matches: the first SHOWN of `n_matches` unchosen revisions that match `q` and `tag`. Without `older`, only
+        the newest frozen revision of each suite matches.
     n_missing: number of ticked revisions that are not available to this user.
     """
 
@@ -66,7 +66,7 @@ def read_picker(user: AnyUser, data: QueryDict | None, before: Sequence[SuiteRev
 
 
 def _ticked(user: AnyUser, data: QueryDict) -> tuple[list[SuiteRevision], int]:
-    """Return the ticked revisions in order, and the number of unavailable ones."""
+    """Return the ticked revisions in order, and the number of ticked revisions that are unavailable."""
     keys = [key for key in data.getlist("revision")[: 2 * MAX_ENTRIES] if key.isascii() and key.isdecimal()]
     keys = list(dict.fromkeys(key for key in keys if len(key) < 16))
     rows = {str(row.pk): row for row in _with_tags(listed_frozen(user)).filter(pk__in=keys)}

@@ -29,7 +29,7 @@ TAKEN = frozenset({"new"})
 
 
 def visible_collections(user: AnyUser) -> QuerySet[Collection]:
-    """Return published collections and those the user owns or works on; all for staff."""
+    """Return published collections and the user's own or shared ones; all collections for staff."""
     collections = Collection.objects.select_related("owner")
     if user.is_authenticated and user.is_staff:
         return collections
@@ -185,7 +185,8 @@ def _some(revisions: Sequence[SuiteRevision]) -> str:
 
 
 def _by_name(user: AnyUser, names: Sequence[str]) -> dict[str, list[SuiteRevision]]:
-    """Map each name in a file to the newest frozen revisions of the listed suites with that name."""
+    """Map each suite name (the name in the file, not the slug) to the newest frozen revision of every listed
+    suite with that name."""
     newest: dict[tuple[str, int], SuiteRevision] = {}
     for row in listed_frozen(user).filter(name__in=set(names)).order_by("suite_id", "number"):
         newest[row.name, row.suite_id] = row
@@ -258,7 +259,8 @@ def _fill(collection: Collection, revisions: Sequence[SuiteRevision]) -> None:
 def _with_hidden(
     collection: Collection, revisions: Sequence[SuiteRevision], actor: User
 ) -> list[SuiteRevision]:
-    """Return these revisions plus the hidden ones at their old positions, or at the end if the list is shorter."""
+    """Return `revisions` with the collection's hidden revisions at their old positions, or at the end if the
+    list is shorter."""
     hidden = hidden_revisions(collection, actor)
     kept = {row.pk for row in hidden.values()}
     merged = [row for row in revisions if row.pk not in kept]

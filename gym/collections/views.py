@@ -165,7 +165,8 @@ def collection_delete(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def collection_download(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
-    """Download as zip (redirects to its page until it exists), bib, or a format of the leaderboard."""
+    """Download the collection as zip (redirects to the zip's page until the file exists) or bib, or its
+    leaderboard in the format `form`."""
     collection = _visible(request, slug)
     if form == "zip":
         made = zips.current(collection, request.user)
@@ -209,7 +210,7 @@ def address_of(request: HttpRequest, collection: Collection) -> str:
 
 
 def file_of(request: HttpRequest, collection: Collection, form: str, options: Options) -> HttpResponse:
-    """Return the bib file, or the leaderboard in the requested format with these options."""
+    """Return the bib file, or the leaderboard with `options` in the format `form`."""
     slug = collection.slug
     if form == "bib":
         return download(citation_of(request, collection), f"{slug}.bib", "application/x-bibtex")

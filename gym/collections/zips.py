@@ -75,7 +75,8 @@ def contents(collection: Collection, user: AnyUser) -> Contents:
 
 
 def seen(collection: Collection, user: AnyUser) -> tuple[CollectionZip | None, bool]:
-    """Return the zip to serve to this reader and True; else the zip in progress, or the last one, and False."""
+    """Return the zip to serve to this reader and True. If there is none, return the latest zip (in progress,
+    failed or outdated) or None, and False."""
     current_contents = contents(collection, user)
     rows = list(_rows(collection, _reader(collection, user, current_contents)))
     for zip_ in rows:
@@ -131,7 +132,8 @@ def pieces(zip_: CollectionZip) -> Iterator[bytes]:
 
 
 def drop_old(reserve: int = 0) -> None:
-    """Delete zips older than KEEP, and the oldest ones until `reserve` bytes fit into GYM_KEPT_ZIPS_MB."""
+    """Delete zips older than KEEP, then the oldest finished zips until `reserve` more bytes fit into
+    GYM_KEPT_ZIPS_MB."""
     CollectionZip.objects.filter(created__lt=timezone.now() - KEEP).delete()
     done = CollectionZip.objects.exclude(completed_at=None)
     excess = (done.aggregate(n=Sum("size"))["n"] or 0) + reserve - settings.GYM_KEPT_ZIPS_MB * MEGABYTE
@@ -213,8 +215,8 @@ def _bundle(zip_: CollectionZip, user: AnyUser, current_contents: Contents, on_p
 
 
 def _one_by_one(runs: QuerySet[SuiteRun], ids: list[int]) -> Iterator[SuiteRun]:
-    """Yield runs in order without an open cursor, since progress is written in the meantime. Deleted runs are left
-    out."""
+    """Yield runs in the order of `ids`, one query per run, so that no cursor is open while progress is
+    written. Deleted runs are left out."""
     rows = runs.defer("region_summary").prefetch_related("scores")
     for pk in ids:
         yield from rows.filter(pk=pk)

@@ -97,4 +97,4 @@ DEMO_SUITES: list[Path] = [
         "center_embed_mod",
     )
 ]
-"""Titles, tags and other metadata are in the files."""
+"""Files of the demo suites, which contain their titles, tags and other metadata."""

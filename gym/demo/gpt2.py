@@ -1,4 +1,4 @@
-"""The demo's small transformer: tokenizer, training, files. Only functions import torch."""
+"""The demo's small transformer: tokenizer, training, files. torch is imported only inside functions."""
 
 from __future__ import annotations
 

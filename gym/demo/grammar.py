@@ -203,7 +203,8 @@ class Grammar:
         return [*subject, *middle, dice.pick(lex.SELF_VERBS), *end]
 
     def polarity(self) -> Words:
-        """Generate a sentence in which "No" on the subject licenses "ever"; a "no" in the relative clause does not."""
+        """Generate a sentence with or without "no" on the subject, which alone licenses "ever"; a "no" in the
+        relative clause does not."""
         dice = self.dice
         number = self.number()
         licensed = dice.chance(0.5)
@@ -239,7 +240,8 @@ class Grammar:
         return " ".join(words).split()
 
     def subordination(self) -> Words:
-        """Generate a subordinate clause with its matrix clause, or sometimes the same clause as a full sentence."""
+        """Generate a subordinate clause with its matrix clause, or sometimes the clause alone as a full
+        sentence."""
         dice = self.dice
         kind = dice.weighted([(2.5, "optional"), (1.5, "intransitive"), (2, "handling")])
         clause = self.person(0.2)

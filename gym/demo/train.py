@@ -44,7 +44,7 @@ def say(text: str) -> None:
 
 
 def make(data: Path, parts: Sequence[str]) -> None:
-    """Write these parts and update the manifest."""
+    """Train these parts ("ngram", "gpt2"), and update the manifest and the model cards."""
     manifest = _read_manifest(data)
     training = corpus.generate()
     texts = list(training.texts())
@@ -162,7 +162,8 @@ def chance(suite: SuiteDocument) -> float:
 
 
 def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence[Measured]]]) -> str:
-    """Format a Markdown table of suite, items, chance level, and pass rate of each model with ties."""
+    """Format a Markdown table with a row per suite: number of items, chance level, and each model's pass rate
+    and ties."""
     lines = [
         "| suite | n | chance | " + " | ".join(columns) + " |",
         "| --- | ---: | ---: | " + " | ".join("---:" for _ in columns) + " |",

@@ -6,7 +6,7 @@ import json
 
 
 def as_markdown(notebook: str) -> str:
-    """Return the text cells and the code cells, fenced. Notebooks in docs/ have no outputs."""
+    """Return the text cells, and the code cells as fenced blocks. Notebooks in docs/ have no outputs."""
     cells = json.loads(notebook)["cells"]
     return "\n\n".join(_cell(cell["cell_type"], "".join(cell["source"])) for cell in cells)
 

@@ -1,1 +1,1 @@
-"""Background jobs. Rows hold the state; messages only wake up workers. Independent of the site's other apps."""
+"""Background jobs. Rows hold the state; messages only wake up workers. Apps register the handlers."""

@@ -54,7 +54,7 @@ def waiting_reason(field: serializers.Field[Any, Any, Any, Any], job: Job) -> st
 
 
 class WaitingReasonField(serializers.CharField):
-    """The field `behind`, which says in words why a queued job waits."""
+    """Read-only field that describes why a queued job is waiting."""
 
     def __init__(self, **more: Any) -> None:
         help_text = "what it is waiting for, in words; empty in lists and if it is not waiting"
@@ -65,11 +65,11 @@ class WaitingReasonField(serializers.CharField):
 
 
 class PolledView(ApiView):
-    """An operation that waits briefly for a job; the client polls if that is not enough."""
+    """Base class for operations that wait briefly for a job. If it takes longer, the client polls."""
 
     permission_classes = [IsAuthenticated, TokenScope]
     failure_code: str
-    """Code of the 422."""
+    """Problem code of the 422 response."""
 
     def respond_or_wait(self, result: dict[str, Any], job: Job | None, place: str, address: Any) -> Response:
         """Respond 200 with the result, 202 while the job is active, or 422 if it ended without one."""

@@ -1,4 +1,5 @@
-"""Announce the end of batches: jobs that one user queued together. The reaper checks periodically."""
+"""Announce that batches (jobs that one user queued together) have ended. The reaper calls `announce`
+periodically."""
 
 from __future__ import annotations
 

@@ -124,7 +124,8 @@ class DatabaseBroker(Broker):
             self.emit_after("declare_queue", queue_name)
 
     def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
-        """Repeat a failed wake-up (called by dramatiq's middleware): pause polling for `delay` milliseconds."""
+        """Pause polling of the message's queue for `delay` milliseconds. dramatiq's Retries middleware calls
+        this after a failed wake-up."""
         self.look_again_at[message.queue_name] = monotonic() + (delay or 0) / 1000
         return message
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 SHORT = "short"
-"""Queue of work that takes seconds to minutes. It has its own thread and never waits for scoring."""
+"""Queue for jobs that take seconds to minutes. It has its own thread and never waits for scoring."""
 SIGN_SECONDS = 5.0  # interval of a worker's heartbeat
 
 DEFAULTS: dict[str, Any] = {
@@ -15,7 +15,7 @@ DEFAULTS: dict[str, Any] = {
     "GYM_BROKER_NAMESPACE": "gym",  # prefix of every Redis key
     "GYM_JOB_QUEUES": ("default",),  # all queues; a worker without --queues serves all of them
     "GYM_JOB_QUICK_QUEUES": (),  # queues whose jobs users wait for; each has its own thread in every worker
-    "GYM_JOB_OWN_THREAD_QUEUES": (),  # queues of short or waiting work; each also has its own thread
+    "GYM_JOB_OWN_THREAD_QUEUES": (),  # queues of short or mostly waiting jobs; each has its own thread, too
     "GYM_JOB_QUICK_POLL_SECONDS": 0.02,  # GYM_JOB_POLL_SECONDS of quick queues
     "GYM_JOB_LEASE_SECONDS": 60.0,  # a worker without a heartbeat for this time loses its job
     "GYM_REAPER_SECONDS": 30.0,  # interval of the search for lost jobs and messages

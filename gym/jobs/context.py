@@ -19,8 +19,8 @@ from gym.jobs.kinds import time_limit
 from gym.jobs.models import Job
 
 CHECK_SECONDS = 1.0  # shortest interval of database queries in `check`
-WRITE_SECONDS = 1.5  # interval between writes of progress, unless it has grown by
-WRITE_SHARE = 0.05  # this share of the total
+WRITE_SECONDS = 1.5  # interval between writes of progress
+WRITE_SHARE = 0.05  # progress is also written when it has grown by this share of the total
 RATE_SECONDS = 30.0  # window of the measured rate
 CHECK_WAIT_SECONDS = 0.1  # interval of checks in `run_cancellable`
 
@@ -69,8 +69,8 @@ class JobContext:
             raise WorkerStopping
 
     def yield_turn(self) -> None:
-        """Call `check`, for a handler that can resume later. Also raise Preempted if the attempt has run for
-        GYM_JOB_TURN_SECONDS and other users' jobs wait for this worker."""
+        """Call `check`, and raise Preempted if the attempt has run for GYM_JOB_TURN_SECONDS and other users'
+        jobs wait for this worker. For handlers that can resume later."""
         self.check()
         if monotonic() < self._turn_until or self.finished:
             return
@@ -103,7 +103,7 @@ class JobContext:
                 continue
             if error is not None:
                 raise error
-            return result  # type: ignore[return-value]  # the function's own
+            return result  # type: ignore[return-value]  # the function's return value, which may be None
 
     def lose(self) -> None:
         """Mark the attempt as lost; the next `check` raises LostLease."""
@@ -133,7 +133,8 @@ class JobContext:
     # --- reporting ---
 
     def progress(self, done: int, total: int | None = None, unit: str = "") -> None:
-        """Report progress. Written every 1.5 s or 5% of the total, so it can be called for every item."""
+        """Report progress. It is written to the database every 1.5 s or 5% of the total, so this can be
+        called for every item."""
         self._progress["done"] = done
         if total is not None:
             self._progress["total"] = total

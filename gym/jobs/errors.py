@@ -61,4 +61,4 @@ class UnknownQueue(ValueError):
 
 
 class WrongState(Exception):
-    """The job's state does not allow this."""
+    """The job's state does not allow the requested change."""

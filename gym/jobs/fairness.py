@@ -1,7 +1,8 @@
 """Fair scheduling: round-robin over users, oldest job first within a user.
 
-The order is decided when a worker claims a job. Next is the user whose last job started longest ago (within a day);
-jobs without an owner count as one more user. Kinds that are `only_when_idle` are claimed when nothing else waits.
+The order is decided when a worker claims a job. Next is the user whose last job started longest ago (within a
+day); jobs without an owner count as one more user. Jobs of `only_when_idle` kinds are claimed only when
+nothing else waits.
 """
 
 from __future__ import annotations

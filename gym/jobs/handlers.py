@@ -40,13 +40,13 @@ def get_handler(kind: str) -> Handler:
 
 
 def breaks_process(predicate: Callable[[BaseException], bool]) -> None:
-    """Register a predicate for errors after which this process cannot do such work again."""
+    """Register a predicate for errors that make this process unusable, such as a lost GPU."""
     if predicate not in _break_process:
         _break_process.append(predicate)
 
 
 def broke_process(error: BaseException | None) -> bool:
-    """Return True if this error, or one that caused it, leaves the process unable to do such work."""
+    """Return True if this error, or one that caused it, makes the process unusable."""
     seen: set[int] = set()  # an error raised again from one that it caused makes the chain circular
     while error is not None and id(error) not in seen:
         if any(predicate(error) for predicate in _break_process):

@@ -14,8 +14,9 @@ from gym.jobs.errors import UnknownKind
 
 @dataclass(frozen=True)
 class JobKind:
-    """Options of a kind. `seconds`: limit of one attempt, or a function that returns it; None: GYM_JOB_SECONDS.
-    `only_when_idle`: such jobs are claimed when nothing else waits, and do not use up a turn of their owner."""
+    """Options of a kind. `seconds`: limit of one attempt, or a function that returns it; None:
+    GYM_JOB_SECONDS. `only_when_idle`: jobs are claimed only when nothing else waits, and do not use up a turn
+    of their owner."""
 
     name: str
     seconds: float | Callable[[], float] | None = None

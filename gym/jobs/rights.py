@@ -13,11 +13,11 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
 
 ASKED_BY = "asked_by"
-"""Key of the payload: id of the user who retried the job. Without it, the owner requested the job."""
+"""Payload key for the id of the user who retried the job. Without it, the owner requested the job."""
 
 
 def note_requester(job: Job, person: User | None) -> None:
-    """Run the job with this user's rights from now on. Does nothing for jobs without an owner."""
+    """Make the job run with this user's rights from now on. Does nothing for jobs without an owner."""
     pk = getattr(person, "pk", None)
     rows = Job.objects.filter(pk=job.pk, owner__isnull=False)
     if pk is not None and (row := rows.first()) is not None:

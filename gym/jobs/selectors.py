@@ -164,7 +164,8 @@ def waited_for(jobs: QuerySet[Job]) -> list[tuple[str, int]]:
 
 
 def queue_summary(known_workers: list[WorkerView] | None = None) -> list[QueueSummary]:
-    """Summarise the queues that exist or have active jobs. `known_workers`: the result of `workers()`, if available."""
+    """Summarise the configured queues and all queues with active jobs. `known_workers`: the result of
+    `workers()`, if available."""
     counts: dict[str, dict[str, Any]] = {
         row["queue"]: dict(row)
         for row in Job.objects.filter(state__in=[State.QUEUED, State.RUNNING])

@@ -1,6 +1,7 @@
-"""PostgreSQL timeouts that release the locks of workers that freeze or lose their network in a transaction.
+"""PostgreSQL timeouts that end the session, and so release the locks, of a worker that freezes or loses its
+network in a transaction.
 
-The timeouts end the sessions of these workers. A user who cancels such a job gets a response earlier.
+A user who cancels such a job waits only LOCK_SECONDS for a response.
 """
 
 from __future__ import annotations

@@ -110,9 +110,8 @@ class WorkerProcess:
             sys.exit(RESTART)
 
     def _start_workers(self) -> list[dramatiq.Worker]:
-        """Start a dramatiq worker for the ordinary queues, and a single-threaded one for each quick queue and each
-        queue of short or waiting work, so that such jobs do not queue behind hours of computing. All share the loaded
-        models."""
+        """Start a dramatiq worker for the ordinary queues, and a single-threaded one for each queue with its
+        own thread, so that short jobs do not queue behind hours of computing. All share the loaded models."""
         ordinary = [queue for queue in self.queues if not conf.has_own_thread(queue)]
         lanes = [(ordinary, self.threads)] if ordinary else []
         lanes += [([queue], 1) for queue in self.queues if conf.has_own_thread(queue)]

@@ -124,7 +124,9 @@ class _Transcript(io.BytesIO):
 
 
 class _Counted:
-    """Lines with a count of those consumed. Lines played while the count stays the same belong to one block."""
+    """Iterable of lines that counts how many were consumed. Lines played while the count stays the same
+    belong to one block.
+    """
 
     def __init__(self, lines: Iterable[Line], context: JobContext) -> None:
         self._lines = lines

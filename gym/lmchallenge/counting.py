@@ -1,4 +1,4 @@
-"""Count games.
+"""Count the logs of games, and compare games.
 
 The job that ends a game counts its log once: with every filter, as a whole and by user, plus the search for the best
 mixture, the metrics that the reference lacks, and the search index. Everything else, such as comparisons, is counted on

@@ -99,10 +99,10 @@ class CorpusFileForm(forms.Form):
 
 
 class GameForm(forms.Form):
-    """Start every selected game with every selected player.
+    """Form that starts every selected game with every selected player.
 
-    The form has the options of all games. Options of games that are not selected are ignored and hidden by the
-    stylesheet.
+    It has the options of all games. Options of games that are not selected are ignored and
+    hidden by the stylesheet.
     """
 
     game = forms.MultipleChoiceField(
@@ -220,7 +220,7 @@ class GameForm(forms.Form):
 
     @property
     def has_ticked_5(self) -> bool:
-        """Return whether a game of LM Challenge 5 is selected."""
+        """Whether a game of LM Challenge 5 is selected."""
         return any(box.data["selected"] for box in self.boxes_of_5)
 
     @property

@@ -97,8 +97,8 @@ def upload(request: SignedInRequest) -> HttpResponse:
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Show a game's statistics, with the filter and partition in the query.
 
-    Context: game, job, state, behind, keep, filters, found (statistics), figures, more, parts, users, learning (Figure
-    or None), charts, comparable, counterpart, may_steer.
+    Context: game, job, state, behind, options, is_indexed, may_steer, keep, filters, found (statistics),
+    match, figures, more, parts, learning (Figure or None), charts, comparable, counterpart.
     """
     game = selectors.get_game(request.user, key)
     if game.key != key:
@@ -427,7 +427,9 @@ def about(request: HttpRequest, game: Game) -> dict[str, Any]:
 
 
 def filter_of(request: HttpRequest, *games: Game) -> str:
-    """Return the filter in the query, or the one that applies to the games (see `counting.keep_of`)."""
+    """Return the filter to apply: the filter in the query, or "all" for games that have no filters (see
+    `counting.keep_of`).
+    """
     name = request.GET.get("filter", FILTER)
     if name not in FILTER_WORDS:
         raise Http404("There is no such filter.")

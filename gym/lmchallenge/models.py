@@ -19,7 +19,7 @@ from lmgym.lmchallenge.play.games import GAME_WORDS
 RESERVED = ("new",)
 PLAY = "lmc_play"
 COUNT = "lmc_count"
-"""Kinds of jobs of games. COUNT only counts an existing log."""
+"""Job kinds for games. COUNT only counts an existing log."""
 HEADLINES = {
     "wp": ("", "hit3"),
     "tc": ("", "pcpc"),
@@ -156,7 +156,7 @@ class Game(models.Model):
 
     @property
     def only_counts(self) -> bool:
-        """Return whether the job only counts the log."""
+        """Whether the job only counts the log."""
         return self.job is not None and self.job.kind == COUNT
 
     @property
@@ -166,7 +166,7 @@ class Game(models.Model):
 
     @property
     def has_filters(self) -> bool:
-        """Return whether tokens can be filtered when they are counted."""
+        """Whether tokens can be filtered when they are counted."""
         return self.has_targets and self.version == 4
 
     @property

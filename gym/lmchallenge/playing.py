@@ -72,7 +72,7 @@ PLAYER_OPTIONS: dict[str, dict[str, Option]] = {
 
 
 def playable(models: Any) -> Any:
-    """Filter models to those that can play."""
+    """Return the models that can play."""
     return models.filter(backend__in=PLAYABLE)
 
 
@@ -269,7 +269,7 @@ def _player(spec: str, actor: User) -> tuple[str, str, RegisteredModel | None]:
 
 
 def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
-    """Return the words in the file or, if there is no file, those of the corpus, most frequent first."""
+    """Return the words in the file or, if there is no file, the words of the corpus, most frequent first."""
     try:
         check(data, Limits(lines=MAX_WORDS))
         words = (

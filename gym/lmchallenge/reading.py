@@ -41,7 +41,7 @@ class TextSearch:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether this shows the whole log, without a search."""
+        """Whether the whole log is shown in log order, without a search."""
         return self.order == "log" and not (self.outcome or self.word or self.user)
 
 

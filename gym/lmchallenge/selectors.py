@@ -77,8 +77,9 @@ def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
 
 
 def listed_games(user: AnyUser) -> QuerySet[Game]:
-    """Return the games to list: those the user may open, except other people's unlisted games and their games on
-    unlisted corpora of others. The user's own games on such corpora are listed until the address of the corpus changes.
+    """Return the games to list: all that the user may open, except other people's games that are unlisted or
+    on an unlisted corpus on which the user does not work. The user's own games on such corpora are listed
+    until the address of the corpus changes.
     """
     rows = games_for(user)
     if user.is_authenticated:
@@ -96,8 +97,8 @@ def _on_unlisted(user: User) -> Q:
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     """Return other counted games on the same text that this user may see.
 
-    Logs with and without words have different fingerprints, and so do the two versions; for these, the same corpus
-    suggests the same text.
+    Logs with and without words have different fingerprints, and so do the two versions; for such pairs, the
+    same corpus suggests the same text.
     """
     same = Q(game=game.game, fingerprint=game.fingerprint)
     if game.corpus_id is not None:

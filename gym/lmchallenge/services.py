@@ -163,8 +163,8 @@ def _by_others(corpus: Corpus) -> int:
 
 
 def kept_corpora(user: User) -> Any:
-    """Return the corpora that other people depend on: public ones, and those with collaborators or other people's
-    games.
+    """Return the corpora that other people depend on: public corpora, and corpora with collaborators or other
+    people's games.
     """
     others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
     relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, Corpus)
@@ -176,7 +176,7 @@ def doomed_corpora(user: User) -> Any:
 
 
 def doomed_games(user: User) -> Any:
-    """Return the games that only their owner could see, and those on corpora to be deleted."""
+    """Return the games that only their owner could see, and games on corpora to be deleted."""
     hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
     return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
 

@@ -32,7 +32,7 @@ from lmgym.lmchallenge.logs.version5.stats import fingerprint_of
 CHUNK_BYTES = 1_000_000
 """Uncompressed size of a chunk. It ends after the line that reaches this size."""
 LINE_BYTES = 20_000_000
-"""Longest line of an uploaded log. Decoding a line takes ten times its size in memory."""
+"""Maximum length in bytes of a line in an uploaded log. Decoding it takes ten times as much memory."""
 LINE_VALUES = 1_000_000
 MAX_LINES = 500_000
 SECONDS = 300
@@ -40,7 +40,7 @@ SECONDS = 300
 
 
 def pack(data: bytes) -> bytes:
-    """Compress reproducibly."""
+    """Compress with gzip; equal data give equal bytes."""
     return gzip.compress(data, mtime=0)
 
 
@@ -83,7 +83,7 @@ def packed_log(game: Game) -> Iterator[bytes]:
 
 
 def log_lines(game: Game, first: int = 1, last: int | None = None) -> Iterator[bytes]:
-    """Yield lines `first` to `last` of the log. Other chunks are not read."""
+    """Yield lines `first` to `last` of the log. Chunks without any of these lines are not read."""
     chunks = LogChunk.objects.filter(game=game, first_line__gt=first - _longest(game, first))
     if last is not None:
         chunks = chunks.filter(first_line__lte=last)

@@ -1,5 +1,5 @@
-"""Notifications by e-mail, for users who opted in. A mail names the kind of event but no titles, since other people
-wrote those. Like all mail, it is sent from a thread."""
+"""Notifications by e-mail, for users who opted in. An e-mail names the kind of event but no titles, since
+other people wrote those. Like all e-mail, it is sent from a thread."""
 
 from __future__ import annotations
 

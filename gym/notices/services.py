@@ -35,7 +35,7 @@ def notify(user: User, kind: str, text: str, address: str, *, about: str = "", b
 
 
 def mark_read(user: User, keys: Iterable[int] | None = None, *, about: str = "") -> None:
-    """Mark notices as read: those with these `keys` or this `about` key, or all."""
+    """Mark all notices as read, or only those with these primary keys (`keys`) or this `about` key."""
     with _counted(user.pk) as notices:
         rows = notices.filter(read=None)
         rows = rows if keys is None else rows.filter(pk__in=list(keys))

@@ -117,7 +117,8 @@ def _counted(user: User) -> list[tuple[str, str, int]]:
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(SiteAdmin):
-    """Admin for API tokens, which can be listed and deleted but neither read nor created."""
+    """Admin for API tokens, which can be listed and deleted, but neither created nor changed. Their secrets
+    are not stored."""
 
     list_display = ["name", "prefix", "user", "scopes", "created", "expires", "last_used", "revoked"]
     list_select_related = ["user"]

@@ -63,7 +63,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     runs = visible_runs(request.user).filter(revision__suite=suite)
     done, unfinished = newest_and_unfinished(runs, revision, results=len(shown) > 1)
     for run in done:
-        run.revision = revision  # with what is prefetched
+        run.revision = revision  # has the prefetched sentences and predictions
     first_item = document.sentences[0].item if document.sentences else None
     may_run = permissions.can_run(request.user, suite)
     rule = rule_of(request.GET.get("rule", ""))

@@ -179,7 +179,7 @@ class Submission(models.Model):
 
     @property
     def is_repaired(self) -> bool:
-        """True if the scores are those of a repaired file, which the reference would have rejected."""
+        """True if the scored file was repaired, because the reference would have rejected the upload."""
         return bool(self.repairs)
 
     @property

@@ -263,7 +263,7 @@ class Compared:
 
     @property
     def differences(self) -> list[tuple[ComparedSubmission, Question, Comparison]]:
-        """Rows of the table of differences, overall and by question for each system."""
+        """Rows of the difference table: overall and by question, for each system."""
         return [
             (ComparedSubmission(system.key), *row)
             for system, pair in zip(self.systems[1:], self.pairs, strict=True)

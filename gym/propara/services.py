@@ -98,8 +98,8 @@ def create_answer_set(
 def add_version(
     answer_set: AnswerSet, answers: bytes, sentences: bytes = b"", *, actor: User, note: str = ""
 ) -> AnswerSetVersion:
-    """Add a version. Submissions stay with the version on which they were scored. Raises ValidationError if the files
-    equal those of the newest version, and ProParaError with all problems of the files."""
+    """Add a version. Submissions stay with the version on which they were scored. Raises ValidationError if
+    the files equal the newest version's files, and ProParaError with all problems of the files."""
     _require(permissions.can_edit(actor, answer_set))
     parsed = read_answers(answers, sentences)
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
@@ -537,8 +537,8 @@ def doomed_sets(user: User) -> Any:
 
 
 def doomed_submissions(user: User) -> Any:
-    """Return submissions to delete with the account: those visible only to their owner, and those to answer sets that
-    are also deleted."""
+    """Return submissions to delete with the account: submissions visible only to their owner, and submissions
+    to answer sets that are also deleted."""
     waiting = [Submission.State.WAITING, Submission.State.CHECKED]
     hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
     gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))

@@ -62,8 +62,8 @@ def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Show the scores, or the repairs that require agreement.
 
-    Context: duplicate (an earlier submission of the same file), on_others (the same file on other versions), newest
-    (version), offers_newest; with scores, also that of `_results`.
+    Context: duplicate (an earlier submission of the same file), on_others (the same file on other versions),
+    newest (version), offers_newest; with scores, also the context of `_results`.
     """
     submission = visible(request, key)
     if submission.key != key:
@@ -162,7 +162,8 @@ def _list_query(only: str, question: str) -> str:
 
 
 def _worst_first(submission: Submission, only: str, question: str) -> list[dict[str, Any]]:
-    """Return the processes in the order of the submission's page: first those without a score, then by F1."""
+    """Return the processes in the order of the submission's page: processes without a
+    score first, then by F1."""
     rows = exports.process_rows(submission.report, question)
     if only:
         rows = [row for row in rows if row["mistakes"].get(only) or (only == "no-score" and row["error"])]

@@ -80,9 +80,9 @@ def set_new(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse:
-    """Show a version of an answer set. Context: answer_set, version, versions, board, figure (of the board), sort,
-    waiting (this user's submissions without scores), may_edit, may_see_people, n_unscored and incompatible (for
-    staff), …"""
+    """Show a version of an answer set. Context: answer_set, version, versions, board, figure (of the board),
+    sort, n_submissions, n_comparable, has_published, waiting (this user's submissions without scores),
+    processes, may_edit, may_see_people, may_submit, n_unscored and incompatible (for staff), form, splits."""
     version = version_of(request, slug, number)
     answer_set = version.answer_set
     sort = request.GET.get("sort", "-f1")

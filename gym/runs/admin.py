@@ -26,7 +26,8 @@ class SuiteRunAdmin(SiteAdmin):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """List what Django would delete; runs that published collections show are protected, with the reason."""
+        """List the objects to delete. Runs that published collections show are reported as protected, with
+        the reason."""
         deleted, counts, perms_needed, protected = super().get_deleted_objects(objs, request)
         try:
             require_not_in_use(SuiteRun.objects.filter(pk__in=[run.pk for run in objs]))

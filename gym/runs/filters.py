@@ -1,4 +1,4 @@
-"""Filter and sort runs and uploads."""
+"""Filters and sort orders for runs and uploads."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RunFilter(Filters):
         fields: list[str] = []
 
     def in_state(self, queryset: QuerySet[SuiteRun], name: str, value: str) -> QuerySet[SuiteRun]:
-        """Filter by SuiteRun.state, in a form that uses indexes."""
+        """Filter by SuiteRun.state, with conditions that can use indexes."""
         if value == Job.State.DONE:
             return queryset.filter(completed_at__isnull=False)
         open_runs = queryset.filter(completed_at=None)

@@ -25,7 +25,7 @@ from suites.models import Prediction, Sentence, SuiteRevision
 
 
 def new_key() -> str:
-    """Return a random address for a run that cannot be guessed, because the suite may be unlisted."""
+    """Return a random key for URLs. It cannot be guessed, because the suite may be unlisted."""
     return secrets.token_hex(10)
 
 
@@ -85,7 +85,8 @@ class SuiteRun(HasJob, models.Model):
         UPLOADED = "uploaded", "uploaded"
 
     class Standing(models.IntegerChoices):
-        """Among several runs of a model on a revision, the one with the highest standing counts; see policies.py."""
+        """Rank of a run among the runs of the same model on the same revision. The run with the highest rank
+        counts; see policies.py."""
 
         PARTIAL = 0, "lacks predictions"
         OTHER = 1, "another policy"
@@ -150,17 +151,17 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def has_surprisals(self) -> bool:
-        """False for uploads that contain only outcomes."""
+        """Whether the run has surprisals; False for uploads that contain only outcomes."""
         return not self.is_uploaded or bool(self.policy)
 
     @property
     def has_all_tokens(self) -> bool:
-        """False if only the regions that predictions refer to were computed."""
+        """Whether all tokens were computed, not only those in regions that predictions refer to."""
         return bool(self.policy.get("tokens") != "needed")
 
     @property
     def names_start_token(self) -> bool:
-        """Return whether the policy names a start token, instead of the model's own or none."""
+        """Whether the policy names a specific start token, instead of the model's own or none."""
         return self.policy.get("bos", BOS_POLICIES[0]) not in BOS_POLICIES
 
     @property
@@ -225,7 +226,8 @@ class DeletedRun(models.Model):
 
 
 class RunChunk(models.Model):
-    """A set of sentences scored together. Planned only once, so that numbers do not depend on killed workers."""
+    """A set of sentences that are scored together. Chunks are planned only once, so that numbers do not
+    depend on killed workers."""
 
     run = models.ForeignKey(SuiteRun, on_delete=models.CASCADE, related_name="chunks")
     number = models.PositiveIntegerField()
@@ -353,9 +355,11 @@ class PredictionResult(models.Model):
 
 
 class RunScore(models.Model):
-    """A run under one scoring rule (lmgym.runs.rules). Leaderboards read these rows instead of outcomes.
+    """Aggregates of a run under one scoring rule (lmgym.runs.rules). Leaderboards read these rows instead of
+    outcomes.
 
-    Rates are null if the run lacks predictions that the rule needs, e.g. an upload without the first prediction.
+    Rates are null if the run lacks predictions that the rule needs, e.g. an upload without the first
+    prediction.
     """
 
     class RuleKey(models.TextChoices):

@@ -23,8 +23,8 @@ def default_policy(revision: SuiteRevision) -> ScoringPolicy:
 
 
 def policy_differences(policy: Mapping[str, Any], revision: SuiteRevision) -> str:
-    """Describe differences from the default policy: "bos=never, metric=mean". Ignores settings that an upload does not
-    state, and which tokens were computed, since outcomes are the same."""
+    """Describe differences from the default policy: "bos=never, metric=mean". Ignores settings that an upload
+    does not state, and `tokens`, which does not change outcomes."""
     defaults = {
         **ScoringPolicy().to_dict(),
         "join": revision.join_policy,

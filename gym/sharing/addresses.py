@@ -1,7 +1,7 @@
-"""Addresses of objects that can be unlisted: secret addresses, and records of former public ones.
+"""Addresses of objects that can be unlisted: secret addresses, and records of former public addresses.
 
-An object has `slug`, `visibility`, `updated` and `former_addresses`. Rows below it (e.g. runs) have a random `key` and
-`former_keys`."""
+An object has `slug`, `visibility`, `updated` and `former_addresses`. Rows below it (e.g. runs) have a random
+`key` and `former_keys`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ Receivers change the addresses of rows below the object, so that old links work 
 
 
 class Addressed(models.Model):
-    """An object with an address. If it leaves a public address, that is recorded as a FormerAddress."""
+    """Base of objects with an address. A public address that is changed, hidden or deleted is recorded as a
+    FormerAddress."""
 
     class Meta:
         abstract = True
@@ -38,7 +39,8 @@ class Addressed(models.Model):
         self._public_address_left()
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save the object and record the public address that it leaves. Raises InUse if others rely on that address."""
+        """Save the object. If this closes or changes a public address, record that address. Raises InUse if
+        others rely on it."""
         fields = kwargs.get("update_fields")
         if fields is not None and not {"slug", "visibility"} & set(fields):
             super().save(*args, **kwargs)
@@ -72,9 +74,9 @@ NOTE = 1000
 
 
 class FormerAddress(models.Model):
-    """A former public address of an object that was hidden, deleted or moved. It is never reused for another object.
-    Visitors see there that the object is no longer public, and its authors' note. OF names the foreign key to the
-    object, which is null once the object is deleted."""
+    """A former public address of an object that was hidden, deleted or moved. It is never reused for another
+    object. Its page states that the object is no longer public, and shows the authors' note. OF names the
+    foreign key to the object, which is null once the object is deleted."""
 
     OF: ClassVar[str]
 
@@ -121,8 +123,8 @@ def _deleted(instance: Any, **kwargs: Any) -> None:
 
 
 def leave_note(thing: Any, note: str) -> None:
-    """Set the note shown at the object's last public address. Raises ValidationError if it never left a public
-    address."""
+    """Set the note shown at the object's last public address. Raises ValidationError if the object is public
+    or never left a public address."""
     record = None if thing.visibility == Visibility.PUBLIC else thing.former_addresses.first()
     if record is not None:
         _set_note(record, note)
@@ -157,7 +159,7 @@ def set_visibility(thing: Any, visibility: str, base: str) -> None:
 
 
 def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
-    """Save changes to these fields of an object whose visibility was `was`. A new visibility may also change the
+    """Save changed fields of an object whose stored visibility is `was`. A new visibility may also change the
     address."""
     new, thing.visibility = thing.visibility, was
     with transaction.atomic():
@@ -211,7 +213,7 @@ def plain(slug: str) -> str:
 
 
 def renew_keys(rows: Iterable[Any], record: type[FormerKey]) -> None:
-    """Give these rows new keys and record the old ones."""
+    """Give rows new keys and record the old keys."""
     changed = list(rows)
     record.objects.bulk_create(  # type: ignore[attr-defined]
         [record(key=row.key, **{record.OF: row}) for row in changed], batch_size=BATCH

@@ -30,7 +30,7 @@ class ThingAdmin(SiteAdmin):
         same = type(obj)._base_manager.filter(pk=obj.pk)
         list(
             same.select_for_update().values_list("pk")
-        )  # as invitations do; the admin saves in one transaction
+        )  # lock the row, as invitations do; the admin saves in one transaction
         if isinstance(obj, Addressed):
             save_with_visibility(obj, form.initial["visibility"], changed)
         else:

@@ -44,7 +44,7 @@ def people_api(name: str, visible_to: VisibleTo, before: str) -> list[URLPattern
 
 
 class FormerNoteBody(Body):
-    """Changes to an object whose address others may know."""
+    """Base body for changes to an object with a current or former public address."""
 
     former_address_note = serializers.CharField(
         max_length=NOTE,
@@ -176,7 +176,7 @@ class InvitationList(ListView):
 
     @operation("List invitations to you", response=InvitationSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Open invitations, newest first. They give no rights until you accept."""
+        """List open invitations to you, newest first. They give no rights until you accept them."""
         return self.page(invitations_of(request.user))
 
 

@@ -9,7 +9,8 @@ from gym.sharing.models import Role
 
 
 def owns(user: AnyUser, thing: Any) -> bool:
-    """Return True for owner and staff. They may delete and share the object, change its visibility, manage secrets."""
+    """Return True for owner and staff. They may delete and share the object, change its visibility, and
+    manage its secrets."""
     return bool(user.is_authenticated and (user.is_staff or thing.owner_id == user.pk))
 
 

@@ -22,8 +22,9 @@ from gym.sharing.permissions import may_read
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of object whose old addresses redirect. `route` matches its addresses, `model` stores the former ones,
-    `home` and `title` are the name and label of its list, `below` is the plural noun of the rows below an object."""
+    """A kind of object whose former addresses redirect. `route` matches its addresses, `model` stores the
+    former addresses, `home` and `title` are the URL name and label of its list, `below` is the plural noun of
+    the rows below an object."""
 
     route: re.Pattern[str]
     model: str
@@ -70,7 +71,7 @@ def ask_before_leaving(request: HttpRequest, thing: Any, form: Any) -> HttpRespo
 def redirect_old_addresses(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware that redirects requests to old addresses. It looks up only requests that would get a 404."""
+    """Return middleware that redirects old addresses. Only requests that would get a 404 are looked up."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

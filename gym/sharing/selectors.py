@@ -14,7 +14,7 @@ from gym.sharing.models import Collaborator, Invitation, Role
 from gym.sharing.permissions import owns
 
 HEAVY = (models.BinaryField, models.JSONField, models.TextField)
-"""Names of large fields, not loaded when only titles are listed."""
+"""Classes of fields that may be large; they are not loaded when only titles are listed."""
 
 
 def tables() -> list[type[Collaborator]]:

@@ -1,4 +1,4 @@
-"""Description of a kind of object with collaborators, for the Share pages and the API that all kinds share."""
+"""Description of a kind of object with collaborators, for the Share pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Share page of every kind of object with collaborators, and answers to invitations. Apps add
+"""The Share page of every kind of object with collaborators, and accepting or declining invitations. Apps add
 `people_urls(SHAREABLE)` to their URLs; the home page lists open invitations."""
 
 from __future__ import annotations

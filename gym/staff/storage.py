@@ -24,7 +24,7 @@ KEPT_SECONDS = 300
 KEY = "staff-storage"
 MOST_FILES = 20_000
 MANY = 100_000
-"""Tables with more rows are counted by PostgreSQL's estimate."""
+"""Estimated row count from which PostgreSQL's estimate is used instead of counting."""
 PARTS: dict[str, tuple[type[Model], ...]] = {
     "Scored sentences": (ScoreCache,),
     "Runs": (SuiteRun, SentenceScore, PredictionResult, RunScore),

@@ -117,7 +117,7 @@ def owner_for(thing: Any, user: AnyUser) -> str:
 
 @register.filter
 def authors_for(suite: Any, user: AnyUser) -> list[Author]:
-    """Return those authors of a suite that this user may know."""
+    """Return the suite's authors; empty if this user may not see them."""
     return authors_of(suite, user)
 
 

@@ -108,8 +108,9 @@ class Mode:
 class Assessment:
     """The failure modes of a case.
 
-    `iterations` and `checks` are pairs (number passed, number with a verdict). `iteration_errors` and `check_errors`
-    count those without a verdict, which are excluded from both rates but included in `modes`.
+    `iterations` and `checks` are pairs (number passed, number with a verdict). `iteration_errors` and
+    `check_errors` count iterations and checks without a verdict, which are excluded from both rates but
+    included in `modes`.
     """
 
     agent: str
@@ -148,7 +149,8 @@ class Assessment:
 
 
 class Assessor:
-    """Collects the failures of a case one iteration at a time, because all transcripts may not fit into memory."""
+    """Incremental collector of a case's failures. Takes one iteration at a time, because the transcripts
+    together may not fit into memory."""
 
     def __init__(self) -> None:
         self._failed: list[tuple[int, CheckResult, TurnResult | None]] = []
@@ -258,7 +260,8 @@ def _broken(iteration: IterationResult) -> Sample:
 
 
 def normalise(text: str) -> str:
-    """Normalise a text for comparison: drop numbers and quoted parts, fold case and collapse whitespace."""
+    """Normalise a text for comparison: replace numbers and quoted parts with placeholders, fold case,
+    collapse whitespace and truncate to MAX_NORMALISED characters."""
     text = NUMBERS.sub("#", QUOTED.sub("“…”", text.lower()))
     return SPACES.sub(" ", text).strip(" .!?")[:MAX_NORMALISED]
 

@@ -71,7 +71,7 @@ def _short(text: str) -> str:
 
 
 class Notes:
-    """Collects problems: at most MAX_NOTES errors and MAX_NOTES remarks."""
+    """Problems found in a document: at most MAX_NOTES errors, and at most MAX_NOTES warnings and remarks."""
 
     def __init__(self, document: Document, *, secret: bool = False) -> None:
         self.document = document

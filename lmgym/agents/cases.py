@@ -53,7 +53,7 @@ def errors_in(problems: Iterable[Problem]) -> list[str]:
 
 
 class CaseError(ValueError):
-    """Raised for a document that is not a valid test case; `problems` lists all that is wrong with it."""
+    """Raised for a document that is not a valid test case; `problems` lists the reasons."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems

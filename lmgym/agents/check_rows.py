@@ -119,7 +119,8 @@ def _groups(response: Any, keys: tuple[str, ...] = ()) -> Iterable[tuple[Group, 
 
 
 def _expected(test: str, values: list[Any]) -> Any:
-    """Return a list if there are several values, or if a single value would be read as a list or an object of keys."""
+    """Return the values as a list if there are several, or if a single value would be read as a list or an
+    object of keys; otherwise the single value."""
     alone = values[0]
     nested = isinstance(alone, list) or (isinstance(alone, dict) and test not in SCHEMAS)
     return values if len(values) > 1 or nested else alone
@@ -180,7 +181,7 @@ def _shown(test: str, element: Any) -> str:
 
 
 def _means_itself(text: str) -> bool:
-    """Return True if a field for values of any type reads this text back as the same text."""
+    """Return True if this text, entered without quotes for a value of any type, is read as the same text."""
     return (
         bool(text)
         and text == text.strip()

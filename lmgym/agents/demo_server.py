@@ -302,7 +302,7 @@ class DemoServer:
 
 
 class DemoTransport:
-    """Talks to a demo server in this process. A deadline also interrupts an agent's SLEEP."""
+    """Transport to a demo server in this process. A deadline also interrupts an agent's SLEEP."""
 
     secrets: tuple[str, ...] = ()
     unsent: tuple[str, ...] = ()

@@ -73,7 +73,7 @@ class _Session:
 
 
 class Driver:
-    """Runs single iterations of a case. Thread-safe: each thread runs its own iteration."""
+    """Runner of a case's iterations. Thread-safe: each thread runs its own iteration."""
 
     def __init__(
         self,
@@ -275,7 +275,7 @@ def run_iterations(
         before: iterations of an interrupted run, which count towards the early stop.
         stop: called by all threads; if it returns True, the iterator ends and open requests run into their deadlines.
         spent: seconds of the test's timeout already used by `before`.
-        tick: called by the caller's thread several times a second; may raise.
+        tick: called in the caller's thread several times a second; may raise.
     """
     deadline = None
     if case.timeout is not None and options.reading == "document":

@@ -53,7 +53,8 @@ class Failure:
 
 
 class Failures:
-    """Collects failures one iteration at a time, because there may be a thousand, each with a transcript."""
+    """Failures collected one iteration at a time, because there may be a thousand iterations,
+    each with a transcript."""
 
     def __init__(self, iterations: Iterable[IterationResult] = ()) -> None:
         self._failures: dict[tuple[Any, ...], Failure] = {}
@@ -99,7 +100,7 @@ def _times(iterations: list[int]) -> str:
 
 
 class Contradictions:
-    """Collects a judge's verdicts on equal answers, one iteration at a time.
+    """A judge's contradictory verdicts on equal answers, collected one iteration at a time.
 
     A judge that contradicts itself is unreliable, so such failures are attributed to the judge, not to the agent.
     """

@@ -91,7 +91,7 @@ class TooLong(ValueError):
 
 
 class Asked(Protocol):
-    """Asks a judge once; returns the text of its reply and its token usage."""
+    """Callable that asks a judge once and returns the text of its reply and its token usage."""
 
     name: str
     """Judge and configuration; part of the key of an opinion."""
@@ -110,7 +110,8 @@ def prompt_for(criterion: str, sample: str) -> str:
 
 
 def mark_for(sample: str, *others: str) -> str:
-    """Return a line that occurs in none of the texts. It is a hash of the texts, so no sample can contain its mark."""
+    """Return a line that occurs in none of the texts. It contains a hash of the sample, so that a sample
+    cannot be written to contain its own mark."""
     for number in count():
         digest = hashlib.sha256(f"{number}{sample}".encode(errors="replace")).hexdigest()[:16]
         mark = f"<<<{digest}>>>"
@@ -154,7 +155,7 @@ def reference_verdict(answer: str) -> tuple[Word, str]:
 
 
 class VotingJudge:
-    """Asks several times and takes the majority. Thread-safe.
+    """Judge that asks several times and takes the majority. Thread-safe.
 
     Verdicts are not cached, because every iteration must be an independent trial.
 
@@ -217,7 +218,7 @@ class VotingJudge:
 
 
 class RememberingJudge:
-    """Reuses the verdicts in `known` (stored opinions on one answer) once each, then asks `judge`."""
+    """Judge that reuses each verdict in `known` (stored opinions on an answer) once, then asks `judge`."""
 
     def __init__(self, judge: VotingJudge, known: Iterable[Mapping[str, Any]]) -> None:
         self._judge = judge

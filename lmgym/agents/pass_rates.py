@@ -69,8 +69,8 @@ class AtK:
 def at_k(counts: Sequence[tuple[int, int]]) -> list[AtK]:
     """Return pass@k and pass^k, averaged over cases given as (passed, iterations with a verdict).
 
-    All k use the same cases, so that values are comparable. The largest k is the one for which at least half of the
-    cases with a verdict have k iterations; cases with fewer iterations are excluded.
+    All k use the same cases, so that values are comparable. The largest k is the largest in KS for which at
+    least half of the cases with a verdict have k iterations; cases with fewer iterations are excluded.
 
     A single case has intervals: Wilson's interval of its rate p, transformed by 1 - (1-p)^k and p^k, which are monotone
     in p, and widened to include the estimate if it lies outside.

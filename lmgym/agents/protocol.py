@@ -121,7 +121,7 @@ def loads(text: str) -> Any:
 
 
 class AnswerReader:
-    """Reads an answer incrementally: `feed` bytes as they arrive, then `finish`. Raises ProtocolError."""
+    """Incremental reader of an answer: `feed` bytes as they arrive, then `finish`. Raises ProtocolError."""
 
     def __init__(self) -> None:
         self.answer = Answer()

@@ -11,9 +11,9 @@ from urllib.parse import quote
 from lmgym.agents.cases import TestCase
 
 HIDDEN = "•••"
-"""Replaces a value that is not stored."""
+"""Replacement for a value that is not stored."""
 HIDDEN_NUMBER = f"{HIDDEN} (a number)"
-"""Replaces a secret sent as a number."""
+"""Replacement for a secret sent as a number."""
 UNKEPT = re.compile("[\0\ud800-\udfff]")
 """Characters that databases reject."""
 SHORTEST = 4
@@ -22,9 +22,10 @@ TOO_SHORT = (
     f"A secret must have at least {SHORTEST} characters, because shorter secrets cannot be hidden in answers."
 )
 CUT = "…"
-"""Pattern for the end of a truncated text, where part of a secret may remain."""
+"""Mark at the end of a truncated text, where part of a secret may remain."""
 FIRST_MARK, MARKS = 0xE000, 6_400
-"""Private-use characters. During comparison, a character after HIDDEN identifies the hidden text."""
+"""First private-use character that serves as a mark, and the number of marks. During comparison, the mark
+after HIDDEN identifies the hidden text."""
 MARKED = re.compile(f"{HIDDEN}[{chr(FIRST_MARK)}-{chr(FIRST_MARK + MARKS - 1)}]")
 CREDENTIAL = re.compile(r"(?:bearer|basic|token|apikey|api-key|key)\s+(\S.*)", re.IGNORECASE)
 MOST_CUTS = 50

@@ -1,4 +1,4 @@
-"""Rows of the tables of agent tests: one frozen dataclass per table, whose field names are the column names.
+"""Table rows for agent tests: one frozen dataclass per table, with the column names as field names.
 
 `lmgym.text.columns` converts them to headers, rows and JSON; docs/names.md lists them.
 """

@@ -256,7 +256,7 @@ class HTTPTransport:
 
 
 def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
-    """Merge headers; those in `second` take precedence. Names are case-insensitive."""
+    """Merge headers; headers in `second` take precedence. Names are case-insensitive."""
     names = {name.lower() for name in second}
     return {**{name: value for name, value in first.items() if name.lower() not in names}, **second}
 

@@ -1,4 +1,4 @@
-"""Detect cases that no iteration can pass before calling the agent."""
+"""Detect, before the agent is called, cases that no iteration can pass."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Figure:
         return str(self.draw(standalone=True))
 
     def _repr_svg_(self) -> str:
-        """Display in notebooks."""
+        """Return the standalone SVG, which notebooks display."""
         return str(self)
 
     @property
@@ -74,7 +74,7 @@ class Figure:
         return f"{self.title}. Scoring rule: {self.rule['label']}." if self.rule else self.title
 
     def columns(self) -> tuple[str, ...]:
-        """Return the column headings of data files, including the rule if there is one."""
+        """Return the column headings of data files, including a column for the scoring rule, if any."""
         return (*self.header, "rule") if self._adds_rule else self.header
 
     def values(self) -> list[list[Any]]:

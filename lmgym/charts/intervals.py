@@ -20,7 +20,7 @@ from lmgym.charts.svg import (
 
 _ROW, _TOP, _PLOT, _LABEL = 24.0, 28.0, 420.0, 230.0
 _NARROW, _NARROW_LABEL = 280.0, 110.0
-"""Width of labels and plot together; labels take what they need, the plot takes the rest."""
+"""In a narrow chart: width of labels and plot together, and maximum width of the labels."""
 _KEY_ROW = 18.0
 
 

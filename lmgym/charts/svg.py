@@ -87,7 +87,7 @@ def _number(value: object) -> str:
 
 
 class Pen:
-    """Draws elements with classes for a page, or with presentation attributes for a paper."""
+    """Builder of SVG elements, with classes for a page or with presentation attributes for a paper."""
 
     def __init__(self, *, standalone: bool) -> None:
         self.standalone = standalone
@@ -180,7 +180,7 @@ def finite(value: float | None) -> TypeGuard[float]:
 
 
 def text_width(text: str, size: float = 12.0) -> float:
-    """Estimate the width of text in pixels, on the high side, because the server measures no fonts."""
+    """Estimate the width of text in pixels, on the high side, because font metrics are not available."""
     units = 0.0
     for character in text:
         if unicodedata.combining(character):

@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("lmgym.cli.site", "prepare a site's database and first account"),
     "manage": ("lmgym.cli.site", "run any other command of a site (Django's manage.py)"),
 }
-"""By name: module with `main(argv, prog)` and `parser(prog)`, and the command's line in `lmgym --help`."""
+"""Commands by name: the module with `main(argv, prog)` and `parser(prog)`, and the line in `lmgym --help`."""
 
 SHELLS = ("bash", "zsh", "fish")
 

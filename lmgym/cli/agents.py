@@ -108,7 +108,7 @@ def register(client: Client, arguments: Namespace) -> int:
 
 
 def upload(client: Client, arguments: Namespace) -> int:
-    """Upload cases. If they are rejected, the suite is deleted if it was created for them."""
+    """Upload cases, creating the suite if needed. A new suite is deleted again if the cases are rejected."""
     files = case_files(arguments.file)
     is_new = False
     try:

@@ -56,7 +56,7 @@ def _problems() -> tuple[type[Exception], ...]:
 
 
 def in_words(error: Exception) -> str:
-    """Return the message of one of `_problems`; may have several lines."""
+    """Return the message to print for an exception of a type in `_problems`; may have several lines."""
     from lmgym.client.transport import ApiError
 
     if isinstance(error, ApiError):

@@ -19,7 +19,10 @@ def parser(prog: str = "lmgym") -> argparse.ArgumentParser:
 
 
 def subcommand(name: str, prog: str = "lmgym") -> argparse.ArgumentParser:
-    """Build the parser of one subcommand with its module's `parser(prog)`, or an empty one if there is none."""
+    """Build the parser of one subcommand with its module's `parser(prog)`.
+
+    The parser is empty if the module has no such function.
+    """
     module, text = COMMANDS[name]
     build = getattr(import_module(module), "parser", None)
     made: argparse.ArgumentParser = (

@@ -55,7 +55,7 @@ def finished(client: Client, keys: Sequence[str], options: argparse.Namespace) -
 
 
 class _Progress:
-    """Print a line when the state or the reason for waiting changes, and every ten seconds."""
+    """Callback that prints a line when the state or the reason for waiting changes, and every ten seconds."""
 
     def __init__(self) -> None:
         self.reported, self.at = ("", ""), 0.0

@@ -164,7 +164,7 @@ class Client(Games, Submissions, AgentTests):
     def table(self, runs: Iterable[Run]) -> pd.DataFrame:
         """Build a DataFrame with one row per prediction of the finished runs.
 
-        Columns: `run`, `revision` and `source`, then those of `lmgym.Result.rates`; see docs/names.md.
+        Columns: `run`, `revision` and `source`, then the columns of `lmgym.Result.rates`; see docs/names.md.
         """
         import io
 

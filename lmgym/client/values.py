@@ -182,7 +182,7 @@ class Game:
 
 @dataclass(frozen=True)
 class Submission:
-    """Predictions for ProPara. `f1` is the official score, `corrected_f1` another metric; None without a score."""
+    """Predictions for ProPara, with F1 by the official and the corrected metric; None = no score."""
 
     id: str
     answer_set: str
@@ -220,7 +220,7 @@ class AgentCase:
 
 @dataclass(frozen=True)
 class AgentRun:
-    """Run of an agent suite. `versions` are those that the agent reported during the run."""
+    """Run of an agent suite. `versions`: versions that the agent reported during the run."""
 
     id: str
     suite: str

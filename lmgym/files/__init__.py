@@ -1,1 +1,1 @@
-"""Readers of untrusted files under limits on bytes, time and memory; writing of zip archives."""
+"""Readers of untrusted files with limits on bytes, time and memory; writers of zip archives and workbooks."""

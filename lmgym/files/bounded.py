@@ -17,7 +17,8 @@ from typing import IO, Any, cast
 BLOCK = 65_536
 """Bytes unpacked and checked at a time."""
 MAX_MEMBERS = 100_000
-"""Limit on members of a gzip file: even empty ones take time. The log of a long game has tens of thousands."""
+"""Limit on members of a gzip file, because even empty members take time. The log of a long game has tens of
+thousands."""
 _MAGIC = b"\x1f\x8b"
 _WBITS = 31
 
@@ -166,7 +167,7 @@ def _megabytes(size: int) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """Decompresses a stream and enforces its limits, block by block."""
+    """Raw stream that decompresses another stream and enforces its limits, block by block."""
 
     def __init__(self, stream: IO[bytes], limits: Limits, clock: Callable[[], float]) -> None:
         super().__init__()

@@ -93,7 +93,7 @@ def read_workbook(data: bytes, limits: Limits) -> list[Sheet]:
 
 
 class _Counter:
-    """Counts rows, cells, characters and seconds, and refuses a workbook that exceeds a limit."""
+    """Counter of rows, cells, characters and seconds that refuses a workbook when it exceeds a limit."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

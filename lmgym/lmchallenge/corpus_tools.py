@@ -69,8 +69,8 @@ class Finding:
 
 
 class CorpusInspector:
-    """Inspect lines as they are streamed. `warnings` has one entry per kind (for keys, per key), in order of
-    appearance.
+    """Inspector of corpus lines as they are streamed. `warnings` has one entry per kind (for keys, per key),
+    in order of appearance.
 
     Memory grows with the number of users, not with the size of the corpus.
     """

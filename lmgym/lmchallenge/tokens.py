@@ -1,8 +1,9 @@
 """Tokens of a line, and token filters for statistics.
 
-A token is an emoji from the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@" and "#", or
-a run of other punctuation and symbols; the leftmost alternative wins. Everything else (whitespace, combining marks,
-controls) belongs to no token. The regular expression is that of LM Challenge 4.
+A token is an emoji from the frozen lists, or a run of letters, digits, connectors, dashes, apostrophes, "@"
+and "#", or a run of other punctuation and symbols; the leftmost alternative wins. Everything else
+(whitespace, combining marks, controls) belongs to no token. The regular expression is copied from LM
+Challenge 4.
 
 The emoji are the single characters with the Unicode property Emoji in Emoji 4.0 (2016), and sequences of characters
 with spaces in between. The single characters exclude later additions, ASCII characters, regional indicators, and
@@ -75,7 +76,9 @@ def _spaced() -> re.Pattern[str]:
 
 
 def may_hold_sequences(text: str) -> bool:
-    """Return False for almost all texts without a sequence."""
+    """Return whether the text may contain a sequence: a fast check that excludes almost
+    all texts without one.
+    """
     return not text.isascii() and " " in text and _spaced().search(text) is not None
 
 

@@ -18,14 +18,14 @@ from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 from lmgym.models.engine.token_alignment import TokenAlignmentError, align_server_tokens
 
 Tokens: TypeAlias = Sequence[tuple[str, float | None]]
-"""Tokens of a text in order, as spelled there, each with its surprisal in bits; None = no value."""
+"""Tokens of a text in order, as spelled in the text, each with its surprisal in bits; None = no value."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Your own model: `score(texts)` returns the tokens of each text, in order."""
+    """Interface of a user-supplied model: `score(texts)` returns the tokens of each text, in order."""
 
     def score(self, texts: Sequence[str]) -> Sequence[Tokens | TokenScores]: ...
 
@@ -66,9 +66,9 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
 
     Args:
         model: a folder with config.json and safetensors, causal or masked; a GGUF file; an n-gram file;
-            "organisation/name" on the Hugging Face Hub, optionally with "@revision" (gated and private models with
-            the token in the environment variable HF_TOKEN); (model, tokenizer) of transformers in memory; or a
-            `Scorer`.
+            "organisation/name" on the Hugging Face Hub, optionally with "@revision" (gated and private models
+            with the token in the environment variable HF_TOKEN); a (model, tokenizer) pair of transformers
+            objects; or a `Scorer`.
         device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
         dtype: float32, bfloat16 or float16.
 
@@ -127,7 +127,10 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
 
 
 def _kind_of(folder: Path) -> str:
-    """Return "masked" if config.json names a masked-LM class, else "causal". Errors in it are reported on loading."""
+    """Return "masked" if config.json names a masked-LM class, else "causal".
+
+    Errors in config.json are reported when the model is loaded.
+    """
     try:
         architectures = json.loads((folder / "config.json").read_bytes()).get("architectures") or ()
     except (OSError, ValueError, AttributeError):

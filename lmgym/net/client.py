@@ -114,7 +114,10 @@ def stream_lines(
 
 
 def is_broken_transfer(error: Exception) -> bool:
-    """Return whether an exception of httpx2, which other libraries use, says that a connection broke off or stalled."""
+    """Return whether an httpx2 exception means that a transfer broke off or stalled.
+
+    The exception may come from another library that uses httpx2.
+    """
     not_connected = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
     return isinstance(error, httpx2.TransportError) and not isinstance(error, not_connected)
 
@@ -245,7 +248,10 @@ def _proxy_connection(proxy: httpx2.URL, policy: NetPolicy, deadline: Deadline) 
 
 
 def _require_listed(call: _Call, addresses: list[Address], policy: NetPolicy) -> None:
-    """Allow a key in clear text only for hosts that an administrator listed by name or address."""
+    """Raise Refused unless a rule lists the host by name or address.
+
+    Only such hosts may receive a key in clear text.
+    """
     named = tuple(rule for rule in policy.rules if rule.is_named)
     try:
         require_admitted(named, "http", call.host, addresses, call.port)

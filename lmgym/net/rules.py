@@ -109,8 +109,9 @@ class Rule:
         return host == self.name
 
     def _fits_a_name(self, address: Address) -> bool:
-        """Return True for public and private addresses, and for this machine if the name is localhost.
+        """Return whether a rule with a name admits this address.
 
+        The name localhost admits only loopback addresses, other names public and private addresses.
         Metadata services of clouds are always excluded.
         """
         if _within(address, _METADATA):
@@ -189,7 +190,7 @@ def _not_admitted_name(scheme: str, host: str, port: int) -> NotAdmitted:
 
 
 def _not_admitted(scheme: str, host: str, address: Address, port: int) -> NotAdmitted:
-    """Build the error. It suggests a rule that would admit the server, except for addresses never to be listed."""
+    """Build the error. It suggests a rule, except for link-local, reserved and metadata addresses."""
     if _within(address, (*_PRIVATE, *_LOOPBACK)) and not _within(address, _METADATA):
         where, example = "private addresses or its own machine", "10.1.2.3:8080"
     elif is_public(address):

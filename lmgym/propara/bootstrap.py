@@ -76,7 +76,7 @@ class SystemComparison:
 
     @property
     def rows(self) -> list[tuple[Question, Comparison]]:
-        """Rows of the table of differences: first overall, then by question."""
+        """Rows of the difference table: overall first, then by question."""
         return [
             (Question("overall"), self.overall),
             *((Question(name), row) for name, row in self.questions.items()),

@@ -18,7 +18,7 @@ VERBATIM = "Use the names of the answers, verbatim."
 
 @dataclass(frozen=True)
 class FileRow:
-    """A row with six columns and whole numbers."""
+    """A row with six columns, in which process and step are whole numbers."""
 
     line: int
     process_id: int
@@ -164,8 +164,8 @@ def participant_problems(answers: Grids, rows: Iterable[FileRow], file: str) -> 
 
 
 def _nearest(name: str, others: list[str]) -> str:
-    """Return the other name that shares an alternative (`rays` for `light; rays`), or else a name with a similar
-    spelling of the name or an alternative, or else an empty string."""
+    """Return the first name in `others` that shares an alternative (`rays` for `light; rays`); failing that,
+    a name in which the whole or an alternative is spelled similarly; else an empty string."""
     mine = _alternatives(name)
     if shared := next((other for other in others if mine & _alternatives(other)), ""):
         return shared

@@ -19,7 +19,7 @@ ABSENT, UNKNOWN = "null", "unk"
 _TOKENS = {"-": ABSENT, "?": UNKNOWN}
 MAX_STEP = 1_000_000
 MAX_CELLS = 20_000_000
-"""Limits not in the reference, which allocates a list of 1,000,000,000 elements for a row with that step."""
+"""Limits that the reference lacks: for a row with step 1,000,000,000 it allocates a list of that length."""
 
 
 class Grid(NamedTuple):
@@ -53,7 +53,7 @@ def all_none_grid(grid: Grid) -> Grid:
 
 
 def token(location: str) -> str:
-    """Translate a location from action files to summaries: `-` and `?` become tokens."""
+    """Translate a location from action files to summaries: `-` becomes `null`, and `?` becomes `unk`."""
     return _TOKENS.get(location, location)
 
 

@@ -49,8 +49,8 @@ def label(code: str) -> str:
 
 
 def same_place(first: str, second: str) -> bool:
-    """Return True if two locations share a name after normalisation. Where the reference divides by zero, all their
-    names match.
+    """Return True if two locations share a name after normalisation. True also where the reference divides by
+    zero, because all names match there.
     """
     if first == second:
         return True

@@ -1,6 +1,6 @@
 """Reimplementation of the reference's evaluator and explainer, with identical reports, files, messages and exit codes.
 
-Where the reference ends with a traceback, this prints one line to standard error and exits with code 1.
+Where the reference ends with a traceback, this module prints one line to stderr and exits with code 1.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Report:
 
     @classmethod
     def of(cls, processes: Sequence[ProcessReport]) -> Report:
-        """Build a report from evaluated processes. It has no warnings, because these require the file."""
+        """Build a report from evaluated processes. It has no warnings, because warnings require the file."""
         return cls(tuple(processes), len(processes), _averages(processes))
 
     @property

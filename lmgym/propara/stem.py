@@ -1,9 +1,10 @@
 """Porter stemmer with NLTK's extensions, applied to a whole phrase as one word.
 
-Algorithm: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980. The extensions are those of NLTK's
-default mode: irregular forms; words of one or two letters are kept; -ies and -ied keep the e in four-letter words; y
-becomes i only after a consonant that is not the first letter; -alli is removed before the other rules of step 2; -bli
-instead of -abli; -fulli; -logi; a vowel followed by a consonant counts as "short".
+Algorithm: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980. The extensions come
+from NLTK's default mode: irregular forms; words of one or two letters are kept; -ies and -ied keep the
+e in four-letter words; y becomes i only after a consonant that is not the first letter; -alli is
+removed before the other rules of step 2; -bli instead of -abli; -fulli; -logi; a vowel followed by a
+consonant counts as "short".
 
 The ProPara evaluator stems a location as one word, so spaces, digits and commas count as consonants. nltk is not used,
 because importing `nltk.stem.porter` loads 245 modules (1.0 s of CPU time, 22 MB installed), while importing
@@ -67,7 +68,7 @@ _STEP_3 = (
 _STEP_4_TEXT = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize"
 _STEP_4 = tuple((suffix, "") for suffix in _STEP_4_TEXT.split())
 _SUFFIXES = {rules: tuple(suffix for suffix, _ in rules) for rules in (_STEP_2, _STEP_3, _STEP_4)}
-"""Endings for a cheap test first, because most words have none of them."""
+"""Suffixes of each set of rules, for a quick check first, because most words end in none of them."""
 
 
 def _shape(word: str) -> str:

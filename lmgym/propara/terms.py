@@ -78,7 +78,8 @@ def participant_overlap(answer: str, prediction: str) -> float:
 
 @lru_cache(_CACHE_SIZE)
 def location_overlap(answer: str, prediction: str) -> float:
-    """Return the reference's overlap of two normalised locations; 1.0 if they are equal. Raises ProcessFailure."""
+    """Return the reference's overlap of two locations after normalisation; 1.0 if they are equal. Raises
+    ProcessFailure."""
     if answer == prediction:
         return 1.0
     return _overlap(location_terms(answer), location_terms(prediction))

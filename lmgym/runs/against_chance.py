@@ -12,7 +12,7 @@ from lmgym.stats import holm_of_known, n_of_interval, tail_above
 Standing: TypeAlias = Literal["above", "at", "below", "tied", "unknown-words", ""]
 
 ALPHA = 0.05
-"""One-sided significance level for rejecting chance in either direction; the only threshold a verdict uses."""
+"""One-sided significance level for rejecting chance in either direction; the only level that verdicts use."""
 
 CHANCE_WORDS: dict[Standing, str] = {
     "above": "above chance",
@@ -63,8 +63,8 @@ class Tails:
 
 
 def effective_items(score: Rated) -> float:
-    """Effective number of independent outcomes: n items, or more if items have several predictions that were judged
-    separately (`lmgym.stats.effective_n`)."""
+    """Return the effective number of independent outcomes: n items, or more if items have several predictions
+    that were judged separately (`lmgym.stats.effective_n`)."""
     if score.judged == score.n or score.rate is None or score.low is None or score.high is None:
         return score.n
     return n_of_interval(score.rate, score.low, score.high)
@@ -137,8 +137,8 @@ class Verdict:
 
     @property
     def decisive_p(self) -> float | None:
-        """The p value behind the verdict: the upper tail; if below chance, the lower tail; if `tied`, the lower tail
-        with ties counted as passed. None if nothing was tested because too many words are unknown."""
+        """The p value behind the verdict: the upper tail; if below chance, the lower tail; if `tied`, the
+        lower tail with ties counted as passed. None if nothing was tested, or too many words are unknown."""
         return self._deciding(self.holm or self.exact)
 
     @property

@@ -2,7 +2,6 @@
 
 A worker checks for cancellation between chunks; a killed worker loses at most one. Sentences with a common beginning
 share work, so they are sorted, and chunks end where neighbouring sentences have least in common.
-
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ WORK_PER_CHUNK = 3e11
 FASTER_ON_GPU = 32
 LEAST_TOKENS, MOST_TOKENS = 128, 32_768
 LOOK_BACK = 0.25
-"""Share of its budget by which a chunk may end early, so that it ends where neighbours have least in common."""
+"""Share of its budget by which a chunk may be shorter, to end where neighbours have least in common."""
 
 
 def chunk_characters(parameters: int | None, device: str = "cpu") -> int:
-    """Characters per chunk for a model of this size. Deterministic."""
+    """Return the number of characters per chunk for a model with this many parameters. Deterministic."""
     tokens = WORK_PER_CHUNK / max(parameters or 1, 1) * (FASTER_ON_GPU if device.startswith("cuda") else 1)
     return int(min(max(tokens, LEAST_TOKENS), MOST_TOKENS)) * CHARACTERS_PER_TOKEN
 
@@ -50,7 +49,7 @@ def plan_chunks(texts: Sequence[str], characters: int, sentences: int = 0) -> li
 
 
 def _common(a: str, b: str) -> int:
-    """Length of the common prefix of two texts."""
+    """Return the length of the common prefix of two texts."""
     return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 

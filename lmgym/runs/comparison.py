@@ -122,7 +122,7 @@ class ItemCounts:
         return [{number: place for place, number in enumerate(row.items)} for row in self.results]
 
     def codes(self, item: int) -> list[int]:
-        """Outcome codes of the item, one per prediction."""
+        """Return the outcome codes of the item, one per prediction."""
         rows = zip(self.results, self._places, strict=True)
         return [row.outcome.outcomes[places[item]] for row, places in rows if item in places]
 
@@ -237,7 +237,7 @@ class Pair(Generic[S]):
 
     @cached_property
     def margin_is_skewed(self) -> bool:
-        """Return whether the margins' differences are too skewed for a reliable interval at this n."""
+        """Whether the margins' differences are too skewed for a reliable interval at this n."""
         if not same_bits(self.first.made, self.second.made):
             return False
         known = ((a, b) for a, b in zip(*self._margins, strict=True) if a is not None and b is not None)
@@ -331,7 +331,8 @@ def tests_in_words(pairs: Sequence[Pair[S]]) -> str:
 
 @dataclass(frozen=True)
 class ItemSide:
-    """One item of one run. For two revisions, over their common predictions; None if there are none."""
+    """One item of one run. For two revisions, only their common predictions are used; without any, counts and margin
+    are None."""
 
     codes: list[int]
     counts: float | None = described("value of the item under the rule", "0 to 1")
@@ -353,7 +354,7 @@ class ItemRow:
 
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
-    """Return all items that any side has, in the order of the sides."""
+    """Return a row for each item that any side has, in the order of the sides."""
     items_of_sides = [side.compared.shares or side.own.shares for side in sides]
     rows = []
     for item in dict.fromkeys(item for items in items_of_sides for item in items):

@@ -91,7 +91,7 @@ STORED = ("text", "regions", "special_surprisal", "surprisal", "tokens", "failur
 
 
 class RegionBits(NamedTuple):
-    """A region of a sentence as in every output, numbered from 1. `surprisal` is in bits."""
+    """A region of a sentence as written to every output, numbered from 1. `surprisal` is in bits."""
 
     region_number: int
     region: str
@@ -101,7 +101,8 @@ class RegionBits(NamedTuple):
 
 
 class TokenBits(NamedTuple):
-    """A token of a sentence as in every output; `region_number` is None outside regions. `surprisal` is in bits."""
+    """A token of a sentence as written to every output; `region_number` is None outside regions. `surprisal`
+    is in bits."""
 
     token: str
     token_id: int
@@ -144,7 +145,7 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Return whether all tokens were scored."""
+        """Whether all tokens were scored."""
         return not any(row.not_computed for row in self.sentences)
 
 
@@ -154,7 +155,7 @@ def metric_of(document: SuiteDocument) -> str:
 
 
 def default_metric(metric: str | Sequence[str]) -> str:
-    """`metric_of` for a value of `meta.metric`."""
+    """Return the default metric (see `metric_of`) for a value of `meta.metric`."""
     if isinstance(metric, str):
         return "sum" if metric == "all" else metric
     return str(metric[0]) if metric else "sum"
@@ -192,7 +193,7 @@ class Measured:
         return _summarise(self.document, self.values.regions, skipped)
 
     def rows(self) -> list[SentenceResult]:
-        """One result per sentence, to store and export."""
+        """Return one result per sentence, to store and export."""
         regions, total = listed(self.values.regions), listed(self.values.total)
         bits, region = listed(self.columns.bits), self.aligned.region.tolist()
         straddles, special = self.aligned.straddles.tolist(), self.values.special.tolist()

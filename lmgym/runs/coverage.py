@@ -97,7 +97,7 @@ class Spelling:
 
     @classmethod
     def from_json(cls, counts: Mapping[str, int] | None) -> Spelling:
-        """Inverse of `as_json`; all 0 if nothing was counted."""
+        """Create the counts from the result of `as_json`; all counts are 0 for None."""
         return cls(**counts) if counts else cls()
 
     def as_json(self) -> dict[str, int]:
@@ -117,7 +117,7 @@ class Spelling:
 
     @property
     def is_in_pieces(self) -> bool:
-        """Return whether words are spelled rather than known."""
+        """Whether words are spelled rather than known."""
         if self.n_words < FEWEST_WORDS:
             return False
         has_many = self.pieces_per_word > MOST_PIECES and self.letters_per_piece < FEWEST_LETTERS
@@ -138,7 +138,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Coverage:
-    """`n_words` distinct words, of which the model does not know `unknown`, in order of appearance."""
+    """Word counts of sentences: `n_words` distinct words, and the `unknown` ones in order of appearance."""
 
     n_words: int
     unknown: tuple[str, ...]
@@ -157,7 +157,7 @@ class Coverage:
 
 
 def coverage_share(n_words: int | None, n_unknown: int | None) -> float | None:
-    """Share of known words, 0 to 1; None without counted words."""
+    """Return the share of known words, 0 to 1; None without counted words."""
     return 1 - n_unknown / n_words if n_words and n_unknown is not None else None
 
 
@@ -167,7 +167,8 @@ def is_low(share: float | None) -> bool:
 
 
 def coverage_words(n_words: int | None, n_unknown: int | None) -> str:
-    """ "coverage 62%: 9 words this model does not know"; empty if words were not counted or all are known."""
+    """Describe the coverage: "coverage 62%: 9 words this model does not know". Empty if words were not
+    counted or all are known."""
     share = coverage_share(n_words, n_unknown)
     if share is None or not n_unknown:
         return ""
@@ -230,7 +231,7 @@ def coverage_of(
 def words_of(
     text: str, tokens: Sequence[Token], vocabulary_size: int | None, *, in_pieces: bool
 ) -> tuple[list[str], list[str]] | None:
-    """Known and unknown words of one sentence, counted as in `coverage_of`."""
+    """Return known and unknown words of one sentence, counted as in `coverage_of`; None without tokens."""
     coverage = coverage_of([(text, tokens)], vocabulary_size=vocabulary_size, in_pieces=in_pieces)
     if coverage is None:
         return None
@@ -241,7 +242,8 @@ def words_of(
 
 @dataclass(slots=True)
 class _Word:
-    """A word: `is_known` judging only by its tokens, and its shortest tokenization with the sentence it is from."""
+    """A word with its shortest tokenization and the sentence it comes from. `is_known` is judged only by the
+    tokens."""
 
     is_known: bool = True
     text: str = ""
@@ -262,7 +264,7 @@ def _spelling(words: Mapping[str, _Word]) -> Spelling:
 
 
 def _letters(text: str) -> int:
-    """Letters without their marks; a Hangul syllable is two or three."""
+    """Count letters without their marks; a Hangul syllable counts as two or three."""
     return sum(map(str.isalpha, text if text.isascii() else unicodedata.normalize("NFD", text)))
 
 

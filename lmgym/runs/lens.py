@@ -10,8 +10,8 @@ from lmgym.runs.compute import SentenceResult, region_bits, token_bits
 
 @dataclass(frozen=True)
 class ShownToken:
-    """`text`: the characters it covers in the sentence; `token`: its form in the vocabulary; `start` and `end`:
-    character offsets."""
+    """A token to display. `text`: the characters it covers in the sentence; `token`: its form in the
+    vocabulary; `start` and `end`: character offsets."""
 
     text: str
     token: str
@@ -23,7 +23,7 @@ class ShownToken:
     special: bool
     not_computed: bool = False
     part: str = ""
-    """"2/3" for the second of three tokens that share a character; empty if it shares none."""
+    """Such as "2/3" for the second of three tokens that share a character; empty if it shares none."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ShownRegion:
 
 @dataclass(frozen=True)
 class ShownSentence:
-    """`specials`: tokens outside regions."""
+    """A sentence to display, with its tokens by region. `specials`: tokens outside regions."""
 
     result: SentenceResult
     regions: list[ShownRegion]
@@ -86,8 +86,8 @@ def shown_sentence(
 
 
 def parts_of_characters(places: Sequence[tuple[int, int]]) -> list[str]:
-    """ "1/3", "2/3", "3/3" for neighbouring tokens that share characters, such as bytes of one character; "" for the
-    others."""
+    """Number neighbouring tokens that share characters, such as bytes of one character: "1/3", "2/3", "3/3".
+    Other tokens get ""."""
     runs: list[list[int]] = []
     for place, (start, end) in enumerate(places):
         is_shared = place > 0 and max(start, places[place - 1][0]) < min(end, places[place - 1][1])

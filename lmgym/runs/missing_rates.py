@@ -50,7 +50,7 @@ def some(names: Sequence[str], most: int = MOST_NAMED) -> str:
 
 
 def grouped_gaps(gaps: Iterable[MissingRate], most: int = MOST_NAMED) -> list[str]:
-    """ "a, b (not run)": suites grouped by reason, those that were run first."""
+    """Group suites by reason, as in "a, b (not run)". Suites that were run come first."""
     by_why: dict[str, list[str]] = {}
     for gap in sorted(gaps, key=lambda gap: not gap.run):
         by_why.setdefault(gap.why, []).append(gap.suite)

@@ -64,7 +64,7 @@ class Needed:
         return results
 
     def spans(self, text: str) -> list[Span]:
-        """Ranges for `Backend.score(needed=…)`."""
+        """Return the character ranges to pass to `Backend.score(needed=…)`."""
         return sorted({span for _, spans in self._places[text] for span in spans})
 
     def _is_short(self, text: str, score: Scores) -> bool:

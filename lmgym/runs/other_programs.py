@@ -134,7 +134,7 @@ def blimp_jsonl(document: SuiteDocument, slug: str, revision: int, policy: str) 
 def lm_eval_files(
     document: SuiteDocument, slug: str, revision: int, policy: str, address: str
 ) -> dict[str, str]:
-    """Task folder for lm-evaluation-harness, path -> text: one task per prediction and a group of them.
+    """Write a task folder for lm-evaluation-harness (path -> text): one task per prediction, and their group.
 
     The bad sentence is the first choice: lm-eval picks the first of equal choices, and a tie must fail.
     """
@@ -156,7 +156,7 @@ def lm_eval_files(
 
 
 def lm_eval_zip(document: SuiteDocument, slug: str, revision: int, policy: str, address: str) -> bytes:
-    """Zip archive of `lm_eval_files`. Contains no timestamps, so equal files give equal bytes."""
+    """Write a zip archive of `lm_eval_files`. It contains no timestamps, so equal files give equal bytes."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, text in lm_eval_files(document, slug, revision, policy, address).items():

@@ -111,8 +111,8 @@ STORED = tuple(one.name for one in fields(PredictionOutcome) if one.name not in 
 
 @dataclass(frozen=True)
 class Grid:
-    """(condition, region number or "*") -> one value per item; "*" is the whole sentence. `bits`: NaN = no value.
-    `tokens`: number of token values summed in it."""
+    """Values of all items. `bits` and `tokens` map (condition, region number or "*" for the whole sentence)
+    to one value per item: bits (NaN = no value), and the number of token values summed in them."""
 
     items: list[int]
     bits: dict[Reference, Floats]
@@ -122,8 +122,8 @@ class Grid:
 def outcomes_alone(
     position: int, prediction: PredictionDoc, held: Sequence[bool], n_regions: int | None = None
 ) -> PredictionOutcome:
-    """Build the outcome of a prediction if only pass or fail of each item is known. `n_regions`: of the suite, for the
-    chance level."""
+    """Build the outcome of a prediction when it is only known which items pass. `n_regions`: number of
+    regions of the suite, for the chance level."""
     n = len(held)
     outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)
     judged = outcomes, np.full(n, math.nan), np.zeros(n, np.bool_)
@@ -202,8 +202,8 @@ def outcomes_of(
 
 
 def margin_bounds(error: TokenError, tokens: Mapping[Reference, Ints], slopes: Slopes) -> Floats:
-    """`TokenError.of_margin` for every item at once, in bits. A margin sums `tokens[reference]` token values of each
-    reference, each `slopes[reference]` times."""
+    """Compute `TokenError.of_margin` for every item at once, in bits. A margin sums `tokens[reference]` token
+    values of each reference, each `slopes[reference]` times."""
     weight, count = np.zeros(()), np.zeros(())
     for reference, slope in slopes.items():
         weight = weight + slope**2 * tokens[reference]

@@ -19,8 +19,8 @@ SentenceRegions: TypeAlias = tuple[int, str, Sequence[str], Sequence[float | Non
 
 
 def within_item_means(summary: Summary, sentences: Iterable[SentenceRegions], n_regions: int) -> Summary:
-    """Replace the summary's intervals by within-item ones (Cousineau and Morey, see `within_item_intervals`), over
-    items that have the region in all conditions. `sentences`: in the suite's order."""
+    """Recompute the summary over items that have the region in all conditions, with within-item intervals
+    (Cousineau and Morey, see `within_item_intervals`). `sentences`: in the suite's order."""
     conditions = [row["condition"] for row in summary]
     rows = list(sentences)
     items: dict[int, int] = {}

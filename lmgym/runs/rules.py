@@ -69,7 +69,7 @@ class RuleCounts:
 
 @dataclass(frozen=True)
 class Score(RunStatistics, RuleCounts):
-    """A run under a rule. Rates are None if the run lacks predictions the rule needs."""
+    """Score of a run under a rule. Rates are None if the run lacks predictions that the rule needs."""
 
     rule: str = field(kw_only=True)
 
@@ -95,7 +95,7 @@ def item_shares(rows: Sequence[PredictionOutcome], rule: Rule) -> NDArray[np.flo
 
 
 def shares_of(outcomes: Sequence[Sequence[int]], rule: Rule) -> NDArray[np.float64]:
-    """`item_shares` from outcome codes, one row per prediction that the rule counts."""
+    """Compute `item_shares` from outcome codes, one row per prediction that the rule counts."""
     held = np.array([[code == TRUE for code in row] for row in outcomes], dtype=np.float64)
     if rule.key == ALL.key:
         return np.asarray(held.min(axis=0), dtype=np.float64)
@@ -143,7 +143,8 @@ def no_score(rule: Rule) -> Score:
 def score(
     predictions: Sequence[PredictionOutcome], rule: Rule, expected: int, n_regions: int | None = None
 ) -> Score:
-    """Score a run under a rule. `n_regions`: of the suite, for the chance level of formulas with `*`."""
+    """Score a run under a rule. `n_regions`: number of regions of the suite, for the chance level of formulas
+    with `*`."""
     rows = counted(predictions, rule, expected)
     if rows is None or not rows[0].outcomes:
         return no_score(rule)

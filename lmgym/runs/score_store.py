@@ -23,8 +23,9 @@ BATCH = 500
 
 
 def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
-    """sha256 of everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type, engine,
-    and library versions. The versions recorded with a run therefore apply to its cached scores as well."""
+    """Hash everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type,
+    engine, and library versions. The versions recorded with a run therefore apply to its cached scores as
+    well."""
     parts: dict[str, object] = {
         "fingerprint": facts.fingerprint,
         "bos": facts.start_token(policy),
@@ -58,7 +59,7 @@ def is_lasting(score: Scores) -> bool:
 
 
 def to_json(scores: Scores) -> dict[str, object]:
-    """Token scores as JSON, or {"failure": reason}."""
+    """Convert token scores to JSON; a failure becomes {"failure": reason}."""
     if isinstance(scores, ScoringFailure):
         return {"failure": scores.reason, **({"transient": True} if scores.transient else {})}
     return scores.to_dict()

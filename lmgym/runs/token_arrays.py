@@ -51,8 +51,8 @@ class Columns:
 
 @dataclass(frozen=True)
 class Aligned:
-    """`region[t]`: 0-based region of token t, -1 = none. `swallowed[s, r]`: region r of sentence s has text but no
-    token of its own."""
+    """Alignment of tokens with regions. `region[t]`: 0-based region of token t, -1 = none. `swallowed[s, r]`:
+    region r of sentence s has text but no token of its own."""
 
     region: Ints
     straddles: Bools
@@ -61,7 +61,7 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Values:
-    """One row per sentence.
+    """Values of sentences and their regions, one row per sentence.
 
     Attributes:
         regions, total: bits; NaN = no value.
@@ -165,7 +165,8 @@ def without_leading_blanks(columns: Columns, joined: Sequence[JoinedSentence]) -
 
 
 def align_all(joined: Sequence[JoinedSentence], columns: Columns, n_regions: int) -> Aligned:
-    """`lmgym.suites.regions.align` for all sentences. Raises AlignmentError for a range outside its text."""
+    """Apply `lmgym.suites.regions.align` to all sentences. Raises AlignmentError for a range outside its
+    text."""
     n = len(joined)
     lengths = np.fromiter((len(row.text) for row in joined), np.int64, n)
     base = np.concatenate(([0], np.cumsum(lengths)))
@@ -238,8 +239,8 @@ def _edges(
 
 
 def values_of(columns: Columns, aligned: Aligned, n_regions: int, metric: str = "sum") -> Values:
-    """`lmgym.suites.regions.region_values` for all sentences. `total` sums all tokens with a value; NaN if none has
-    one or one was not computed."""
+    """Apply `lmgym.suites.regions.region_values` to all sentences. `total` sums all tokens with a value; it
+    is NaN if no token has a value or a token was not computed."""
     n = len(columns.starts) - 1
     sentence, bits = columns.sentence, columns.bits
     inside = np.flatnonzero(aligned.region >= 0)

@@ -1,9 +1,9 @@
-"""`Comparison`: two runs, logs of a game, predictions of processes, or runs of agent tests.
+"""`Comparison` of two runs, logs of a game, predictions of processes, or runs of agent tests.
 
-One row of a table. Its field names are the columns of CSV and Parquet files and the keys of JSON
-(`lmgym.text.columns`). The subject of a row (a prediction, a question, a case) is a dataclass of the domain, which
-comes first: `table((Predicted, Comparison), rows)`. A domain that reports more (clusters, errors) adds the fields in a
-subclass.
+A comparison is one row of a table. Its field names are the columns of CSV and Parquet files and the keys of
+JSON (`lmgym.text.columns`). The subject of a row (a prediction, a question, a case) is a dataclass of the
+domain, which comes first: `table((Predicted, Comparison), rows)`. A domain that reports more (clusters,
+errors) adds the fields in a subclass.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Comparison:
 
     @property
     def excludes_zero(self) -> bool:
-        """Return whether zero is outside the interval; False without an interval."""
+        """Whether zero is outside the interval; False without an interval."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
@@ -65,7 +65,7 @@ C = TypeVar("C", bound=Comparison)
 
 
 def corrected(comparisons: Sequence[C], correction: Correction = HOLM) -> list[C]:
-    """Correct the p values of comparisons made together. Those without p stay as they are and are not counted."""
+    """Correct the p values of comparisons made together. Comparisons without p are kept and not counted."""
     adjusted = iter(correction.adjust([row.p for row in comparisons if row.p is not None]))
     return [
         row if row.p is None else replace(row, p_corrected=next(adjusted), correction=correction.key)

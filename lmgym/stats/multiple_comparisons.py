@@ -18,7 +18,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def holm_of_known(values: Sequence[float | None]) -> list[float | None]:
-    """Apply `holm` to a table in which some rows have no p: these stay None and do not count."""
+    """Apply `holm` to the values that are not None. None is kept and does not count as a comparison."""
     adjusted = iter(holm([value for value in values if value is not None]))
     return [None if value is None else next(adjusted) for value in values]
 

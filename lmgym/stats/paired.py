@@ -94,7 +94,7 @@ def bootstrap_mean(
 ) -> tuple[float, float] | None:
     """Compute the expanded percentile interval of a mean (Hesterberg 2015), widened for small n like Student's t.
 
-    None for fewer than two values, or equal values.
+    Returns None for fewer than two values, or equal values.
     """
     n = int(values.size)
     if n < 2 or all_alike(values):

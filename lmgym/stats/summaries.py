@@ -45,7 +45,8 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """Summarise seeds, each as one observation, as in the ACL 2020 paper. None without values."""
+    """Summarise the values of seeds, each as one observation, as in the ACL 2020 paper. Returns None without
+    values."""
     if not values:
         return None
     array = np.array(values, dtype=np.float64)

@@ -609,7 +609,7 @@ def compared(ops: Sequence[Op]) -> set[str]:
 
 
 def moves_rows(ops: Sequence[Op]) -> bool:
-    """Return whether the operations can change rows other than those of their cells."""
+    """Return whether the operations can change rows other than the rows of the cells they name."""
     return bool(_names(ops) & STRUCTURAL - {"rename_region"})
 
 

@@ -31,8 +31,8 @@ class Effect:
 
     Attributes:
         kind: "main", "simple" or "interaction".
-        greater, less: predictions of its two directions; both None if these conditions cannot express it.
-        reason: explains why not.
+        greater, less: predictions of its two directions; both None if the conditions cannot express it.
+        reason: why the effect has no predictions, or "".
     """
 
     kind: str
@@ -83,7 +83,7 @@ def _place(regions: Sequence[str], region: int | str) -> str:
 
 
 class _EffectBuilder:
-    """Builds effects of a design at one region."""
+    """Builder of effects of a design at one region."""
 
     def __init__(self, design: Design, region: int | str, place: str) -> None:
         self.design, self.region, self.place = design, region, place

@@ -22,7 +22,7 @@ MOST_ITEMS_OF_A_TEXT = 200
 """Maximum number of items with a text. More frequent texts are ignored: the number of pairs grows quadratically."""
 
 Place = tuple[int, int]
-"""(number of the suite, number of the item)"""
+"""An item: (index of its suite, item number)."""
 
 
 @dataclass(frozen=True)

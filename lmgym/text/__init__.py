@@ -1,4 +1,4 @@
-"""Decode files to text, normalise cells, guard cells against spreadsheets, and format text for messages."""
+"""Decode files, normalise cells, guard cells against formula injection, and format text for messages."""
 
 from __future__ import annotations
 

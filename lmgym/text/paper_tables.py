@@ -16,7 +16,7 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table of results for a paper.
 
     Attributes:
         rows: text and numbers; None is an empty cell.

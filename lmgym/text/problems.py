@@ -95,7 +95,7 @@ class FormatError(ValueError):
 
 @dataclass(slots=True)
 class Report:
-    """Collects problems and notices while a file is read, to report all of them in one error."""
+    """Problems and notices collected while a file is read, so that one error can report all of them."""
 
     problems: list[Problem] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)

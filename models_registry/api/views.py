@@ -55,7 +55,7 @@ class ModelList(ListView):
 
     @operation("List models", response=ModelSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public models and your own."""
+        """List public models and your own."""
         return self.page(visible_to(request.user))
 
     @operation("Register a model", body=NewModel, response=ModelDetailSerializer, status=201)
@@ -84,8 +84,8 @@ class SeriesList(ApiView):
 class ModelDetail(ModelView):
     @operation("Read a model", response=ModelDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Metadata, status and results of the check. The agents of an agent server (`backend` is `agent`) are at
-        `agent-servers/`."""
+        """Return metadata, status and results of the check. The agents of an agent server (`backend` is
+        `agent`) are at `agent-servers/`."""
         return self.read()
 
     @operation("Change a model", body=ModelChanges, response=ModelDetailSerializer, also=[409])
@@ -146,14 +146,14 @@ class SeriesApprove(ModelView):
 class BackendList(ListView):
     @operation("List backends", response=BackendSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Kinds of models that can be registered."""
+        """List the kinds of models that can be registered."""
         return self.page(list(BACKENDS.values()))
 
 
 class BackendDetail(ApiView):
     @operation("Read a backend", response=BackendSerializer)
     def get(self, request: Request, kind: str) -> Response:
-        """A kind of model and the JSON schema of its configuration."""
+        """Return a kind of model and the JSON schema of its configuration."""
         if kind not in BACKENDS:
             raise Http404
         return self.respond(BACKENDS[kind])

@@ -1,4 +1,4 @@
-"""Explain a factorial design: its effects, and the conditions it lacks."""
+"""API that explains a factorial design: its effects, and the conditions it lacks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DesignErrorSerializer(serializers.Serializer[Any]):
 
 
 class DesignSerializer(serializers.Serializer[Any]):
-    """`errors`: problems of the factors; if there are any, the lists are empty."""
+    """An explained design. `errors`: problems of the factors; if there are any, the lists are empty."""
 
     ok = serializers.BooleanField()
     errors = DesignErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field

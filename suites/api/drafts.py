@@ -1,4 +1,4 @@
-"""Drafts: document, cells, freezing, the linter."""
+"""API for drafts: document, cells, freezing, the linter."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def draft_of(suite: Suite) -> SuiteRevision:
 
 
 def tag(draft: SuiteRevision, version: int | None = None) -> str:
-    """Return the ETag of a draft at a version (default: the current one). It includes the revision's number, since a
-    new draft starts with the version of the frozen one."""
+    """Return the ETag of a draft at a version (default: the current one). It includes the number of the
+    revision, since a new draft starts with the version of the frozen revision."""
     return f'"r{draft.number}v{draft.edits if version is None else version}"'
 
 
@@ -57,7 +57,8 @@ def shown(draft: SuiteRevision) -> Response:
 
 
 def check_draft(request: Request, suite: Suite, *, needed: bool = False) -> SuiteRevision | None:
-    """Return the suite's draft if If-Match matches; 412 if it was frozen or discarded. Lock the suite first."""
+    """Return the suite's draft, or None. Raises 412 if If-Match does not match, e.g. because the draft was
+    frozen or discarded. Lock the suite first."""
     draft = suite.draft
     check_match(request, tag(draft) if draft else None, needed=needed)
     return draft
@@ -69,7 +70,7 @@ class Draft(SuiteView):
 
     @operation("Read the draft", response=DraftSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The draft without its cells, for editors of the suite. 404 if there is no draft."""
+        """Return the draft without its cells, for editors of the suite. 404 if there is no draft."""
         return shown(draft_of(self.get_for_change()))
 
     @operation("Open a draft", response=DraftSerializer, status=201)
@@ -90,8 +91,9 @@ class Draft(SuiteView):
         also=[412, 428],
     )
     def put(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Replace the draft, or open one; frozen revisions are kept. To replace an existing draft, send its ETag in
-        If-Match. If the document is a table, which has no name, metric or predictions, those of the suite are kept."""
+        """Replace the draft, or open one; frozen revisions are kept. To replace an existing draft, send its
+        ETag in If-Match. If the document is a table, which has no name, metric or predictions, the suite
+        keeps its own."""
         suite = self.get_for_change()
         body = self.body()
         document = document_in(body)
@@ -128,7 +130,7 @@ class DraftCells(SuiteView, ListView):
 
     @operation("Read the draft's cells", response=SentenceSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """A row for each sentence, in document order. Pages with the same `ETag` show the same state."""
+        """Return one row per sentence, in document order. Pages with the same `ETag` show the same state."""
         draft = draft_of(self.get_for_change())
         response = sentence_page(self, draft)
         response["ETag"] = tag(draft)
@@ -136,9 +138,10 @@ class DraftCells(SuiteView, ListView):
 
     @operation("Edit the draft", body=EditsBody, response=EditedSerializer, also=[409, 412])
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Apply edits (docs/grid.md) made on `version`, if items, conditions and regions have not changed since. A
-        cell is written if it still has its `old` text, else it is a 409 with both texts. With If-Match nothing is
-        applied unless the ETag matches. An edit whose `id` was applied before is skipped."""
+        """Apply edits (docs/grid.md) made on `version`, if items, conditions and regions have not changed
+        since. A cell is written if it still has its `old` text; otherwise, the response is 409 with both
+        texts. With If-Match, nothing is applied unless the ETag matches. An edit whose `id` was applied
+        before is skipped."""
         suite = self.get_for_change()
         body = self.body()
         with transaction.atomic():
@@ -178,7 +181,8 @@ def findings(revision: SuiteRevision) -> dict[str, Any]:
 class Lint(SuiteView):
     @operation("Read the linter's findings", response=LintSerializer, query=RevisionQuery)
     def get(self, request: Request, slug: str) -> Response:
-        """Findings for one revision. Default: the draft, or the newest revision if there is no draft."""
+        """Return the findings for one revision. Default: the draft, or the newest revision if there is no
+        draft."""
         suite = self.get_object()
         newest = revisions_for(request.user, suite).order_by("-number").first()
         number = self.query.get("revision", newest.number if newest else 0)

@@ -1,4 +1,4 @@
-"""Explain a prediction's formula."""
+"""API that explains a prediction's formula."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ class ChanceSerializer(RecordSerializer):
 
 
 class ExplainedSerializer(serializers.Serializer[Any]):
-    """`errors`: syntax errors and unknown names; if there are any, prose and chance level are empty."""
+    """An explained formula. `errors`: syntax errors and unknown names; if there are any, prose and chance
+    level are empty."""
 
     ok = serializers.BooleanField()
     errors = FormulaErrorSerializer(many=True)  # type: ignore[assignment]  # a declared field
@@ -105,7 +106,8 @@ class ExplainedSerializer(serializers.Serializer[Any]):
 
 
 class FormulaView(ApiView):
-    """Requires an account, since long formulas are costly; changes nothing, so the scope `read` suffices."""
+    """Base of views that explain formulas or designs. Requires an account, since long formulas are costly;
+    the scope `read` suffices, since nothing is changed."""
 
     permission_classes = [IsAuthenticated, TokenScope]
     token_scope = Scope.READ

@@ -1,4 +1,4 @@
-"""Request bodies about suites."""
+"""Request bodies for suites, and errors of their documents."""
 
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ class CardBody(Body):
 
 
 class FactorBody(Body):
-    """A factor of a design. If no factor has `conditions`, conditions named after the levels (match_sing) get them."""
+    """A factor of a design. If no factor has `conditions`, levels are assigned to conditions named after them
+    (match_sing)."""
 
     name = serializers.CharField(max_length=200)
     levels = serializers.ListField(
@@ -164,7 +165,7 @@ class DocumentBody(AnswersBody):
 
 
 class DocumentFile(AnswersBody):
-    """A suite as a file."""
+    """A suite as a file in any supported format."""
 
     file = serializers.FileField()
     join_policy = serializers.ChoiceField(JoinPolicy.choices, required=False)
@@ -249,7 +250,7 @@ def document_in(body: dict[str, Any]) -> SuiteDocument:
 
 
 def _from_regions(body: dict[str, Any]) -> SuiteDocument:
-    """Create one empty item in the conditions that the factors generate."""
+    """Build a document with one empty item in the conditions that the factors generate."""
     with _design_errors():
         crossing = cells(read_factors(body.get("factors", [])))
         if not crossing:

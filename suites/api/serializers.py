@@ -1,4 +1,4 @@
-"""Response bodies about suites, their revisions and drafts."""
+"""Response bodies for suites, their revisions and drafts."""
 
 from __future__ import annotations
 

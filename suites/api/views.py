@@ -1,4 +1,4 @@
-"""Suites: list, create, read, change, delete. Revisions: read, compare."""
+"""API for suites (list, create, read, change, delete) and their revisions (read, compare)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class SuiteList(SuiteView, ListView):
 
     @operation("List suites", response=SuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Suites listed for you: public ones, your own, and those shared with you."""
+        """List public suites, your own, and suites shared with you."""
         suites = with_shape(listed_for(request.user), request.user).select_related("owner")
         return self.page(suites.prefetch_related("collaborations"))
 
@@ -97,7 +97,7 @@ def _refuse_identical(request: SignedInApiRequest, document: SuiteDocument) -> N
 class SuiteDetail(SuiteView):
     @operation("Read a suite", response=SuiteDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The card of a suite and its revisions."""
+        """Return the suite's card and its revisions."""
         return self.read()
 
     @operation("Change a suite's card", body=ChangedCard, response=SuiteDetailSerializer)
@@ -107,7 +107,7 @@ class SuiteDetail(SuiteView):
 
     @operation("Delete a suite", status=204, query=DeletionQuery)
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:
-        """A suite with runs cannot be deleted."""
+        """Delete the suite. A suite that has runs or is in a collection cannot be deleted."""
         services.delete_suite(self.get_object(), actor=request.user, note=self.query["note"])
         return Response(status=204)
 
@@ -123,13 +123,14 @@ def detailed(request: Request, suite: Suite, number: int) -> SuiteRevision:
 class Revision(SuiteView):
     @operation("Read a revision", response=RevisionDetailSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """A revision without its sentences. The export contains them."""
+        """Return a revision without its sentences, which the export contains."""
         suite = self.get_object()
         return self.respond(detailed(request, suite, number))
 
 
 def sentence_page(view: ListView, revision: SuiteRevision) -> Response:
-    """Serialise like SentenceSerializer, but five times as fast: the editor waits for it."""
+    """Return a page of sentences in the format of SentenceSerializer, but serialised five times as fast: the
+    editor waits for it."""
     names = ("item", "condition", "contents")
 
     def serialize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -141,7 +142,7 @@ def sentence_page(view: ListView, revision: SuiteRevision) -> Response:
 class Diff(SuiteView):
     @operation("Compare two revisions", response=DiffSerializer)
     def get(self, request: Request, slug: str, a: int, b: int) -> Response:
-        """Changes from revision `a` to revision `b`."""
+        """Return the changes from revision `a` to revision `b`."""
         suite = self.get_object()
         revisions = [self.revision_of(suite, number) for number in (a, b)]
         old, new = (document_for(revision, request.user) for revision in revisions)

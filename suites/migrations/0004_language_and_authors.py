@@ -1,11 +1,12 @@
-"""A suite's language may be unstated, and a list of authors has a line for each."""
+"""Allow suites without a language, and store each author on a separate line."""
 
 import django.core.validators
 from django.db import migrations, models
 
 
 def authors_by_line(apps, schema_editor):
-    """What files give as a list was kept as one line, with commas."""
+    """Put authors on separate lines if they come from a list in the file, which was stored as one line with
+    commas."""
     suite_model = apps.get_model("suites", "Suite")
     revisions = apps.get_model("suites", "SuiteRevision").objects
     for suite in suite_model.objects.filter(author__contains=", ").only("pk", "author"):

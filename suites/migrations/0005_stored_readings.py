@@ -1,4 +1,5 @@
-"""Files that wait for answers store what was parsed of them. Older ones are refused: they wait at most a week."""
+"""Store the parse result of files with open questions. Older files are refused, since they are kept for at
+most a week."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""E-mails of these tests are sent at once, in the test's own thread."""
+"""Send e-mails synchronously, in the test's own thread."""
 
 from __future__ import annotations
 

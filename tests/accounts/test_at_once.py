@@ -1,4 +1,4 @@
-"""One deed done several times at the same moment: it is done once, and limits hold. On PostgreSQL."""
+"""Concurrent identical requests take effect once, and limits hold. Needs PostgreSQL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def signed_in(person: User) -> Client:
 
 
 def posts(clients: list[Client], address: str, given: dict[str, str] | None = None, **more: str) -> list[int]:
-    """Send it with each of them at the same moment; returns the statuses."""
+    """Send the same POST with all clients at once; return the sorted status codes."""
     found: list[int] = []
 
     def post(client: Client):
@@ -151,4 +151,4 @@ def test_one_link_changes_a_password_once(people, mailoutbox):
     [address] = addresses
     statuses = posts(clients, address, NEW)
     assert statuses.count(302) == 1
-    assert set(statuses) <= {200, 302, 409}  # 200: the page that says that the link is used up
+    assert set(statuses) <= {200, 302, 409}  # 200: the page for a used link

@@ -1,4 +1,4 @@
-"""Deleting an account: what the page says beforehand is what happens."""
+"""Account deletion does what its page announces."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_page_says_beforehand_what_happens(client, people, alice):
     page = client.get(DELETE).content.decode()
     deleted, kept = page.split("Kept, and shown as owned by")
     assert "/suites/mine/" in deleted
-    assert "/suites/theirs/" in deleted  # one's place there
+    assert "/suites/theirs/" in deleted  # alice stops collaborating on it
     assert "/suites/ours/" in kept
     assert "/models/open-one/" in kept
     assert "/suites/mine/" not in kept

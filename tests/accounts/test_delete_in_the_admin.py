@@ -1,4 +1,4 @@
-"""Deleting accounts in the admin, one or many, does what their own page does."""
+"""Account deletion in the admin, single or in bulk, does the same as the account's own page."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_who_holds_what_others_left_stays(staff, delete):
 
 
 def test_several_go_together_or_none_does(staff, people, monkeypatch):
-    """Somebody begins to use something of the second between the question and the deed."""
+    """Another user starts to use an object of the second account between confirmation and deletion."""
     delete = User.delete
 
     def in_use(self, *args, **kwargs):

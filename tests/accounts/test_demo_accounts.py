@@ -1,4 +1,4 @@
-"""Who may use published passwords."""
+"""Who may sign in with the published passwords of the demo accounts."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_demo_accounts_are_wanted_only_where_nobody_else_can_reach_the_site(sett
 
 @pytest.fixture(scope="module")
 def demo(module_db):
-    """The demo, with its accounts."""
+    """The demo data with its accounts."""
     with override_settings(ALLOWED_HOSTS=LOOPBACK, GYM_DEMO_ACCOUNTS=True):
         list(load_demo(queue_runs=False))
 
 
 @pytest.fixture
 def laptop(db, demo, settings):
-    """A site that only this machine reaches, with its demo accounts."""
+    """A site that only this machine can reach, with its demo accounts."""
     settings.ALLOWED_HOSTS, settings.GYM_DEMO_ACCOUNTS = LOOPBACK, True
 
 

@@ -1,4 +1,4 @@
-"""The home page of somebody signed in: their own things, what is shared with them, and how to start."""
+"""A signed-in user's home page: their objects, objects shared with them, and help for new users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A forgotten password."""
+"""Resetting a forgotten password."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_nobody_floods_a_mailbox(client, people, mailoutbox):
     answers = [client.post(RESET, {"email": "Alice@Example.org"}) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [302, 302, 302, 429, 429]
     assert len(mailoutbox) == 3
-    # An address without an account is refused at the same point.
+    # An address without an account is throttled in the same way.
     others = [client.post(RESET, {"email": "nobody@example.org"}).status_code for _ in range(5)]
     assert others == [302, 302, 302, 429, 429]
 

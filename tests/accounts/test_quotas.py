@@ -1,4 +1,4 @@
-"""What one account may keep: how many things of a kind, and how many bytes."""
+"""Per-account quotas on the number of objects of a kind and on their bytes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_one_more_than_the_number_is_refused_in_words_that_help(people, settings
     with pytest.raises(OverQuota, match=r"You have 2 models; the limit is 2\. Delete some .* ask staff"):
         register(people.alice)
     assert people.alice.models.count() == 2
-    register(people.bob)  # others have their own
+    register(people.bob)  # other accounts have their own quota
 
 
 def test_what_would_exceed_the_bytes_is_undone(people, settings):

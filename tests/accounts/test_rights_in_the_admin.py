@@ -1,4 +1,5 @@
-"""Who may change accounts cannot give themselves rights, nor touch the account of somebody who has some."""
+"""Staff who may change accounts can neither grant themselves permissions nor change accounts that have
+some."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ FORM = {
 
 @pytest.fixture
 def clerk(people, client) -> User:
-    """Staff who may do anything with accounts and tokens, but is no superuser."""
+    """A staff member with all permissions on accounts and tokens, but not a superuser."""
     user = User.objects.create_user("clerk", is_staff=True)
     rights = Permission.objects.filter(content_type__app_label="accounts")
     user.user_permissions.set(rights)

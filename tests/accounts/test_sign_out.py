@@ -1,4 +1,4 @@
-"""Signing out, and deleting an account, tell the browser whose drafts it is to delete."""
+"""Signing out or deleting the account makes the browser delete that user's local drafts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making an account."""
+"""Creating an account."""
 
 from __future__ import annotations
 

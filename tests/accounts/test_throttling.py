@@ -1,4 +1,4 @@
-"""Guessing is slowed down: by account and by address, in all processes, across restarts."""
+"""Password guessing is throttled by account and by IP address, across processes and restarts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LOGIN = "/accounts/login/"
 
 @pytest.fixture
 def clock(monkeypatch):
-    """clock.now moves by hand."""
+    """The throttle's clock; tests set `clock.now`."""
 
     class Clock:
         now = 1_800_000_000.0
 
-    # Not time.time itself: REST framework keeps it for good if it is imported meanwhile.
+    # Not time.time itself: REST framework would keep the fake if a test were the first to import it.
     monkeypatch.setattr("gym.accounts.throttle.time", SimpleNamespace(time=lambda: Clock.now))
     return Clock
 
@@ -104,7 +104,8 @@ print(taken)
 
 @pytest.mark.process
 def test_processes_share_a_bucket_and_a_restart_forgets_nothing(tmp_path):
-    """Four processes at once, ten tries each, fifteen allowed; a fifth comes later and gets none."""
+    """Four concurrent processes make ten tries each, fifteen of which are allowed. A process started later
+    gets none."""
     env = {"PATH": "/usr/bin:/bin", "DJANGO_SETTINGS_MODULE": "gym.settings", "GYM_VAR_DIR": str(tmp_path)}
 
     def start(*arguments: str) -> subprocess.Popen[str]:
@@ -185,7 +186,7 @@ def test_the_administration_has_no_door_of_its_own(client, people):
     [
         (False, "203.0.113.9", "192.0.2.1", "192.0.2.1"),
         (True, "203.0.113.9", "127.0.0.1", "203.0.113.9"),
-        (True, "1.2.3.4, 203.0.113.9", "127.0.0.1", "203.0.113.9"),  # only the last entry is the proxy's
+        (True, "1.2.3.4, 203.0.113.9", "127.0.0.1", "203.0.113.9"),  # the proxy adds only the last entry
         (True, "", "127.0.0.1", "127.0.0.1"),
         (True, "nonsense", "127.0.0.1", "unknown"),
         (False, "", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),

@@ -1,4 +1,4 @@
-"""API tokens on the profile: made, shown once, revoked."""
+"""API tokens on the profile page: created, shown once, revoked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever signs in or up goes on to where they were going."""
+"""Signing in or up redirects to the page that the user came from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ELSEWHERE = ["https://evil.example/", "//evil.example/", "/\\evil.example", "jav
 
 
 def links(client, address: str, door: str) -> list[str]:
-    """Addresses on a page that lead to a page where one signs in or up."""
+    """Return the links on a page to the sign-in or sign-up page (`door`)."""
     page = client.get(address).content.decode()
     return [unescape(link) for link in re.findall(r'href="([^"]*)"', page) if link.startswith(door)]
 
@@ -84,7 +84,7 @@ def test_without_a_place_to_go_a_new_account_comes_home(client, db):
 def test_nobody_is_led_off_the_site_or_round_in_a_circle(client, people, next_):
     assert client.post(SIGN_UP, NEW | {"next": next_}).url == "/"
     assert User.objects.filter(username="erin").exists()
-    for door in (LOGIN, SIGN_UP):  # signed in already
+    for door in (LOGIN, SIGN_UP):  # already signed in
         assert client.get(door, {"next": next_}).url == "/"
     client.post("/accounts/logout/")
     assert client.post(LOGIN, {"username": "alice", "password": "alice", "next": next_}).url == "/"
@@ -94,6 +94,6 @@ def test_nobody_is_led_off_the_site_or_round_in_a_circle(client, people, next_):
 
 
 def test_a_form_refused_for_want_of_signing_in_comes_back_to_a_page_that_can_be_read(client, people):
-    """A post cannot be repeated by a link."""
+    """A link cannot repeat a POST, so the sign-in link does not name that address as `next`."""
     page = client.post("/nothing-here/").content.decode()
     assert f'href="{LOGIN}"' in page

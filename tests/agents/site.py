@@ -1,4 +1,4 @@
-"""Rows for tests of the pages: servers, suites, cases, runs."""
+"""Factories of agent servers, suites, cases and runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLAKY = (
 
 
 def make_server(owner: User, slug: str = "embedded", *, ready: bool = True, **more: Any) -> AgentServer:
-    """The embedded agents, checked."""
+    """Create a server with the embedded agents; `ready`: run its check."""
     values = {"name": slug.title(), "kind": "embedded", "visibility": "public"} | more
     server = services.register_server(actor=owner, slug=slug, **values)
     if ready:
@@ -42,7 +42,7 @@ def make_case(suite: AgentSuite, name: str = "hello") -> AgentCase:
 
 
 def make_run(suite: AgentSuite, server: AgentServer, *, actor: User | None = None, **more: Any) -> AgentRun:
-    """A finished run."""
+    """Create a finished run."""
     run = services.queue_run(suite, server, actor=actor or suite.owner, **more)
     run_pending()
     run.refresh_from_db()

@@ -1,4 +1,4 @@
-"""A server of agents has a row in the registry and a page of its own, but is never offered as a model."""
+"""An agent server has a registry row and its own page, but is never offered as a model."""
 
 from __future__ import annotations
 

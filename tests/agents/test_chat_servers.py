@@ -19,7 +19,7 @@ interactions: [
 
 
 def completion(connection, request):
-    """A chat server: knows its model, and Ann if it was told."""
+    """Serve a chat endpoint that lists one model and recognises Ann if the conversation contains her name."""
     head, _, body = request.partition(b"\r\n\r\n")
     if head.startswith(b"GET /v1/models"):
         given = {"object": "list", "data": [{"id": "tiny"}]}

@@ -1,4 +1,4 @@
-"""The check of a server: health, odd texts and shapes, and why it fails."""
+"""The check of an agent server: health, odd texts and shapes, and reasons for failure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.lmgym.agents.helpers import Scripted
 
 
 class Telling(Scripted):
-    """Answers GETs by a dictionary; other addresses are not there."""
+    """Transport that answers GETs from a dictionary, and other addresses with 404."""
 
     def __init__(self, told):
         super().__init__(lambda body: None)
@@ -28,7 +28,7 @@ class Telling(Scripted):
 
 
 def check(people, monkeypatch, told):
-    """The server after its check, which has to end well whatever it found."""
+    """Return the server and transport after a check, whose job must succeed whatever it finds."""
     transport = Telling({"/api/v1/list": {"agents": [{"agent_name": "a"}]}, **told})
     monkeypatch.setattr(actors, "transport_for", lambda server: transport)
     server = make_server(people.alice, ready=False)

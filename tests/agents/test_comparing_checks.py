@@ -1,4 +1,4 @@
-"""Two runs check by check, and a trend over the cases that runs share."""
+"""Comparison of two runs by check, and trends over the cases that runs share."""
 
 from __future__ import annotations
 

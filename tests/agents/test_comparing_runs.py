@@ -85,7 +85,7 @@ def test_two_scorings_of_the_same_answers_are_pairs_as_well(run):
 
 
 def test_answers_are_scored_again_by_the_other_reading(client, people, run):
-    text = ALWAYS.replace("keywords: world", "less: Hz")  # "Hello world" is less than that, "Goodbye" as well
+    text = ALWAYS.replace("keywords: world", "less: Hz")  # both answers are less than that
     by_document = again(run, text)
     assert (by_document.options["reading"], by_document.case_runs.get().passed) == ("document", 10)
     client.force_login(people.alice)

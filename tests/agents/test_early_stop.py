@@ -1,4 +1,4 @@
-"""Runs that stop as soon as the ratio is decided are marked, and their rates are no estimates."""
+"""Runs that stop as soon as the ratio is decided are marked, since their rates are not estimates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the server or the judge are no verdict: they are in no rate and are counted separately."""
+"""Errors of the server or the judge are not verdicts: they are counted separately and excluded from rates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOWN = "down"
 
 
 def answering(*answers: str) -> Scripted:
-    """One answer after the other; "down" is none."""
+    """Return a transport that gives these answers in turn; DOWN is a connection error."""
     left = list(answers)
 
     def answer(body):
@@ -39,7 +39,7 @@ def case_text(needed: int = 5) -> str:
 
 @pytest.fixture
 def make(people, monkeypatch):
-    """make("ok", "no", "down", …): a run of ten iterations with these answers."""
+    """`make("ok", "no", "down", …)` creates a run of ten iterations with these answers."""
     suite, server = make_suite(people.alice, cases={"case": case_text()}), make_server(people.alice)
 
     def made(*answers: str) -> AgentRun:
@@ -183,7 +183,7 @@ def test_the_command_line_and_the_assessment_say_it():
 
 
 def test_a_comparison_pools_the_cases_with_a_verdict_in_both(people, monkeypatch):
-    """Else a case that one side passed ten times would count for that side alone."""
+    """Otherwise a case with verdicts on one side only would count for that side."""
     suite = make_suite(people.alice, cases={"a": case_text(), "b": case_text()})
     server, runs = make_server(people.alice), []
     for answers in (["ok"] * 10 + ["no"] * 10, [DOWN] * 10 + ["no"] * 9 + [DOWN]):

@@ -1,4 +1,4 @@
-"""A run can make more or fewer iterations than its cases say, at the same required rate."""
+"""A run can make more or fewer iterations than its cases specify, at the same required rate."""
 
 from __future__ import annotations
 

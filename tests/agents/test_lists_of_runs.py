@@ -1,4 +1,4 @@
-"""Every run can be reached, however many there are."""
+"""Every run is reachable from the lists, however many there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model names the failures of a case: by the queue, from the page and through the API."""
+"""A model names the failures of a case: in a job, from the page and through the API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.page_text import text_of
 FAILS = (
     'agent: echo\nsuccess_ratio: "3/4"\ninteractions: [{text: FLAKY, response: {text: {keywords: zzz}}}]\n'
 )
-"""Fails with two answers in turn: Goodbye moon, Hello world."""
+"""A case that fails with two alternating answers: Goodbye moon, Hello world."""
 
 
 @pytest.fixture

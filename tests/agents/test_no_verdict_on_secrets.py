@@ -20,7 +20,7 @@ ECHO = Scripted(lambda body: said(body["user_message"]["text"]))
 
 
 def verdicts(text: str, checks: str, transport=ECHO, *, judge=None, **more: str) -> list[str]:
-    """Outcomes of a case whose turn says `text`, fresh and scored again, which have to agree."""
+    """Return the outcomes of a case whose turn sends `text`. Fresh and rescored outcomes must agree."""
     values = more or {"KEY": KEY}
     case = read_case(f"agent: a, interactions: [{{text: {text}, response: {{{checks}}}}}]", values)
     secrets = tuple(values.values())

@@ -241,7 +241,7 @@ def test_pages_of_a_run(alice, finished):
 
 
 def test_every_check_shows_expected_actual_and_the_order_of_the_operands(alice, people):
-    """Of those that passed as well; the order is that of the run's reading."""
+    """Passed checks are shown as well. The order of the operands depends on the run's reading."""
     text = "agent: echo, interactions: [{text: b, response: {text: {greater: a, value: [b, 'echo: b'], foo: 1}}}]"
     suite, server = make_suite(people.alice, cases={"all": text.replace("'", '"')}), make_server(people.alice)
     for reading, order in (
@@ -398,7 +398,7 @@ def test_what_an_agent_says_is_only_text(alice, people):
 
 
 def test_lists_take_few_queries(alice, finished, django_assert_max_num_queries):
-    with django_assert_max_num_queries(13):  # with the two that find out who asks
+    with django_assert_max_num_queries(13):  # including two for session and user
         alice.get(finished.suite.get_absolute_url())
     with django_assert_max_num_queries(12):
         alice.get(finished.get_absolute_url())

@@ -31,7 +31,7 @@ def suite(people):
 
 
 def start_all() -> int:
-    """Runs that start once every schedule's time has come."""
+    """Make every schedule due, and return the number of runs that start."""
     AgentSchedule.objects.update(next_at=timezone.now() - timedelta(minutes=1))
     AgentCase.objects.update(updated=timezone.now() - timedelta(minutes=3))
     return schedules.start_due()

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def servers(people):
-    """One that lists echo and judge among others, and one that lists only `other`."""
+    """Two servers: one lists echo, judge and other agents, the other lists only `other`."""
     full, small = make_server(people.alice), make_server(people.alice, slug="small")
     AgentServer.objects.filter(pk=small.pk).update(agents=[{"agent_name": "other"}])
     return full, small

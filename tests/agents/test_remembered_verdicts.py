@@ -21,7 +21,7 @@ def server(people):
 
 @pytest.fixture
 def suite(people, server, monkeypatch):
-    """Its judge says pass and fail by turns."""
+    """A suite whose judge alternates between pass and fail."""
     judge = make_server(people.alice, "judge")
     AgentServer.objects.filter(pk=judge.pk).update(kind="chat", url="http://one.example", chat_model="small")
     answers = iter(["pass", "fail"] * 20)
@@ -40,7 +40,7 @@ def again(run: AgentRun, **options: bool) -> AgentRun:
 
 
 def verdicts(run: AgentRun) -> list[tuple[str, bool]]:
-    """Of each iteration, and whether it is remembered."""
+    """Return (verdict, whether it was cached) for each iteration."""
     judges = [result.checks[0].judge for result in run.case_runs.get().results()]
     return [(judge["verdict"], judge["cached"]) for judge in judges]
 
@@ -97,7 +97,7 @@ def test_a_changed_criterion_is_asked_about(people, suite, server):
 def test_a_judge_that_became_another_one_is_asked_anew(suite, server, change):
     first = make_run(suite, server, parallel=1)
     AgentServer.objects.filter(model=suite.judge).update(**change)
-    AgentSuite.objects.update(judge_agent="small")  # the agent asked stays the same
+    AgentSuite.objects.update(judge_agent="small")  # the agent's name stays the same
     assert not any(remembered for _, remembered in verdicts(again(first)))
 
 

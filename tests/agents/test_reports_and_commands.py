@@ -202,7 +202,7 @@ def test_what_was_compared_and_why_it_failed_are_set_apart():
 
 
 def test_no_iteration_that_did_not_pass_looks_passed_in_junit():
-    """Where enough others passed it is skipped, so that builds stay green, and says why."""
+    """A failed iteration of a passed case is skipped in JUnit with the reason, so that builds stay green."""
     text = 'agent: a, success_ratio: "1/2", interactions: [{text: q, response: {text: {keywords: yes}}}]'
     answers = iter(["yes", "no"])
     result = run(text, Scripted(lambda body: said(next(answers))), parallel=1)
@@ -281,7 +281,7 @@ def test_what_cannot_be_read_is_an_error_beside_the_results_of_the_others(files,
 
 
 def sends(line: str = "pass"):
-    """A server that answers this, and the requests it saw."""
+    """Start a server that gives this answer and records its requests."""
     told = {"response": {"type": "AGENT_FRAMEWORK", "text": line, "chat_context": {}}}
     return server(answer(json.dumps(told).encode()))
 

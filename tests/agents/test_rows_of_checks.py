@@ -38,13 +38,13 @@ def exactly(value) -> str:
 
 @given(responses)
 def test_every_response_survives_a_form_in_which_another_check_is_added(response):
-    """What was not touched keeps its value exactly."""
+    """Unchanged checks keep their exact values."""
     rows, rest = split(response)
     added = {"place": "structure.added", "test": "gist", "expected": "new"}
     problems: list[str] = []
     made = join(response, [*rows, added], rest, problems, "Turn 1")
     if problems:
-        return  # a part that is no object has no place below it
+        return  # a part that is not an object cannot contain a check
     assert made["structure"].pop("added") == {"gist": "new"}
     want = json.loads(json.dumps(response))
     want.setdefault("structure", {})

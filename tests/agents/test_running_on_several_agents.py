@@ -1,4 +1,4 @@
-"""The same cases on several servers: a run on each, or none."""
+"""The same cases on several servers: one run on each, or none at all."""
 
 from __future__ import annotations
 

@@ -41,14 +41,15 @@ def test_one_case_is_fishers_exact_test_one_sided():
 
 
 def test_cases_of_different_difficulty_are_not_pooled_into_one_table():
-    """An easy case with more iterations now and a hard one with fewer: pooling would see a change where none is."""
+    """An easy case now has more iterations and a hard one fewer: pooling would show a change where there is
+    none."""
     strata = [Stratum((50, 50), (5, 5)), Stratum((0, 5), (0, 50))]
     assert compare_with_baseline(strata).p == 1.0
     assert compare_with_baseline([Stratum((50, 55), (5, 55))]).p < 1e-10
 
 
 def test_several_cases_add_up_and_cases_without_a_verdict_are_left_out():
-    """With several cases p is doubled, because single cases are tested, too."""
+    """With several cases p is doubled, because single cases are tested as well."""
     one = [Stratum((3, 3), (0, 3))]
     assert compare_with_baseline(one).p == pytest.approx(1 / 20)
     assert compare_with_baseline(one * 3).p == pytest.approx(2 / 20**3)
@@ -73,7 +74,7 @@ def test_a_dead_case_is_found_beside_flaky_ones(others):
 
 
 def test_single_cases_are_corrected_by_holm():
-    """Of one case p is 1/816; the fall of that case among ten is not beyond chance."""
+    """Alone, the case has p = 1/816; among ten cases, p is multiplied by 10, and by 2 for the pooled test."""
     one = Stratum((15, 15), (0, 3), "one")
     assert compare_with_baseline([one], alpha=0.01).regressed[0].p == pytest.approx(1 / 816)
     found = compare_with_baseline([one, *[Stratum((15, 15), (3, 3))] * 9], alpha=0.03)
@@ -163,7 +164,7 @@ def due(schedule: AgentSchedule) -> None:
 
 
 def passes(suite) -> AgentRun:
-    """A worker looks at the clock, works, and looks again."""
+    """Reap, run pending jobs and reap again, as a worker does. Return the suite's newest run, if any."""
     reap()
     run_pending()
     reap()
@@ -352,7 +353,7 @@ def test_only_who_may_run_may_schedule(people, server):
 
 @pytest.fixture
 def deploy(monkeypatch):
-    """Another version answers at the same address from now on."""
+    """`deploy(version)` makes the embedded server report another version."""
     return lambda version: monkeypatch.setattr(demo_server, "VERSION", version)
 
 

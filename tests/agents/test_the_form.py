@@ -73,7 +73,7 @@ full = st.dictionaries(texts, values, min_size=1, max_size=3)
 
 @given(full, full, full, texts.filter(str.strip))
 def test_the_fields_alone_say_everything(metadata, sly_data, response, text):
-    """Without the case they were made from."""
+    """The case is rebuilt from the fields without the original document."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     turn = {"text": text, "sly_data": sly_data, "chat_filter": "MAXIMAL", "timeout_in_seconds": 2.5}
     turn |= {"continue_conversation": False, "response": response}
@@ -87,7 +87,7 @@ def test_the_fields_alone_say_everything(metadata, sly_data, response, text):
 
 @given(documents)
 def test_what_is_written_is_read_again_as_the_same(document):
-    """Cases that readers take are the same after a change in the form."""
+    """Writing and reading does not change any case that the reader accepts."""
     read, _ = look_at(write_case(document))
     if read is not None:
         assert exactly(read.document) == exactly(document)
@@ -111,7 +111,7 @@ def test_turns_that_were_emptied_go_and_those_that_always_were_empty_stay():
 
 
 def as_sent(fields: list[dict]) -> dict:
-    """Turns as a browser sends them."""
+    """Return the form data that a browser sends for these turns."""
     rows = [(str(at), row) for at, turn in enumerate(fields) for row in turn["checks"]]
     return {
         **{f"turn-{name}": [turn[name] for turn in fields] for name in TURN},

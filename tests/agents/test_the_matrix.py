@@ -16,7 +16,7 @@ MANY = 450
 
 
 def finished_run(suite, server, cases, *, age: int, outcome: str = "pass", **more) -> AgentRun:
-    """A run as it is after its end, without its iterations; `age` in days."""
+    """Create a finished run without iterations; `age` in days."""
     when = timezone.now() - timedelta(days=age)
     run = AgentRun.objects.create(suite=suite, server=server, owner=suite.owner, completed_at=when, **more)
     AgentRun.objects.filter(pk=run.pk).update(created=when)
@@ -63,7 +63,7 @@ def test_flips_are_found_however_many_cases_a_run_has(people, many):
     newest = finished_run(many, server, cases, age=1)
     with (
         connection.cursor() as cursor
-    ):  # as autovacuum does: on tables that look empty PostgreSQL plans for minutes
+    ):  # as autovacuum does: PostgreSQL plans badly for tables that look empty, and takes minutes
         cursor.execute("ANALYZE")
     assert all(row.flaky for row in presenters.rows_of(newest))
 
@@ -98,7 +98,7 @@ def test_two_readings_that_disagree_make_no_case_flaky(people):
 
 
 def test_scoring_stored_answers_again_makes_no_case_flaky(people):
-    """The agent was asked once."""
+    """Both results are scorings of the same answer."""
     suite, server = make_suite(people.alice), make_server(people.alice)
     cases = list(suite.cases.all())
     asked = finished_run(suite, server, cases, age=2)

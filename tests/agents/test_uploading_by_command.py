@@ -14,7 +14,7 @@ from lmgym.client.values import AgentRun
 
 
 class Site:
-    """A client of a site with these suites."""
+    """Fake client of a site with these suites. `refuses`: it rejects all uploads."""
 
     def __init__(self, *suites, refuses=False) -> None:
         self.suites, self.refuses = {slug: [] for slug in suites}, refuses

@@ -22,7 +22,7 @@ NOTHING = {"total_tokens": None, "prompt_tokens": None, "completion_tokens": Non
 
 
 def answers(*counts):
-    """An agent whose answers come with these token counts (None: none) in turn."""
+    """Return a transport that reports these token counts in turn; None: no counts."""
     given = iter(counts)
 
     def answer(body):

@@ -1,5 +1,5 @@
-"""Transcripts hold what went along with a turn: private data that the case names, and the chat context, both without
-secrets. CSV of iterations, as file and by the API."""
+"""Transcripts contain what was sent with a turn: the case's private data and the chat context, both without
+secrets. Iterations as CSV, as a file and through the API."""
 
 from __future__ import annotations
 

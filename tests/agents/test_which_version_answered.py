@@ -21,7 +21,7 @@ BOTH = f"{ONE} → {TWO}"
 
 @pytest.fixture
 def deploy(monkeypatch):
-    """Another version answers at the same address from now on."""
+    """`deploy(version)` makes the embedded server report another version."""
     return lambda version: monkeypatch.setattr(demo_server, "VERSION", version)
 
 
@@ -40,7 +40,7 @@ def server(people, deploy):
 
 @pytest.fixture
 def changed(suite, server, deploy, monkeypatch) -> AgentRun:
-    """A run whose server is deployed again while it answers the second of three cases."""
+    """A run whose server is redeployed during the second of three cases."""
     stored = actors._store
 
     def deploy_in_b(case_run, result):
@@ -68,7 +68,7 @@ def test_a_queued_run_has_no_version_yet(people, suite, server):
 
 
 def test_a_server_that_does_not_tell_has_none(people, suite, settings):
-    """The check found one; now nobody answers."""
+    """The check found a version, but the server no longer responds."""
     with demo_server_url() as url:
         settings.GYM_NET_ALLOW = [url.removeprefix("http://")]
         server = make_server(people.alice, "there", kind="server", url=url)

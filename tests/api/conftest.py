@@ -15,7 +15,7 @@ def world(people):
 
 @pytest.fixture
 def get(client, people):
-    """get(address, who=None, **query): the answer's JSON, which must be a 200."""
+    """`get(address, who="", **query)` requests an address as `who`, requires a 200 and returns the JSON."""
 
     def fetch(address: str, who: str = "", **query: str):
         client.logout()
@@ -30,7 +30,7 @@ def get(client, people):
 
 @pytest.fixture
 def bearer(people):
-    """bearer(who, *scopes): headers with a new token."""
+    """`bearer(who, *scopes)` returns headers with a new token."""
 
     def headers(who="alice", *scopes, **more):
         _, plain = create_token(
@@ -43,7 +43,7 @@ def bearer(people):
 
 @pytest.fixture
 def send(client, people):
-    """send("post", address, body, who, **headers): the response; `who` is signed in."""
+    """`send("post", address, body, who, **headers)` sends a request as `who` and returns the response."""
 
     def act(method: str, address: str, body: object = None, who: str = "alice", **headers: str):
         client.logout()

@@ -40,7 +40,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     ok(send("post", cases, {"cases": {"hello": GOOD, "deep/wrong": WRONG}}), 201)
     rows = ok(send("get", cases))["results"]
     assert [row["name"] for row in rows] == ["deep/wrong", "hello"]
-    assert not any("text" in row for row in rows)  # 500 cases may have a megabyte each
+    assert not any("text" in row for row in rows)  # 500 cases can be a megabyte each
 
     run = ok(send("post", "agent-runs/", {"suite": "good-manners", "server": "ours"}), 201)
     assert (run["state"], run["job"] is not None) == ("queued", True)
@@ -71,7 +71,7 @@ def test_an_agent_and_its_tests_go_from_nothing_to_results(client, send, people)
     assert ok(send("post", f"agent-runs/{one['id']}/cancel/"))["state"] == "cancelled"
 
     (compared,) = ok(send("get", f"agent-compare/?first={run['id']}&second={again['id']}"))["comparisons"]
-    total = compared["total"]  # by name: one case in common
+    total = compared["total"]  # cases are matched by name, and one is in both
     assert [total[f"{side}_{name}"] for side in ("first", "second") for name in ("passed", "n")] == [1] * 4
     assert {row["case"]: row["first_outcome"] is None for row in compared["cases"]}["mended"]
 
@@ -121,7 +121,7 @@ def test_secrets_go_in_and_never_come_out(send, people, settings):
     server = AgentServer.objects.get()
     assert reveal(server.secrets, "Authorization") == SECRET
     answers.append(send("patch", "agent-servers/theirs/", {"url": "https://agents.example.org/other"}))
-    assert ok(answers[-1])["secret_headers"] == []  # they were meant for the old address
+    assert ok(answers[-1])["secret_headers"] == []  # the stored headers were for the old address
 
     suite = {"title": "S", "variables": {"API_KEY": SECRET}}
     answers.append(send("post", "agent-suites/", suite))

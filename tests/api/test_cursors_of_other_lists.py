@@ -44,11 +44,11 @@ def test_a_cursor_belongs_to_its_list(client, people, settings):
     for number, (at, cursor) in enumerate(cursors.items()):
         assert client.get(at, {"limit": 1, "cursor": cursor}).status_code == 200
         others = [other for other in everywhere if other != at]
-        # Not every pair: lists that stand side by side here are those most alike.
+        # Not every pair: neighbours in this order are the most similar lists.
         for other in {others[(number + step) % len(others)] for step in range(3)}:
             answer = client.get(other, {"cursor": cursor})
             if answer.status_code in (307, 404):
-                continue  # a list that is not there for this person, or under another address now
+                continue  # this user may not see the list, or it has moved
             assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json"), (
                 at,
                 other,

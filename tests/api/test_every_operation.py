@@ -98,7 +98,7 @@ def test_every_operation_says_what_it_does_and_which_scope_it_takes(operation):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_every_operation_describes_the_common_errors(operation):
-    """409 of gym.conflicts and of exports, 503 of gym.open_streams and gym.time_limits."""
+    """409 comes from gym.conflicts and exports, 503 from gym.open_streams and gym.time_limits."""
     assert {"401", "403", "409", "429", "503"} <= set(operation["responses"])
 
 

@@ -1,4 +1,4 @@
-"""Suites from tables that leave questions open, and from files of existing suites."""
+"""Import of tables that leave questions open, and of files of existing suites."""
 
 from __future__ import annotations
 
@@ -76,6 +76,6 @@ def test_a_single_suite_that_is_there_is_offered_unless_a_new_one_is_wanted(clie
     assert client.post("/api/v1/suites/", text, content_type="application/json").status_code == 409
     made = client.post("/api/v1/suites/", text | {"again": True}, content_type="application/json")
     assert (made.status_code, made.json()["slug"]) == (201, "t")
-    for _ in range(2):  # a beginning is no copy of another one
+    for _ in range(2):  # a suite started from a template is never a duplicate
         begun = {"template": "agreement"}
         assert client.post("/api/v1/suites/", begun, content_type="application/json").status_code == 201

@@ -150,7 +150,7 @@ def test_a_model_is_registered_edited_and_approved(send, people):
 def test_a_batch_says_what_became_of_each_cell(send, people, world):
     make_model(people.alice, slug="broken", status="broken", status_reason="No file")
     body = {"suites": ["public-suite", "private-suite", "nothing"], "models": ["open-model", "broken"]}
-    body["policy"] = {"eos": True}  # nobody has run them so
+    body["policy"] = {"eos": True}  # no run has this policy yet
     refused = send("post", "runs/batch/", body | {"all_or_nothing": True})
     assert (refused.status_code, refused.json()["code"]) == (409, "refused")
     assert send("get", "runs/?state=queued").json()["results"] == []
@@ -171,7 +171,7 @@ def test_a_run_is_cancelled_and_tried_again(send, world):
     run = ok(send("post", "runs/", {"suite": "public-suite", "model": "open-model", "again": True}), 201)
     address = f"runs/{run['id']}/"
     assert ok(send("post", f"{address}cancel/"))["state"] == "cancelled"
-    assert ok(send("post", f"{address}cancel/"))["state"] == "cancelled"  # again: nothing more happens
+    assert ok(send("post", f"{address}cancel/"))["state"] == "cancelled"  # repeated: no further effect
     assert ok(send("post", f"{address}retry/"))["state"] == "queued"
     assert "not finished" in send("delete", address).json()["detail"]
 

@@ -1,5 +1,5 @@
-"""One vocabulary: fields are read under the names they are written with; files, comparisons and references have the
-same names in all rooms."""
+"""One vocabulary: requests and responses use the same field names; files, comparisons and references have the
+same names in all apps."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_is_written_is_read_under_the_same_name(operation):
         name
         for name in takes - FLAGS - set(excused)
         if name not in answers
-        and name.removesuffix("s") not in answers  # of many: agents, and each has its agent
+        and name.removesuffix("s") not in answers  # `agents` in the request, one `agent` in each result
     }
     assert not lacking or "*" in excused
 
@@ -126,7 +126,7 @@ def test_no_exception_is_without_need(operation):
 
 
 def test_a_file_is_called_file():
-    """Further files of a form have other names."""
+    """Additional files of a form have other names."""
     forms = {
         operation["operationId"]: fields(body["schema"])
         for methods in DESCRIPTION["paths"].values()

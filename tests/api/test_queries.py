@@ -94,7 +94,7 @@ def _named(address: str, names: dict[str, str]) -> str:
 
 
 def counted(client, address: str) -> tuple[int, int]:
-    """(rows, queries)"""
+    """Return the number of rows of a list and the number of queries."""
     with CaptureQueriesContext(connection) as queries:
         response = client.get(f"/api/v1/{address}")
     assert response.status_code == 200, response.content

@@ -129,6 +129,6 @@ def test_a_long_list_takes_as_many_queries_as_a_short_one(
     client, people, world, django_assert_max_num_queries
 ):
     client.force_login(people.alice)
-    client.get("/api/v1/runs/")  # opens the account's allowance of requests
-    with django_assert_max_num_queries(7):  # two for the session and its user, one for the allowance
+    client.get("/api/v1/runs/")  # creates the rate-limit entry
+    with django_assert_max_num_queries(7):  # two for the session and its user, one for the rate limit
         assert client.get("/api/v1/runs/").json()["results"]

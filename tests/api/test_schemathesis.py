@@ -1,6 +1,7 @@
-"""Requests made from the API's description, as described and not: none finds a 5xx or an answer that is not described.
+"""Valid and invalid requests generated from the API description lead to no 5xx and no undocumented response.
 
-This is a short form of benchmarks/attacks/schema.py. Each role asks a third of the addresses, four times each."""
+This is a short form of benchmarks/attacks/schema.py: each role requests a third of the addresses, four times
+each."""
 
 from __future__ import annotations
 

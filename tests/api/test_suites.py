@@ -12,7 +12,7 @@ from tests.factories import make_suite
 
 
 def slugs(page) -> list[str]:
-    """Addresses without the secret part of unlisted ones."""
+    """Return the slugs on a page, without the secret part of unlisted suites' slugs."""
     return [re.sub(r"-[0-9a-f]{20}$", "", suite["slug"]) for suite in page["results"]]
 
 
@@ -136,6 +136,6 @@ def test_a_wrong_parameter_is_a_400_that_names_it(client, db, query, says):
 
 
 def test_a_long_list_takes_as_many_queries_as_a_short_one(client, three, django_assert_max_num_queries):
-    client.get("/api/v1/suites/")  # opens the address's allowance of requests
-    with django_assert_max_num_queries(4):  # one for the allowance
+    client.get("/api/v1/suites/")  # creates the rate-limit entry
+    with django_assert_max_num_queries(4):  # one for the rate limit
         assert len(client.get("/api/v1/suites/").json()["results"]) == 3

@@ -127,7 +127,7 @@ def test_requests_are_counted_per_account_whatever_its_tokens(client, world, bea
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
     assert 0 < int(answers[-1]["Retry-After"]) <= 60
     assert client.get("/api/v1/", headers=bearer("bob")).status_code == 200
-    assert client.get("/api/v1/").status_code == 200  # nobody has an allowance of one's own
+    assert client.get("/api/v1/").status_code == 200  # anonymous requests have a separate limit
 
 
 def test_calls_of_a_signed_in_browser_are_not_counted(client, people, world, bearer, settings):

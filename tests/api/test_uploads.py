@@ -31,7 +31,7 @@ def upload(client, people, world):
         ({"model": "theirs", "name": "Other"}, "$.name"),
         ({"model": "theirs", "visibility": "private"}, "$.visibility"),
         ({"name": "theirs", "visibility": "private"}, "$.visibility"),
-        ({"name": "theirs"}, "$.visibility"),  # private when nothing is said
+        ({"name": "theirs"}, "$.visibility"),  # private by default
     ],
 )
 def test_fields_that_contradict_each_other_are_refused(upload, address, fields, where):

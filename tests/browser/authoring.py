@@ -1,4 +1,4 @@
-"""What an author does on the running site, with real keys and the browser's own clipboard."""
+"""Steps of an author on the running site, with real keys and the browser's own clipboard."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def sign_in(page: Any, name: str, password: str) -> None:
 def begin(
     page: Any, conditions: Sequence[str], regions: Sequence[str], first: Sequence[str] = (), name: str = ""
 ) -> Sheet:
-    """A new suite by the guided start, filled in with keys alone; the open editor."""
+    """Create a suite by the guided start with the keyboard alone, and return its open editor."""
     page.goto("/suites/new/")
     keys = page.keyboard
     page.locator("#id_name").focus()
@@ -47,7 +47,7 @@ def begin(
 
 
 def editor_of(page: Any) -> Sheet:
-    """The editor that the page has come to."""
+    """Wait for the editor to load, and return it."""
     page.wait_for_url("**/editor/")
     page.wait_for_selector("[data-ready=yes]")
     return Sheet(page, None, page.url, getattr(page, "complaints", []))
@@ -59,13 +59,13 @@ def put_on_clipboard(page: Any, text: str, html: str = "") -> None:
 
 
 def paste(page: Any, text: str, html: str = "") -> None:
-    """Ctrl+V: the event comes from the browser, with what is on its clipboard."""
+    """Paste with Ctrl+V, so that the browser fires the event with the content of its clipboard."""
     put_on_clipboard(page, text, html)
     page.keyboard.press("Control+v")
 
 
 def stored(sheet: Sheet) -> dict[str, Any]:
-    """The draft as the server has it, once all is saved."""
+    """Wait until everything is saved, and return the draft as stored on the server."""
     sheet.page.wait_for_timeout(100)
     sheet.saved()
     address = (
@@ -81,7 +81,7 @@ def stored(sheet: Sheet) -> dict[str, Any]:
 
 
 def text_of(draft: dict[str, Any]) -> dict[str, Any]:
-    """A draft without the counters of its edits."""
+    """Return a draft without its edit counters."""
     return {key: value for key, value in draft.items() if key not in {"version", "structure"}}
 
 
@@ -92,7 +92,7 @@ def add_prediction(page: Any, formula: str) -> None:
 
 
 def freeze(sheet: Sheet, note: str = "") -> None:
-    """From the editor over the freeze page to the frozen revision."""
+    """Freeze the draft: from the editor through the freeze page to the frozen revision."""
     page = sheet.page
     page.get_by_role("link", name="Freeze").click()
     page.wait_for_url("**/freeze/")

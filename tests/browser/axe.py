@@ -1,4 +1,4 @@
-"""What axe-core finds on a page."""
+"""Violations that axe-core finds on a page."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ SETTLED = """async () => {
 
 
 def drawn(page: Any) -> None:
-    """Wait until nothing moves: colours that have just changed are the old ones until they are drawn, and fade."""
+    """Wait until all animations have ended, as changed colours are drawn late and fade in."""
     page.evaluate(SETTLED)
 
 
 def violations_in_both_themes(page: Any) -> dict[str, list[str]]:
-    """In the dark theme only the contrast is looked at: nothing else depends on it."""
+    """Return violations in the light theme, and those of contrast in the dark theme, which changes nothing
+    else."""
     found = {}
     for theme, rules in (("light", ()), ("dark", ("color-contrast",))):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
@@ -27,7 +28,7 @@ def violations_in_both_themes(page: Any) -> dict[str, list[str]]:
 
 
 def violations(page: Any, *rules: str) -> dict[str, list[str]]:
-    """Rule: what breaks it, with axe's reason. Without `rules` all are tried."""
+    """Return the violating elements with axe's reason, by rule. Without `rules`, all rules are checked."""
     drawn(page)
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     if rules:

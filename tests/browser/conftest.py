@@ -1,4 +1,4 @@
-"""A real site in a folder of its own (web, worker, demo data) and a real browser."""
+"""A real site in its own folder (web process, worker, demo data) and a real browser."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ QUIET = [
 
 
 LOGS: dict[str, Path] = {}
-"""Where the sites that tests started write their log, by address."""
+"""Log file of each site that tests started, by address."""
 
 
 def pytest_collection_modifyitems(items):
@@ -59,7 +59,7 @@ def browser(pytestconfig: pytest.Config) -> Iterator[object]:
 
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright runs a loop in this thread
     with sync_playwright() as playwright:
-        if name == "firefox":  # the channel drives a Firefox that is not of Playwright's own making
+        if name == "firefox":  # this channel drives a Firefox that Playwright did not build
             browser = playwright.firefox.launch(executable_path=path, channel="moz-firefox")
         else:
             browser = playwright.chromium.launch(executable_path=path, args=QUIET)
@@ -94,7 +94,8 @@ def build_demo(folder: Path) -> None:
 
 @contextmanager
 def serving(folder: Path, **settings: str) -> Iterator[str]:
-    """`manage.py serve` on the files in `folder`, once the demo runs are finished. `settings`: of the environment."""
+    """Run `manage.py serve` on the files in `folder`, wait for the demo runs, and yield the address.
+    `settings`: environment variables."""
     port = free_port()
     env = os.environ | {
         "GYM_VAR_DIR": str(folder),
@@ -140,7 +141,8 @@ def wait_for(happened, seconds: float, log: Path) -> None:
 
 @contextmanager
 def watched_page(browser, site: str, **options: Any) -> Iterator[Any]:
-    """A page that fails the test when the browser reports an error, a blocked script or style, or a dialog."""
+    """Open a page that fails the test if the browser reports an error, a blocked script or style, or a
+    dialog."""
     context = browser.new_context(base_url=site, viewport={"width": 1280, "height": 900}, **options)
     page = context.new_page()
     complaints: list[str] = []
@@ -156,7 +158,7 @@ def watched_page(browser, site: str, **options: Any) -> Iterator[Any]:
 
 
 def last_traceback(site: str) -> str:
-    """What the running site said about its last error, if this is one of ours."""
+    """Return the last traceback in the log of a site that these tests started, else an empty string."""
     said = LOGS[site].read_text(encoding="utf-8") if site in LOGS else ""
     return said[said.rindex("Traceback") :][:4000] if "Traceback" in said else ""
 
@@ -169,7 +171,7 @@ def page(browser, site):
 
 @pytest.fixture
 def signed_in(page):
-    """The page, with alice signed in."""
+    """A page on which alice is signed in."""
     page.goto("/accounts/login/")
     page.get_by_label("Username").fill("alice")
     page.get_by_label("Password").fill("demo-alice")

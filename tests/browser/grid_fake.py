@@ -1,7 +1,7 @@
-"""A server that speaks the contract of docs/grid.md from memory, so that the sheet is tested by itself.
+"""A fake server that implements docs/grid.md in memory, so that the sheet can be tested alone.
 
-It serves the real template and the real static files under the site's content security policy. `suite.down = True`
-takes it off the network; `suite.elsewhere(ops)` is somebody else's edit.
+It serves the real template and the real static files under the site's content security policy. `suite.down =
+True` makes it unreachable; `suite.elsewhere(ops)` is an edit by another user.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Handler(BaseHTTPRequestHandler):
         self._json(lambda: getattr(self.suite, name)(self._body()))
 
     def _sheet(self) -> None:
-        """As the site does: the real reader and the real form."""
+        """Handle a pasted sheet as the site does, with the real reader and the real form."""
         body = io.BytesIO(self.rfile.read(int(self.headers["Content-Length"])))
         meta = {
             "CONTENT_TYPE": self.headers["Content-Type"],
@@ -162,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(data)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # the page did not wait
+            pass  # the page did not wait for the response
 
 
 class Server(ThreadingHTTPServer):
@@ -182,7 +182,7 @@ def serve(doc: Doc) -> tuple[Suite, str, Server]:
 
 
 class Sheet:
-    """The page with the words that tests use."""
+    """Page object for the sheet."""
 
     def __init__(self, page: Any, suite: Suite, url: str, complaints: list[str]) -> None:
         self.page, self.suite, self.url, self.complaints = page, suite, url, complaints
@@ -201,7 +201,7 @@ class Sheet:
         self.page.keyboard.type(text)
 
     def cell(self, row: int, column: int) -> Any:
-        """Row from 0 (heading: -1), region column from 0 (condition: -1, item: -2)."""
+        """Return a cell by row (from 0; heading: -1) and region column (from 0; condition: -1, item: -2)."""
         return self.page.locator(
             f'[role=grid] tr[aria-rowindex="{row + 2}"] > [aria-colindex="{column + 3}"]'
         )
@@ -225,14 +225,14 @@ class Sheet:
         self.page.wait_for_selector(f'[data-save-status][data-state="{state}"]', timeout=10_000)
 
     def until(self, happened: Callable[[], Any]) -> None:
-        """Wait for something that the page does to the server."""
+        """Wait until `happened` returns True, usually because the page has sent a request."""
         deadline = time.monotonic() + 20
         while not happened():
             assert time.monotonic() < deadline
             self.page.wait_for_timeout(20)
 
     def settle(self) -> Doc:
-        """Wait until everything is saved; the draft as the server has it."""
+        """Wait until everything is saved, and return the draft as stored on the server."""
         self.page.wait_for_timeout(30)
         self.saved()
         return self.suite.doc
@@ -261,7 +261,7 @@ class Sheet:
 
 @pytest.fixture
 def make_sheet(browser: Any) -> Iterator[Callable[..., Sheet]]:
-    """make_sheet(doc, **context options): an open page; the test fails when the page complains."""
+    """`make_sheet(doc, **options)` opens a page. The test fails if the browser reports an error."""
     made: list[tuple[Any, Server, Sheet]] = []
 
     def make(doc: Doc | None = None, *, context: dict[str, Any] | None = None, start: bool = True) -> Sheet:

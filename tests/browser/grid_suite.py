@@ -1,4 +1,4 @@
-"""A draft in memory that answers as docs/grid.md says; tests/browser/grid_fake.py puts it on the network."""
+"""A draft in memory that responds as specified in docs/grid.md; tests/browser/grid_fake.py serves it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Doc = dict[str, Any]
 
 
 def agreement(items: int = 4) -> Doc:
-    """A small suite: two conditions, three regions."""
+    """Return a small suite with two conditions and three regions."""
     rows = []
     for item in range(1, items + 1):
         for condition, verb in (("match", "plays"), ("mismatch", "play")):
@@ -52,7 +52,7 @@ def big(items: int, conditions: int, regions: int) -> Doc:
 
 
 class Suite:
-    """One draft, and everything that the page asked for."""
+    """A draft, and a record of the page's requests."""
 
     def __init__(self, doc: Doc) -> None:
         self.doc = doc
@@ -60,14 +60,14 @@ class Suite:
         self.edits: list[dict[str, Any]] = []
         self.patches: list[dict[str, Any]] = []
         self.previews: list[dict[str, Any]] = []
-        self.drafts = 0  # how often the draft was asked for
+        self.drafts = 0  # number of requests for the draft
         self.findings: list[dict[str, Any]] = []
         self.ignored: dict[tuple[str, str], str] = {}
         self.structure = 7
         self.seen: dict[str, tuple[int, list[dict[str, Any]]]] = {}
         self.down = False
-        self.longest = 10_000  # letters of a text that is scored
-        self.unknown: set[str] = set()  # words the model does not know
+        self.longest = 10_000  # maximum characters of a text that is scored
+        self.unknown: set[str] = set()  # words that the model does not know
         self.error_bound = 0.0  # margins below this are too close to call
         self.free = {address: threading.Event() for address in ("draft", "patch", "preview")}
         for event in self.free.values():
@@ -78,7 +78,7 @@ class Suite:
 
     @contextmanager
     def held(self, address: str) -> Iterator[None]:
-        """No answer comes from `address` until the block ends."""
+        """Delay all responses from `address` until the block ends."""
         self.free[address].clear()
         try:
             yield
@@ -172,7 +172,8 @@ class Suite:
         return found
 
     def preview(self, body: dict[str, Any]) -> tuple[int, Any]:
-        """Every letter is a bit; predictions are judged by the real language."""
+        """Respond to a preview: one bit per character, and predictions evaluated by the real formula
+        language."""
         self.previews.append(body)
         self.free["preview"].wait()
         rows = []

@@ -1,4 +1,4 @@
-"""What every page must be: it fits a telephone, everything has a name, and it can be read in both themes."""
+"""Requirements on every page: it fits a phone, every control has a name, and it is legible in both themes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRUCTURE = {"without a name": NAMELESS, "tables without headings": HEADLESS, "i
 
 
 def look(page, address: str) -> None:
-    """One load on a telephone. The page grows wide for axe, in both themes."""
+    """Load a page once at phone width, then widen it for axe in both themes."""
     page.set_viewport_size({"width": 390, "height": 844})
     answer = page.goto(address)
     assert answer.status < 500

@@ -25,14 +25,14 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.wait_for_url("**/agents/browser-manners/")
     page.get_by_role("link", name=re.compile("New case")).first.click()
 
-    # What is wrong is said while typing.
+    # Errors are shown while typing.
     page.get_by_label("Name").fill("greets")
     page.get_by_label(re.compile("Test case")).fill(CASE.replace("keywords", "keyword"))
     page.get_by_text("Did you mean keywords?").wait_for()
     page.get_by_label(re.compile("Test case")).fill(CASE)
     page.get_by_text("1 check in 1 turn").wait_for()
     page.get_by_role("link", name="Cancel").click()
-    assert page.complaints == ["dialog: "]  # whether to leave what was typed
+    assert page.complaints == ["dialog: "]  # the question whether to discard the typed text
     page.complaints.clear()
     assert page.get_by_label(re.compile("Test case")).input_value() == CASE
     page.get_by_role("button", name="Save").click()
@@ -41,7 +41,7 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.get_by_role("link", name="Browser manners").click()
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_url("**/agents/runs/*/")
-    # The page follows the run by itself.
+    # The page follows the run without a reload.
     page.get_by_text("cases passed").wait_for(timeout=60_000)
     page.get_by_role("link", name="greets").click()
     page.get_by_text("Hello world").first.wait_for()
@@ -51,7 +51,7 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.get_by_text("2 of 2 failures").wait_for()
     page.get_by_text("Let a model name the failures").click()
 
-    # The page follows the naming by itself, and the choices can be forgotten again.
+    # The page follows the naming without a reload, and the choices can be undone.
     page.get_by_role("button", name="Name the failures").click()
     page.get_by_text("2 of 2 failures were named by Embedded agents").wait_for(timeout=60_000)
     page.get_by_role("heading", name="It speaks of ‘goodbye’.").wait_for()
@@ -59,7 +59,7 @@ def test_from_a_new_suite_to_named_failure_modes(signed_in):
     page.get_by_role("button", name="Group by text again").click()
     page.get_by_role("heading", name="Turn 1, text.keywords").wait_for()
 
-    # A second run: the suite now shows a trend, and the two can be compared.
+    # After a second run the suite shows a trend, and the two runs can be compared.
     page.get_by_role("link", name="Browser manners").click()
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_url("**/agents/runs/*/")
@@ -98,7 +98,7 @@ def test_a_folder_comes_in_and_goes_out_byte_for_byte_even_when_it_was_edited(si
     page.get_by_role("button", name="Import").click()
     page.get_by_text("4 cases imported.").wait_for()
 
-    # Opening a case and saving it untouched changes no byte of it.
+    # Opening and saving a case without changes keeps every byte.
     for name in ("greets/windows", "greets/mark", "blank-first"):
         page.goto("/agents/folder/")
         page.get_by_role("link", name=name, exact=True).click()
@@ -128,7 +128,7 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
     page.wait_for_url("**/form/")
     assert violations(page) == {}
 
-    # From field to field with Tab alone, each with its label, in the order in which they are read.
+    # Tab moves through all fields in reading order, and each has a label.
     page.get_by_label("Agent", exact=True).focus()
 
     def here() -> str:
@@ -169,7 +169,7 @@ def test_a_case_as_a_form_with_the_keyboard(signed_in):
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/cases/\d+/$"))
 
-    # The text of the case is what was typed, and what was not touched is still there.
+    # The text of the case is what was typed; everything else is unchanged.
     page.get_by_role("link", name="Edit").press("Enter")
     text = page.get_by_label(re.compile("Test case")).input_value()
     assert 'success_ratio: "3/4"' in text

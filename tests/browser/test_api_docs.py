@@ -1,4 +1,4 @@
-"""The API's own page: Swagger UI under the site's Content-Security-Policy, from the site's own files."""
+"""The API's documentation page: Swagger UI from the site's own files, under its Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_description_can_be_read_and_nothing_is_blocked(page, site):
-    """`page` fails the test when the browser reports anything blocked."""
+    """`page` fails the test if the browser reports a blocked resource."""
     fetched: list[str] = []
     page.on("request", lambda request: fetched.append(request.url))
     page.goto("/api/v1/docs/")
     page.wait_for_selector(".opblock-summary", timeout=60_000)
     first = page.locator(
         "#operations-agent-runs-agent_runs_list .opblock-summary"
-    )  # others are drawn when scrolled to
+    )  # the others are drawn only when scrolled into view
     first.click()
     page.wait_for_selector("#operations-agent-runs-agent_runs_list .opblock-body")
     assert all(url.startswith((site, "data:", "blob:")) for url in fetched), fetched

@@ -1,4 +1,4 @@
-"""Staff and the models that wait for them, on the running site: refused with a reason, approved from the list."""
+"""Approval of models by staff on the running site: refused with a reason, approved from the list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ SPILL = "document.documentElement.scrollWidth - document.documentElement.clientW
 
 @pytest.fixture
 def waiting(signed_in):
-    """waiting(name): the address of alice's model that waits; its folder is not there."""
+    """`waiting(name)` registers a model for alice that waits for approval, and returns its address. Its
+    folder does not exist."""
 
     def make(name: str) -> str:
         page = signed_in
@@ -22,7 +23,7 @@ def waiting(signed_in):
         page.locator("[name=name]").fill(name)
         page.locator("[name=slug]").fill(name)
         page.get_by_role("button", name="Register").click()
-        page.get_by_text("Size unknown.").wait_for()  # reviewed before it is registered
+        page.get_by_text("Size unknown.").wait_for()  # the review before registration
         page.get_by_role("button", name="Register").click()
         page.get_by_text("Waiting for approval by staff").wait_for()
         return f"/models/{name}/"
@@ -32,7 +33,7 @@ def waiting(signed_in):
 
 @pytest.fixture
 def staff(browser, site):
-    """A page of the browser of somebody who runs the site."""
+    """A page on which a staff member is signed in."""
     context = browser.new_context(base_url=site, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     sign_in(page, "admin", "demo-admin")
@@ -47,7 +48,7 @@ def test_a_model_is_refused_by_keyboard_and_its_owner_reads_why(signed_in, waiti
     staff.keyboard.press("Enter")
     staff.wait_for_url(f"**{address}#reason")
     reason = staff.get_by_label("Reason")
-    reason.wait_for(state="visible")  # the link opens what holds it
+    reason.wait_for(state="visible")  # the link opens the element that contains it
     reason.focus()
     staff.keyboard.type("Nobody knows where its weights come from.")
     staff.keyboard.press("Tab")
@@ -65,7 +66,7 @@ def test_no_model_is_refused_without_a_reason(waiting, staff):
     address = waiting("unreasoned-model")
     staff.goto(f"{address}#reason")
     staff.get_by_role("button", name="Refuse", exact=True).click()
-    assert staff.evaluate("document.activeElement.name") == "reason"  # the browser asks for it
+    assert staff.evaluate("document.activeElement.name") == "reason"  # the browser requires it
     staff.goto(address)
     assert staff.get_by_text("Waiting for approval by staff").is_visible()
 
@@ -75,10 +76,10 @@ def test_an_approved_model_is_checked_and_its_page_says_what_came_of_it(signed_i
     staff.goto("/staff/")
     staff.get_by_role("button", name="Approve approved-model").focus()
     staff.keyboard.press("Enter")
-    staff.get_by_text("Size unknown.").wait_for()  # reviewed like a registration
+    staff.get_by_text("Size unknown.").wait_for()  # the same review as at registration
     staff.get_by_role("button", name="Approve", exact=True).click()
     staff.get_by_text("Approved. The check is queued.").wait_for()
-    staff.get_by_text("This model does not work.").wait_for(timeout=60_000)  # without being loaded again
+    staff.get_by_text("This model does not work.").wait_for(timeout=60_000)  # without a reload
     signed_in.goto(address)
     assert signed_in.get_by_text("There is no 'no-approved-model' in the model directory.").is_visible()
 

@@ -1,4 +1,4 @@
-"""By links alone: one model on two revisions of a suite, and two models beside each other on one item."""
+"""Comparisons reached by links alone: one model on two revisions of a suite, and two models on one item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tests.lmgym.suites.documents import AGREEMENT, suite_bytes
 
 @pytest.fixture
 def page(live_server, browser, people):
-    """Two models on two revisions of a suite; the second has an item more and a prediction more."""
+    """Two models on two revisions of a suite; the second revision has one more item and one more
+    prediction."""
     older = make_revision(people.alice, items=4, name="s", formulas=(AGREEMENT,))
     models = [make_model(people.alice, slug=slug) for slug in ("one", "two")]
     document = read_suite(
@@ -45,8 +46,8 @@ def test_the_revisions_of_a_suite_are_compared_from_its_page(page):
     assert rows.nth(0).locator("td").nth(0).inner_text() == "0.0%"  # the uniform model ties
     assert rows.nth(1).locator("td").nth(0).inner_text() == "50.0%"
     pair = page.locator("#pairs tbody tr").filter(has_text="One, r2 − One, r1")
-    assert pair.locator("td").all_inner_texts()[:2] == ["4", "0.0"]  # over the prediction in both
-    assert page.locator("#pairs tbody tr").count() == 4  # and none of One on r1 with Two on r2
+    assert pair.locator("td").all_inner_texts()[:2] == ["4", "0.0"]  # the shared prediction only
+    assert page.locator("#pairs tbody tr").count() == 4  # no pair of One on r1 with Two on r2
     assert "r2, prediction 2" in page.locator("#not-compared").inner_text()
     assert page.get_by_text("Items are matched by number, predictions by formula.").is_visible()
     last = page.locator("#compare-items tbody tr").last

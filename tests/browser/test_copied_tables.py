@@ -1,4 +1,4 @@
-"""Copied tables: every number of a cell in a column of its own, and no prose."""
+"""Copied tables: each number of a cell in its own column, and no prose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TABLES = {
 
 
 def copied(page, address: str, selector: str) -> list[dict[str, str]]:
-    """Rows by heading; the note below the table is left out."""
+    """Return the copied rows as dicts by heading, without the note below the table."""
     assert page.goto(address).status == 200
     head, *rows = page.evaluate(COPIED, selector)
     assert len(set(head)) == len(head)

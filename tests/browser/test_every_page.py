@@ -1,4 +1,5 @@
-"""Every page, on a telephone and in both themes: nothing spills, nothing is blocked, everything has a name."""
+"""Every page at phone width and in both themes: nothing overflows, nothing is blocked, every control has a
+name."""
 
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ SIGNED_OUT = [
     "/accounts/password/reset/x/y/",
     "/nothing-here/",
 ]
-"""Pages that strangers see in another form, or that only they see."""
+"""Pages that look different for signed-out visitors, or exist only for them."""
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +101,7 @@ def newest_run(site) -> str:
 
 @pytest.fixture(scope="module")
 def alices_session(browser, site):
-    """The cookies of alice, who signs in once for all pages."""
+    """Cookies of a session of alice, shared by all pages."""
     with watched_page(browser, site) as page:
         sign_in(page, "alice", "demo-alice")
         return page.context.storage_state()

@@ -1,4 +1,5 @@
-"""The tutorial with keys alone: a 2 x 2 design from New suite to results of two models. The panel of the design."""
+"""The tutorial with the keyboard alone: a 2 x 2 design from New suite to results of two models; and the
+design panel."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from tests.browser.axe import violations_in_both_themes
 from tests.browser.conftest import ROOT
 
 KEYS_IN_FIVE_MINUTES = 1500
-"""At 60 words a minute."""
+"""Number of keystrokes at 60 words a minute."""
 FACTORS = ["agreement: match, mismatch", "number: sing, plural"]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = [dedent(block).strip().split("\n") for block in re.findall(r"```\n(.*?)```", TUTORIAL, re.DOTALL)]
-"""What it says to type in fields of several lines."""
+"""Lines that the tutorial says to type into fields of several lines."""
 ACTIVE = """() => {
   const one = document.activeElement;
   const label = one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent;
@@ -24,7 +25,7 @@ ACTIVE = """() => {
 
 
 class Typist:
-    """Someone without a mouse. Every key is counted."""
+    """A keyboard user whose keystrokes are counted."""
 
     def __init__(self, page):
         self.page = page
@@ -43,7 +44,8 @@ class Typist:
             self.keys += len(line)
 
     def reach(self, name, key="Tab"):
-        """Tab until the focus is on what is called so; Escape first where Tab would walk through the sheet."""
+        """Press Tab until an element whose label starts with `name` has the focus. In the sheet, press Escape
+        first to leave it."""
         passed = []
         for _ in range(100):
             label, in_sheet = self.page.evaluate(ACTIVE)
@@ -55,7 +57,8 @@ class Typist:
 
 
 def follow(hands, *steps):
-    """Go to what the tutorial names in bold, and press Enter or type what it says to type."""
+    """Carry out steps of the tutorial: go to the element named in bold, and press Enter or type the given
+    text."""
     for name, said in steps:
         assert f"**{name}**" in TUTORIAL
         hands.reach(name)
@@ -110,7 +113,7 @@ def test_the_tutorial_leads_from_new_suite_to_results_of_two_models_by_keys_alon
     page.wait_for_url("**/r1/")
     rows = page.locator("#scores tbody tr")
     while rows.count() < 2 and time.monotonic() - begun < 120:
-        page.wait_for_timeout(500)  # they come without a reload
+        page.wait_for_timeout(500)  # they appear without a reload
     assert sorted(rows.locator("th a").all_inner_texts()) == ["Demo 5-gram", "Demo GPT-2"]
     said = page.locator("main").inner_text()
     assert all(

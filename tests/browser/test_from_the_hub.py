@@ -1,4 +1,4 @@
-"""A model of the Hub, from its name in the form to results of a run: with a worker, against a local Hub."""
+"""A model from the Hub, from its name in the form to the results of a run, with a worker and a local Hub."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.once_a_run import once_a_run
 
 REPO = "openai-community/gpt2"
 BYTES_PER_SECOND = 500
-"""So slow that the download is still running when it is cancelled."""
+"""Slow enough that the download is still in progress when it is cancelled."""
 
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory):
-    """A Hub with a model in several files of weights, at its present and its short name."""
+    """A Hub with a model in several weight files, which has a current name and an old short one."""
     tokenizer = tiny.train("byte-bpe")
     folder = tmp_path_factory.mktemp("hub") / "gpt2"
     tiny.fast(tokenizer).save_pretrained(folder)
@@ -34,7 +34,7 @@ def hub(tmp_path_factory):
 
 @pytest.fixture
 def staff(browser, hub, tmp_path):
-    """A page of somebody who runs a site that uses this Hub."""
+    """A page on which a staff member is signed in to a site that uses this Hub."""
     shutil.copytree(once_a_run("demo-site", build_demo), tmp_path / "site")
     cache = str(tmp_path / "cache")
     settings = {"HF_ENDPOINT": hub.url, "HF_HUB_CACHE": cache, "HF_HUB_OFFLINE": "0"}
@@ -71,7 +71,7 @@ def test_a_short_name_becomes_a_model_and_a_run(hub, staff):
     hub.faults.clear()
     page.get_by_role("button", name="Check again").click()
     page.get_by_text(re.compile("^checked ")).wait_for(timeout=60_000)
-    assert page.get_by_text(REPO, exact=True).is_visible()  # of its configuration
+    assert page.get_by_text(REPO, exact=True).is_visible()  # in its configuration
     page.goto("/suites/npi/")
     page.get_by_label(re.compile("small-gpt2")).check()
     page.get_by_role("button", name=re.compile("Run|Start")).first.click()

@@ -1,4 +1,4 @@
-"""From nothing to a frozen revision whose export is the document that was meant."""
+"""From an empty suite to a frozen revision whose export is the intended document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def condition(name: str, *contents: str) -> dict:
     return {"condition_name": name, "regions": regions}
 
 
-# The example of SyntaxGym's documentation.
+# The example of SyntaxGym's documentation
 EXAMPLE = {
     "meta": {"name": "Sample subject--verb suite", "metric": "sum"},
     "predictions": [{"type": "formula", "formula": FORMULA}],
@@ -74,7 +74,7 @@ def test_formulas_follow_a_region_and_a_condition(signed_in):
 
 
 def fifty_steps(sheet):
-    """Fifty different things to do, each of them one step back."""
+    """Yield fifty different edits, each of which is a single undo step."""
 
     def write(row, column, text):
         sheet.click(row, column)

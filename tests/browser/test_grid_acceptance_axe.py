@@ -1,4 +1,4 @@
-"""axe finds no violation in the editor, in any of its states, light and dark."""
+"""axe finds no violations in any state of the editor, in both themes."""
 
 from __future__ import annotations
 

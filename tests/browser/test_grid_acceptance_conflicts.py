@@ -1,4 +1,4 @@
-"""Two people, and two tabs of one person, over the same cells of the running site."""
+"""Two users, and two tabs of one user, edit the same cells on the running site."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def write(sheet: Sheet, row: int, column: int, text: str) -> None:
 
 @contextmanager
 def saving_held(page: Any) -> Iterator[None]:
-    """Edits leave the page and arrive only when the block ends."""
+    """Delay all edits of a page until the block ends."""
     waiting: list[Any] = []
     page.route("**/cells/", lambda route: waiting.append(route))
     yield
-    for route in waiting:  # before unroute, which lets go of those that wait
+    for route in waiting:  # before unroute, which would release the waiting requests
         route.continue_()
     page.unroute("**/cells/")
 
 
 @pytest.fixture
 def person(browser, site):
-    """person(name): a page of somebody who is signed in, and who confirms to leave with unsaved edits."""
+    """`person(name)` opens a page for a signed-in user, who confirms leaving with unsaved edits."""
     contexts, errors = [], []
 
     def make(name: str):
@@ -59,7 +59,7 @@ def mine(person):
 
 @pytest.fixture
 def theirs(mine, person):
-    """The same suite, opened by somebody else, who may edit it as staff."""
+    """The same suite, opened by another user, who may edit it as staff."""
     sheet = Sheet(person("admin"), None, mine.url, [])
     sheet.open()
     return sheet
@@ -94,7 +94,7 @@ def test_two_people_meet_and_each_value_can_be_chosen(mine, theirs):
     expected = [["The girl", "sings", "all day"], ["The woman", "strum", "at night"]]
     assert contents(mine) == expected
     assert [[mine.text(row, column) for column in range(3)] for row in range(2)] == expected
-    # What the dialog decided is one step: taking it back gives the other person's text.
+    # The dialog's result is one undo step: undoing it restores the other user's text.
     mine.press("Control+z")
     assert contents(mine)[0][1] == "strums"
     mine.press("Control+y")

@@ -1,4 +1,4 @@
-"""Freezing from the editor: a note, a run on a model, and what changed since the revision before."""
+"""Freezing from the editor: a note, a run of a model, and the changes since the previous revision."""
 
 from __future__ import annotations
 

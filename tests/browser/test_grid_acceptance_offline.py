@@ -1,4 +1,4 @@
-"""The server is stopped and started while somebody types: nothing is lost, a reload included."""
+"""The server is stopped and restarted while a user types: nothing is lost, even after a reload."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CREATE = (
 
 
 class OwnSite:
-    """A site without demo data that can be stopped and started again at the same address."""
+    """A site without demo data that can be stopped and restarted at the same address."""
 
     def __init__(self, folder: Path) -> None:
         shutil.copytree(empty_site(), folder, dirs_exist_ok=True)
@@ -81,7 +81,7 @@ def own_site(tmp_path_factory) -> Iterator[OwnSite]:
 
 @pytest.fixture
 def writing(browser, own_site) -> Iterator[Sheet]:
-    """An open editor of that site; leaving with unsaved edits is confirmed."""
+    """An open editor on that site; leaving with unsaved edits is confirmed."""
     if own_site.process is None:
         own_site.start()
     context = browser.new_context(base_url=own_site.url, viewport={"width": 1280, "height": 900})
@@ -119,7 +119,7 @@ def test_typing_goes_on_while_the_server_is_away(writing, own_site):
     writing.press("Enter")
     writing.press("Control+z", "Control+y")
     own_site.start()
-    # it comes back by itself; nobody presses anything
+    # it recovers without user action
     writing.page.wait_for_selector('[data-save-status][data-state="saved"]', timeout=30_000)
     assert contents(writing) == [["The woman", "sings", "at night"], ["The woman", "sing", "all day"]]
     assert stored(writing)["regions"] == ["Subject", "Main verb", "Rest"]

@@ -1,4 +1,4 @@
-"""A published sheet comes in by Ctrl+V, long and wide, into the grid and into the page for new suites."""
+"""A published sheet, long or wide, is pasted with Ctrl+V into the grid and into the page for new suites."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALL = """item_number,condition_name,region_number,region_name,content
 
 
 def items_of(rows: list[list[str]]) -> list[dict]:
-    """Long rows as the items of a SyntaxGym document."""
+    """Convert long rows to the items of a SyntaxGym document."""
     items: dict[str, dict[str, list]] = {}
     for item, condition, number, _, content in rows:
         regions = items.setdefault(item, {}).setdefault(condition, [])
@@ -44,7 +44,7 @@ def items_of(rows: list[list[str]]) -> list[dict]:
 
 
 class Table:
-    """A long CSV: as it is, as the cells that a spreadsheet copies, and wide."""
+    """A long CSV, also available as spreadsheet cells and in wide form."""
 
     def __init__(self, text: str) -> None:
         self.csv = text
@@ -68,7 +68,7 @@ class Table:
 
 
 def tsv(rows: list[list[str]]) -> str:
-    """As spreadsheets put it: a cell with a quotation mark is quoted."""
+    """Format rows as spreadsheets copy them: cells with a quotation mark are quoted."""
 
     def cell(text: str) -> str:
         return '"' + text.replace('"', '""') + '"' if '"' in text else text

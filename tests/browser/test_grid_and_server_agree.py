@@ -1,4 +1,4 @@
-"""Random edit sequences through the sheet's command model, and the same ops through the server's: one document."""
+"""Random edits give the same document in the sheet's command model and on the server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_undo_restores_every_earlier_state_and_redo_the_last(sequences):
     for seed, sequence in enumerate(sequences):
         assert sequence["problems"] == [], seed
     kinds = {op["op"] for sequence in sequences for edit in sequence["edits"] for op in edit["ops"]}
-    assert len(kinds) == 16  # every op of the contract was met
+    assert len(kinds) == 16  # every op of docs/grid.md occurred
     assert sum(len(sequence["edits"]) for sequence in sequences) > 800
 
 

@@ -1,4 +1,4 @@
-"""Copy and paste: what Excel and Sheets write, and what they read."""
+"""Copy and paste, with the formats that Excel and Google Sheets write and read."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_no_break_spaces_that_programs_put_in_for_layout_are_no_text(sheet):
     html = "<table><tr><td><span style='mso-spacerun:yes'>&nbsp;&nbsp;</span>two</td><td>&nbsp;</td></tr></table>"
     sheet.paste("ignored", html)
     assert contents(sheet)[0][:2] == ["two", ""]
-    # The style of the pasted HTML is read, and not applied.
+    # The pasted HTML's styles are parsed but not applied.
     sheet.complaints[:] = [text for text in sheet.complaints if "inline style" not in text]
 
 
@@ -129,7 +129,7 @@ def test_the_real_clipboard_carries_a_range(make_sheet):
     assert contents(sheet)[6][:2] == ["The woman 1", "plays"]
 
 
-@pytest.mark.chromium_only  # Firefox refuses nothing: it asks in a bubble of its own
+@pytest.mark.chromium_only  # Firefox does not refuse: it asks in its own popup
 def test_where_the_browser_refuses_the_clipboard_paste_says_which_keys_to_press(sheet):
     sheet.click(0, 0)
     sheet.press("Shift+F10")

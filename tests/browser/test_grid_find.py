@@ -1,4 +1,4 @@
-"""Find and replace, and the filter of rows, with the keyboard alone."""
+"""Find and replace, and the row filter, with the keyboard alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sheet by keyboard: moving, editing, choosing, and leaving."""
+"""The sheet by keyboard: moving, editing, selecting and leaving."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_select_all_a_row_and_a_region(at_first):
     assert chosen.count() == 3
 
 
-@pytest.mark.chromium_only  # only its debugging protocol composes
+@pytest.mark.chromium_only  # only its debugging protocol can compose text
 def test_a_composition_is_left_alone(at_first):
     page = at_first.page
     client = page.context.new_cdp_session(page)

@@ -1,4 +1,4 @@
-"""The sheet on the running site: what is typed is what is stored, scored and frozen."""
+"""The sheet on the running site: the typed text is stored, scored and frozen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.lmgym.suites.documents import suite_bytes
 
 @pytest.fixture
 def on_site(signed_in, tmp_path):
-    """on_site(name): the editor of a freshly imported suite."""
+    """`on_site(name)` imports a suite and opens its editor."""
 
     def make(name: str) -> Sheet:
         path = tmp_path / f"{name}.json"

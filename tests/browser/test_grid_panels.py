@@ -1,4 +1,4 @@
-"""Beside the sheet: predictions, live preview, check."""
+"""Panels of the sheet: predictions, live preview, check."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_margin_inside_the_numeric_error_is_too_close_to_call(sheet):
 def test_the_mark_of_a_large_margin_too_close_to_call_is_not_cut_off(sheet):
     sheet.suite.error_bound = 3.0
     preview(sheet)
-    # Written and measured in one step: the sheet may draw the cell again between two.
+    # Written and measured in one step, because the sheet may redraw the cell in between.
     room = sheet.cell(0, 4).evaluate(
         """cell => {
             cell.querySelector('.margin').textContent = '−1234.5';
@@ -251,7 +251,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_shown_again(make_sheet):
 
 
 # --- for everybody -------------------------------------------------------------------------------------------------
-@pytest.mark.chromium_only  # Firefox plays no telephone: its pointer stays fine
+@pytest.mark.chromium_only  # Firefox does not emulate phones: its pointer stays fine
 def test_it_fits_a_telephone_and_a_second_tap_edits(make_sheet):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     sheet = make_sheet(context=phone)

@@ -1,4 +1,5 @@
-"""Saving: small, soon, and nothing is lost when the server is away or somebody else was faster."""
+"""Saving: small, frequent edits, and nothing is lost if the server is unreachable or another user was
+faster."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ def test_what_a_closed_tab_left_goes_to_the_next_one(sheet):
     sheet.page.close(run_before_unload=False)
     sheet.suite.down = False
     sheet.page = context.new_page()
-    # A tab that crashed is known by its silence; this one said good-bye or is made silent here.
+    # A crashed tab is detected by its old `seen`, which is set here unless the tab signed off when it closed.
     sheet.page.goto(f"{sheet.url}/elsewhere/")
     silence = """Object.entries(localStorage).forEach(([key, value]) => {
       if (key.startsWith('lmgym')) localStorage.setItem(key, JSON.stringify({...JSON.parse(value), seen: 0})); })"""
@@ -165,7 +166,7 @@ def test_a_structural_edit_that_was_not_done_is_kept_for_copying(sheet):
     assert sheet.settle()["items"] == [1, 2, 3, 4, 5]
     assert sheet.text(8, 0) == "x"
     sheet.press("Control+z")
-    assert sheet.settle()["items"] == [1, 2, 3, 4, 5]  # what was not done is no step to undo
+    assert sheet.settle()["items"] == [1, 2, 3, 4, 5]  # an edit that was not applied is not an undo step
 
 
 def test_somebody_elses_changes_come_in_quietly(sheet):
@@ -225,7 +226,7 @@ def test_every_waiting_cell_is_a_conflict_when_somebody_moved_the_regions(sheet)
     assert sheet.text(0, 2) == "plays"
     dialog.get_by_role(
         "button", name="Apply choices"
-    ).click()  # nobody else touched the texts: yours are chosen
+    ).click()  # nobody else changed the texts, so mine are preselected
     sheet.settle()
     assert [row["contents"][:3] for row in sheet.suite.doc["rows"]][:2] == [
         ["", "The woman 1", "sings"],
@@ -263,7 +264,7 @@ def test_a_text_that_is_being_typed_does_not_land_in_the_cell_that_took_its_plac
         write(sheet, 0, 1, "sings")
         sheet.click(2, 1)
         sheet.type("dan")
-        sheet.until(lambda: sheet.suite.patches)  # after its answer the draft will be read anew
+        sheet.until(lambda: sheet.suite.patches)  # after the response, the page reloads the draft
         sheet.suite.elsewhere({"op": "move_region", "region": 3, "to": 1})
     dialog = sheet.page.get_by_role("dialog")
     dialog.wait_for()
@@ -280,7 +281,7 @@ def test_a_text_that_came_in_while_one_types_there_is_not_overwritten_silently(s
         sheet.type("si")
     sheet.until(
         lambda: "changes by another editor were loaded" in sheet.said()
-    )  # "strum", under what is being typed
+    )  # "strum" has arrived in the cell being edited
     sheet.type("ng")
     sheet.press("Enter")
     dialog = sheet.page.get_by_role("dialog")
@@ -307,7 +308,7 @@ def test_two_people_who_write_in_different_cells_meet_no_conflict(make_sheet):
 
 def test_a_cell_typed_twice_is_one_conflict_with_the_last_text(sheet):
     sheet.suite.elsewhere({"op": "set_cells", "cells": [[1, "match", 2, "plays", "strums"]]})
-    with sheet.suite.held("patch"):  # the second text is there before the conflict is told
+    with sheet.suite.held("patch"):  # the second text exists before the conflict is reported
         write(sheet, 0, 1, "sings")
         write(sheet, 0, 1, "sang")
     dialog = sheet.page.get_by_role("dialog")

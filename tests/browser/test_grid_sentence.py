@@ -1,4 +1,4 @@
-"""A whole sentence is typed and cut into regions, with the keyboard or the mouse."""
+"""A whole sentence is typed and split into regions with the keyboard or the mouse."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_cuts_are_placed_by_clicks_and_a_click_takes_them_back(sheet):
     sheet.click(0, 0)
     sheet.page.get_by_role("button", name="Sentence").click()
     dialog = sheet.page.get_by_role("dialog")
-    dialog.get_by_role("button", name="plays").click()  # joined to the region before
+    dialog.get_by_role("button", name="plays").click()  # merged with the previous region
     assert sheet.page.get_by_label("Whole sentence").input_value() == "The woman 1 plays | guitar"
     dialog.get_by_role("button", name="woman").click()
     assert [text.split() for text in regions(sheet)] == [["The"], ["woman", "1", "plays"], ["guitar"]]

@@ -1,4 +1,5 @@
-"""Items, conditions and regions by menu: formulas follow, one step each, nothing needs a mouse."""
+"""Items, conditions and regions are edited by menu: formulas follow, each edit is one step, and no mouse is
+needed."""
 
 from __future__ import annotations
 
@@ -207,7 +208,7 @@ def test_the_preview_begins_with_the_model_used_last(sheet):
         "Object.keys(localStorage).filter((key) => key.startsWith('lmgym-preview-model:'))"
     )
     own = next(key for key in keys if key.endswith(f":{here}"))
-    sheet.page.evaluate("key => localStorage.removeItem(key)", own)  # as in another suite
+    sheet.page.evaluate("key => localStorage.removeItem(key)", own)  # as for another suite
     sheet.page.reload()
     sheet.page.wait_for_selector("[data-ready=yes]")
     assert sheet.page.get_by_label("Model of the preview").input_value() == "b"

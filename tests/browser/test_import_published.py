@@ -1,5 +1,5 @@
-"""The 17 published suites: from one zip to frozen suites with runs of three models in at most six clicks, and a
-published file of results for all of them in one step."""
+"""The 17 published suites: from one zip to frozen suites with runs of three models in at most six clicks, and
+a published results file for all of them in one step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODELS = 3
 
 
 class Clicks:
-    """A person at a page: every click counts, and so does choosing a file."""
+    """A user of a page. Every click and every choice of a file is counted."""
 
     def __init__(self, page):
         self.page = page

@@ -1,4 +1,4 @@
-"""LM Challenge on the running site: upload, play, read the coloured text by mouse and keyboard, compare."""
+"""LM Challenge on the running site: upload, play, read the coloured text with mouse and keyboard, compare."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def play(page, player: str) -> None:
 
 @pytest.fixture
 def corpus(signed_in, tmp_path):
-    """A corpus of alice's, kept after a look at its tokens."""
+    """A corpus of alice, saved after a check of its tokens."""
     page = signed_in
     path = tmp_path / "texts.txt"
     path.write_text("The woman plays.\nThe women play.\nThe king laughs today.\n", encoding="utf-8")
@@ -52,7 +52,7 @@ def test_upload_play_read_compare(signed_in, corpus):
         page.goto(corpus)
         play(page, player)
     page.get_by_role("link", name="Text", exact=True).click()
-    page.wait_for_url("**/text/")  # with its scripts
+    page.wait_for_url("**/text/")  # the page whose scripts are used below
     page.locator("[data-words]").nth(1).hover()
     assert "“woman”" in page.locator("[data-lm-readout]").inner_text()
     page.locator("[data-words]").first.focus()
@@ -105,7 +105,7 @@ def test_the_form_has_the_fields_of_the_ticked_games_only(signed_in, corpus):
 def test_pages_fit_a_telephone_and_axe_finds_nothing(signed_in):
     page = signed_in
     rows = page.locator("section[aria-labelledby=games] tbody th a", has_text="5-gram, ")
-    for _ in range(60):  # the demo's games are played after its runs
+    for _ in range(60):  # the demo's games start after its runs
         page.goto("/games/")
         if rows.count() == 2:
             break

@@ -1,4 +1,4 @@
-"""Between a press and the page that it leads to."""
+"""Between a click and the page that it opens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_files_that_were_sent_cannot_be_sent_again_before_the_next_page_is_there
 
     def never_come(route):
         asked.append(route)
-        route.fulfill(status=204)  # a browser stays where it is
+        route.fulfill(status=204)  # a browser stays on the page
 
     page.route(re.compile(r"/games/(?!upload)\w+/$"), never_come)
     upload = page.get_by_role("button", name="Upload", exact=True)
@@ -37,7 +37,7 @@ def test_files_that_were_sent_cannot_be_sent_again_before_the_next_page_is_there
 
 def test_a_pressed_link_leads_on_though_the_page_would_reload_itself(signed_in):
     page = signed_in
-    page.goto("/models/demo-gpt2/")  # its state could be news
+    page.goto("/models/demo-gpt2/")  # a page that can reload itself
     asked: list = []
     page.route("**/propara/", lambda route: asked.append(route))
     page.evaluate(

@@ -1,5 +1,5 @@
-"""The People page on the running site: alice invites bob, he accepts, she changes what he may, and shuts
-him out, with keys alone."""
+"""The People page on the running site, with the keyboard alone: alice invites bob, he accepts, and she
+changes and revokes his role."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def accept(bob, address: str) -> None:
 
 @pytest.fixture
 def shared(signed_in, request, tmp_path):
-    """Address of a private suite of alice's."""
+    """Address of a private suite of alice."""
     name = f"people_{request.node.name.split('[')[0].removeprefix('test_')[:30]}"
     path = tmp_path / f"{name}.json"
     path.write_bytes(suite_bytes(name=name))
@@ -52,7 +52,7 @@ def shared(signed_in, request, tmp_path):
 
 @pytest.fixture
 def bob(browser, site):
-    """A page of bob's own browser."""
+    """A page in bob's own browser."""
     context = browser.new_context(base_url=site)
     page = context.new_page()
     sign_in(page, "bob", "demo-bob")

@@ -1,4 +1,4 @@
-"""Suites are picked from lists: the picker of a collection, and long lists of tick boxes."""
+"""Selecting suites from lists: a collection's picker, and long lists of checkboxes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_long_list_is_searched_and_ticked_at_once(page, site):
     search.fill("Agreement VERB")
     listed = page.locator("#compare-suites > label:visible")
     assert listed.count() == 4
-    search.press("Enter")  # sends nothing
+    search.press("Enter")  # does not submit the form
     tick = page.get_by_role("button", name="Tick all shown (4)")
     tick.press("Enter")
     assert page.get_by_role("button", name="Untick all shown").is_visible()
@@ -82,6 +82,6 @@ def test_a_long_select_is_searched_with_the_keyboard_alone(page):
     assert select.locator("option").all_inner_texts() == [names[11]]
     assert select.input_value() == "11"
     search.fill("nobody")
-    assert select.input_value() == "11"  # what was chosen stays
+    assert select.input_value() == "11"  # the selection is kept
     search.fill("")
     assert select.locator("option").count() == 12

@@ -1,4 +1,5 @@
-"""ProPara on the running site: upload, agree to repairs, score, drill down, compare; by mouse, then by keyboard."""
+"""ProPara on the running site: upload, accept repairs, score, drill down, compare; with the mouse, then with
+the keyboard."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ SET = "/propara/everyday-processes/"
 
 @pytest.fixture
 def untidy(tmp_path):
-    """The hasty submission with a header, a blank line and an action in lower case."""
+    """The hasty submission with a header, a blank line and a lower-case action."""
     path = tmp_path / "mine.tsv"
     text = shipped("hasty").replace("\tMOVE\t", "\tmove\t", 1)
     path.write_text("process\tstep\tparticipant\taction\tbefore\tafter\n" + text + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The heat map by keyboard, charts as files, the compare page."""
+"""The heat map by keyboard, charts as files, and the compare page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_heat_map_is_walked_by_keyboard_and_read_in_words(page):
     assert "Demo 5-gram, Centre embedding: 50.0%, 12 of 24 held" in readout.inner_text()
     page.keyboard.press("End")
     assert "Subordinate clauses" in readout.inner_text()
-    page.keyboard.press("ArrowRight")  # the end stays the end
+    page.keyboard.press("ArrowRight")  # the focus stays on the last cell
     assert "Subordinate clauses" in readout.inner_text()
     page.keyboard.press("Control+Home")
     assert focused(page).startswith("rank 1 of 5")
@@ -127,8 +127,8 @@ def test_the_marks_of_a_chart_are_read_by_keyboard(page):
 
 def test_the_address_of_a_chart_is_under_the_rights_of_its_page(site):
     models = json.loads(fetch(f"{site}/api/v1/models/"))["results"]
-    ready = [row for row in models if row["status"] == "ready"]  # other tests register some that never are
-    names = [row["name"] for row in ready if row["backend"] != "agent"]  # agents run on no suite
+    ready = [row for row in models if row["status"] == "ready"]  # other tests add models that never are
+    names = [row["name"] for row in ready if row["backend"] != "agent"]  # agents are not run on suites
     assert len(names) == 5
     assert all(name in fetch(f"{site}/figures/leaderboard-scores.csv") for name in names)
 

@@ -1,4 +1,4 @@
-"""The suite's page while models run on it, and tables that are wider than the page."""
+"""A suite's page while models run on it, and tables wider than the page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_after_freezing_the_results_of_several_models_arrive_without_a_reload(si
     assert page.evaluate("window.never") == "loaded anew"
     assert page.locator(
         "#scores th button.sort"
-    ).first.is_visible()  # what came is as alive as what was there
+    ).first.is_visible()  # scripts work in the loaded parts as well
     figure = page.locator("#results-part [data-figure]").first
     figure.locator(".chart-box").focus()
     page.keyboard.press("ArrowRight")

@@ -1,4 +1,4 @@
-"""A sheet in a language that is written from right to left begins at the right, and keys follow what is seen."""
+"""A sheet in a right-to-left language starts at the right, and arrow keys move in the visual direction."""
 
 from __future__ import annotations
 

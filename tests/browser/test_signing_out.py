@@ -1,4 +1,4 @@
-"""Signing out leaves nothing of a person in the browser; what has not reached the server is asked about first."""
+"""Signing out leaves no user data in the browser, and asks before deleting unsaved edits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXTS = "() => JSON.stringify(localStorage)"
 
 @pytest.fixture
 def writer(browser, own_site):  # noqa: F811
-    """A page of somebody who signed in to a site without demo data."""
+    """A page of a user who is signed in to a site without demo data."""
     if own_site.process is None:
         own_site.start()
     context = browser.new_context(base_url=own_site.url, viewport={"width": 1280, "height": 900})
@@ -26,7 +26,7 @@ def writer(browser, own_site):  # noqa: F811
 
 @pytest.fixture
 def unsaved(writer):
-    """The editor, with a word that the server never got."""
+    """The editor with a word that has not reached the server."""
     page = writer
     sheet = begin(page, ["match", "mismatch"], ["Subject", "Verb", "Rest"], FIRST)
     stored(sheet)
@@ -63,7 +63,7 @@ def test_other_tabs_keep_nothing_more(unsaved):
     sign_out(other)
     other.get_by_role("button", name="Delete and sign out").click()
     other.get_by_role("link", name="Sign in").first.wait_for()
-    page.wait_for_timeout(1500)  # it tries to save, and would keep what it could not
+    page.wait_for_timeout(1500)  # it retries saving, and would store the unsaved edits again
     assert other.evaluate(KEPT) == []
     assert "secretword" not in other.evaluate(TEXTS)
 

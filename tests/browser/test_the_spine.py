@@ -1,4 +1,4 @@
-"""What the site is for, with mouse and keyboard: a suite in, a run, pass rates on a page."""
+"""The site's main workflow with mouse and keyboard: import a suite, run a model, see pass rates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_file_becomes_a_suite_a_run_and_results(signed_in, tmp_path):
     page.get_by_label(re.compile("Demo GPT-2")).check()
     page.get_by_role("button", name=re.compile("Run|Start")).first.click()
     page.wait_for_url("**/runs/*/")
-    # The page follows the run by itself.
+    # The page follows the run without a reload.
     page.get_by_text("of 5").first.wait_for(timeout=60_000)
     assert page.locator("svg[role=img]").first.is_visible()
     page.get_by_role("link", name=re.compile(r"^(Item )?1$")).first.click()

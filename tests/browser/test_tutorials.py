@@ -1,4 +1,5 @@
-"""The tutorials of the neighbours in a browser: the numbered steps of docs/ are done by their labels."""
+"""The tutorials for LM Challenge, ProPara and agent tests in a browser: the numbered steps in docs/ are
+carried out by their labels."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def reader(browser, live):
 
 
 class Reader:
-    """Does what a step says."""
+    """Carries out the steps of a tutorial."""
 
     def __init__(self, page, terminal: Terminal, folder: Path) -> None:
         self.page, self.terminal, self.folder = page, terminal, folder
@@ -60,14 +61,14 @@ class Reader:
                 self.terminal.type(block)
 
     def press(self, name: str) -> None:
-        called = re.compile(rf"^\s*{re.escape(name)}\s*\d*\s*$")  # links to processes end with their number
+        called = re.compile(rf"^\s*{re.escape(name)}\s*\d*\s*$")  # links to processes end with a number
         button, link = (self.page.get_by_role(role, name=called) for role in ("button", "link"))
         button.or_(link).or_(self.page.locator("summary", has_text=called)).first.click()
-        # A form that a script sends: its answer, or the next page, is there.
+        # After a script has sent the form: wait for the response or the next page.
         self.page.locator("form[hx-encoding] button:disabled").first.wait_for(state="detached")
 
     def labelled(self, name: str):
-        """The field with this label, which may end with the star of those that must be filled in."""
+        """Return the field with this label, which may end with the asterisk of required fields."""
         return self.page.get_by_label(re.compile(rf"^\s*{re.escape(name)}\s*\*?\s*$")).first
 
     def choose(self, name: str, chosen: list[str]) -> None:

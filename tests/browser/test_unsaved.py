@@ -1,4 +1,4 @@
-"""Whoever leaves a form with typed text or chosen files by a link is asked first; whoever sends it is not."""
+"""Following a link from a form with typed text or chosen files asks first; submitting the form does not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ GOOD = {"name": "good.tsv", "mimeType": "text/plain", "buffer": shipped("hasty")
 
 
 def asked_on_leaving(page) -> bool:
-    """The page's watcher stays where it is asked, and keeps the question."""
-    page.complaints.clear()  # that the server refused something
+    """Return True if the browser asks before leaving the page; the question is dismissed."""
+    page.complaints.clear()  # such as a 400 from the server
     here = page.url
     page.get_by_role("link", name="Agents", exact=True).first.click(no_wait_after=True)
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""Uploading results by hand: what is asked, and what stays chosen meanwhile."""
+"""Uploading results by hand: the questions, and the choices that are kept meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many collections one account may keep."""
+"""Quota on the number of collections per account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named lists of revisions: made, published for good, downloaded whole."""
+"""Collections, named lists of revisions: created, published permanently, downloaded as a whole."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_collection_holds_what_was_ticked_in_its_order(client, world, people):
 
 @pytest.fixture
 def half_hidden(people, world):
-    """A collection of alice's whose second of three suites is bob's and has become private."""
+    """alice's collection of three suites. The second one is bob's and has become private."""
     theirs = make_revision(people.bob, name="theirs", items=4)
     made = collection(people, world["a"], theirs, world["b"], publish=False)
     type(theirs.suite).objects.filter(pk=theirs.suite_id).update(visibility="private")
@@ -280,7 +280,7 @@ def test_every_revision_of_a_suite_keeps_its_cell_in_json(client, world, people)
 
 @pytest.fixture
 def twins(people):
-    """bob's suite `cleft`, and alice's of the same name, which has another address."""
+    """bob's suite `cleft`, and alice's suite of the same name with a different slug."""
     theirs, ours = make_revision(people.bob, name="cleft"), make_revision(people.alice, name="cleft")
     assert (theirs.suite.slug, ours.suite.slug) == ("cleft", "cleft-2")
     return theirs, ours

@@ -1,4 +1,4 @@
-"""Suites of a collection are picked from a list: by words, by tag, by ticking."""
+"""Suites are added to a collection from a list: by search, by tag, by ticking."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ NEW = "/collections/new/"
 
 @pytest.fixture
 def five(client, people):
-    """alice's a, b and c, bob's d; a and d have the tag npi. Another of bob's is private, one is a draft."""
+    """alice's suites a, b and c, and bob's d; a and d have the tag npi. bob also has a private suite, alice a
+    draft."""
     made = {name: make_revision(people.alice, name=name, items=2) for name in "abc"}
     made["d"] = make_revision(people.bob, name="d", items=2)
     make_revision(people.bob, name="secret", visibility="private")
@@ -30,7 +31,7 @@ def five(client, people):
 
 
 def text_of(response) -> str:
-    """The page, each run of white space as one space."""
+    """Return the page's HTML with every run of white space as one space."""
     return " ".join(response.content.decode().split())
 
 

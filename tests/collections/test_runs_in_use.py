@@ -1,4 +1,5 @@
-"""Runs that a published collection shows stay, and so does the collection, in the admin too."""
+"""Runs shown in a published collection cannot be deleted, and neither can the collection, not even in the
+admin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A suite of a published collection stays public where it is: by page, API and admin, and with an account."""
+"""A suite of a published collection stays public at its address: by page, API and admin, and when its owner's
+account is deleted."""
 
 from __future__ import annotations
 

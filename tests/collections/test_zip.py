@@ -1,4 +1,4 @@
-"""The zip of a collection: made by a job, kept, and given to whom it is for."""
+"""The zip of a collection: created by a job, stored, and served only to those who may see it."""
 
 from __future__ import annotations
 

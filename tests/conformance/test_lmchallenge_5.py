@@ -1,4 +1,5 @@
-"""Recorded runs of LM Challenge 5.2: every log, statistic, selection, validation and colouring comes out the same."""
+"""Recorded runs of LM Challenge 5.2 are reproduced: every log, statistic, selection, validation and
+colouring."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ MODELS = {"char": "charmodel"}
 
 
 def lmc(*argv: str | Path, stdin: bytes = b"") -> tuple[int, str]:
-    """(exit code, output) of our command, in the folder of the recordings, whose paths stand in them."""
+    """Run our command in the folder of the recordings, whose paths the recordings contain. Return (exit code,
+    output)."""
     out = io.BytesIO()
     code = main([str(word) for word in argv], streams=Streams(io.BytesIO(stdin), out, io.StringIO()))
     return code, out.getvalue().decode()
@@ -43,7 +45,7 @@ def logs() -> list[Path]:
 
 
 def played(log: Path) -> tuple[list[str], Path]:
-    """The arguments and the corpus of a recorded game."""
+    """Return the arguments and the corpus of a recorded game."""
     parts = log.name.removesuffix(".log").split(".")
     mini = parts[0] == "v5"
     where, model, game, *flags = (
@@ -66,8 +68,9 @@ def played(log: Path) -> tuple[list[str], Path]:
 
 
 def same_but_for_ties(found: str, expected: str) -> bool:
-    """Rows of wr hang on the order of a Python set: which of equally near words are candidates, and whether one is cut
-    off and added again. The error scores of the first 8, and all scores of shared candidates, do not."""
+    """Return True if two logs of wr differ only by ties. The order of a Python set decides which of equally
+    near words are candidates, and whether a candidate is cut off and added again. The error scores of the
+    first 8 and all scores of shared candidates must agree."""
     for mine, theirs in zip(
         *([json.loads(line) for line in text.splitlines()] for text in (found, expected)), strict=True
     ):

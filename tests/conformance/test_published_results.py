@@ -1,4 +1,4 @@
-"""The six published files of outcomes, imported on the published suites that are at hand.
+"""Import of the six published outcome files on the available published suites.
 
 Neither files nor suites are part of the repository; without the conformance folder these tests skip.
 """
@@ -28,16 +28,16 @@ from tests.factories import make_suite
 FILES = (
     "1gram_bllip-lg", "gpt-2-pretrained_", "gpt-2-xl-pretrained_", "grnn_", "rnng_bllip-lg", "vanilla_bllip-lg"
 )  # fmt: skip
-GPT_2 = {  # Hu et al. 2020, as printed again by the later metric
+GPT_2 = {  # Hu et al. 2020, as reprinted by the later metric
     "center_embed": 0.9286, "cleft": 1.0, "cleft_modifier": 0.925, "fgd_object": 0.9583, "fgd_hierarchy": 0.625
 }  # fmt: skip
 LEFT_OUT = {"fgd-embed3", "fgd-embed4", "nn-nv-rpl"}
-"""Suites that the paper has data of and does not count."""
+"""Suites for which the paper has data but which it does not count."""
 
 
 @pytest.fixture
 def published(people, conformance) -> set[str]:
-    """Every published suite at hand, frozen."""
+    """All available published suites, frozen."""
     for path in sorted((conformance / "suites").glob("*.json")):
         suite = services.import_suite(
             read_suite(path.read_bytes(), path.name), SuiteOptions(visibility="public"), actor=people.alice
@@ -47,13 +47,13 @@ def published(people, conformance) -> set[str]:
 
 
 def items_of(path: Path) -> dict[str, int]:
-    """{suite: number of items}"""
+    """Return the number of items by suite."""
     with path.open(newline="") as file:
         return Counter(row["suite"] for row in csv.DictReader(file))
 
 
 def by_hand(path: Path) -> dict[str, dict[str, float]]:
-    """{model: {suite: share of True}}, counted with nothing of ours."""
+    """Return {model: {suite: share of True}}, counted without our code."""
     counts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -74,7 +74,7 @@ def test_the_published_files_give_the_accuracies_that_counting_gives(people, con
         assert len(plan.unmatched) == 34 - len(published)
         save_upload(plan, ModelChoice(visibility="public"), actor=people.bob)
     assert len(expected) == 10  # two of the six files have three seeds each
-    board = leaderboard(people.nobody, Options(rule=FIRST))  # as the paper counts
+    board = leaderboard(people.nobody, Options(rule=FIRST))  # the paper's scoring rule
     slugs = [column.suite.slug for column in board.columns]
     assert set(slugs) == published
     assert {row.name for row in board.rows} == set(expected)
@@ -103,7 +103,7 @@ def paper(conformance: Path, name: str) -> Path:
 
 
 def test_three_commands_beside_the_demo_give_every_suites_accuracy(db, conformance, settings):
-    """Those of docs/uploading-results.md, on a site that has the demo, which has suites of the same names."""
+    """The commands of docs/uploading-results.md, on a site whose demo has suites of the same names."""
     settings.ALLOWED_HOSTS = ["localhost"]  # demo accounts exist on a laptop only
     list(load_demo(queue_runs=False))
     admin = User.objects.get(username="admin")
@@ -144,8 +144,8 @@ def test_three_commands_beside_the_demo_give_every_suites_accuracy(db, conforman
     ("name", "mean"), [("gpt-2-xl-pretrained_", 0.8424), ("gpt-2-pretrained_", 0.7842), ("grnn_", 0.5514)]
 )
 def test_with_all_suites_the_board_shows_the_published_means(people, conformance, published, name, mean):
-    """Suites that are not at hand are stood in for by ones of the same name and as many items: outcomes look at
-    nothing else."""
+    """Missing suites are replaced by suites with the same name and number of items, which is all that
+    outcomes use."""
     path = paper(conformance, name)
     for suite, items in items_of(path).items():
         if suite not in published:
@@ -178,8 +178,8 @@ def test_items_of_the_published_files_are_counted_from_0(people, conformance, pu
     ],
 )
 def test_all_thirty_four_suites_by_counting_agree_with_the_published_means(conformance, name, published):
-    """The means over the 31 suites of the paper (three are left out there), averaged over seeds. The paper prints none
-    for the 1-gram model."""
+    """The published means are over the paper's 31 suites (LEFT_OUT is not counted) and averaged over seeds.
+    The paper has no mean for the 1-gram model."""
     models = by_hand(conformance / "paper" / f"syntaxgym_results_{name}.csv")
     means = [
         sum(rate for suite, rate in rates.items() if suite not in LEFT_OUT) / (len(rates) - len(LEFT_OUT))

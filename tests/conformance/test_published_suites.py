@@ -1,6 +1,7 @@
-"""Published suites as they are. They are not part of the repository; without the conformance folder these tests skip.
+"""End-to-end test of the published suites. They are not part of the repository; without the conformance
+folder these tests skip.
 
-The repository's own suites walk the same way in tests/e2e.
+tests/e2e does the same with the repository's own suites.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ FILES = sorted((CONFORMANCE / "suites").glob("*.json"))
 
 @pytest.fixture(scope="module")
 def loaded(module_db):
-    """The demo's transformer, and the folder of the demo's models."""
+    """The demo's transformer, and the folder of the demo models."""
     from django.conf import settings
 
     return checked_demo_model("demo-gpt2"), settings.GYM_MODEL_DIR

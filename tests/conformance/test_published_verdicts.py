@@ -1,5 +1,5 @@
-"""Verdicts against chance on the 17 published suites with the recorded outcomes of three models, and with made up bits
-of a fourth: on every page, in every file and answer the same word, mark, p and interval."""
+"""Verdicts against chance on the 17 published suites, with recorded outcomes of three models and generated
+bits of a fourth: every page, file and API response has the same word, mark, p and interval."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def keep(actor, name: str, data: bytes) -> None:
 
 
 def made_up_bits(revisions: list[SuiteRevision]) -> bytes:
-    """Of every region; on some suites whole numbers, so that there are ties, on some all the same."""
+    """Return a CSV of random bits for every region; on a third of the suites whole numbers, so that there are
+    ties, and on a third the same number everywhere."""
     random = np.random.default_rng(0)
     header = (
         "suite", "model_name", "item_number", "condition_name", "region_number", "region_name", "content",

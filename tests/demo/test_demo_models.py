@@ -1,4 +1,5 @@
-"""The shipped models on the shipped suites: who must fail, who must pass, and what the documentation says."""
+"""The shipped models on the shipped suites: expected failures, expected passes, and the numbers in the
+docs."""
 
 from __future__ import annotations
 
@@ -49,14 +50,14 @@ def test_ngram_passes_where_neighbours_decide() -> None:
 
 @pytest.mark.parametrize("name", ["agreement_pp", "agreement_src", "agreement_orc", "reflexive_orc"])
 def test_ngram_is_not_above_chance_across_an_attractor(name: str) -> None:
-    """24 items at chance .25: 11 or more happen by luck in 2 of 100 cases."""
+    """With 24 items at a chance level of .25, 11 or more passes have a probability of 2%."""
     assert result("demo-ngram", name).passed <= 10
 
 
 @pytest.mark.parametrize("name", TIED)
 @pytest.mark.parametrize("policy", [ScoringPolicy(), NATURAL], ids=["space", "natural"])
 def test_ngram_ties_where_the_last_four_words_are_the_same(name: str, policy: ScoringPolicy) -> None:
-    """Not merely close: the critical words have the same four words before them in all conditions."""
+    """The ties are exact, because the critical words follow the same four words in all conditions."""
     for prediction in result("demo-ngram", name, policy).predictions:
         assert prediction.ties == prediction.n
         assert set(prediction.margins) == {0.0}
@@ -82,7 +83,7 @@ def test_uniform_never_passes(name: str) -> None:
 
 
 def test_uniform_has_the_vocabulary_of_the_ngram() -> None:
-    """So that the bits of the two can be compared."""
+    """Equal vocabularies make the bits of the two models comparable."""
     assert backend("demo-uniform").facts.vocabulary_size == backend("demo-ngram").facts.vocabulary_size
 
 
@@ -104,7 +105,7 @@ def test_transformer_beats_the_ngram_everywhere_in_the_distance() -> None:
 
 
 def test_transformer_scores_any_text() -> None:
-    """All bytes are in its vocabulary, and all of its positions can be used."""
+    """Its vocabulary has all bytes, and all of its positions can be used."""
     pytest.importorskip("torch", reason="the transformer needs torch")
     gpt2 = backend("demo-gpt2")
     assert gpt2.facts.context_length is not None
@@ -122,7 +123,7 @@ def test_transformer_scores_any_text() -> None:
 
 
 def test_words_are_single_tokens() -> None:
-    """Surprisal of a word is that of one token, for a model of so few words a fair and fast arrangement."""
+    """Every word of the demo language is one token."""
     pytest.importorskip("torch", reason="the transformer needs torch")
     (score,) = backend("demo-gpt2").score(
         ["The singer that the young girls helped is famous."], ScoringPolicy()
@@ -131,7 +132,7 @@ def test_words_are_single_tokens() -> None:
     assert len(score) == 11  # start token, nine words, full stop
 
 
-# ---- what is said about them ----
+# ---- what the docs state about them ----
 
 
 def test_documented_table_is_what_is_measured() -> None:
@@ -162,7 +163,7 @@ def test_the_demo_has_a_learning_curve_seeds_and_a_suite_with_a_modifier() -> No
 
 
 def test_shipped_sizes() -> None:
-    """The demo stays small: it is part of every checkout."""
+    """The demo stays small, since it is part of every checkout."""
     sizes = {
         folder.name: sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         for folder in MODELS_DIR.iterdir()

@@ -1,4 +1,4 @@
-"""The grammar and the corpus: the same everywhere, balanced, and kept apart from the suites."""
+"""The grammar and the corpus: reproducible, balanced, and disjoint from the suites."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_ever_only_after_no(full: corpus.Corpus) -> None:
 
 
 def test_every_word_is_frequent(full: corpus.Corpus) -> None:
-    """No word of the language is so rare that a model could not know it."""
+    """No word is so rare that a model could not learn it."""
     counts = Counter(word for sentence in full.sentences for word in sentence.words)
     assert len(counts) == 265
     assert min(counts.values()) >= 100

@@ -1,4 +1,5 @@
-"""The demo's trained model: downloaded after the demo runs, once; without a network the demo is complete without it."""
+"""The demo's trained model is downloaded once, after the demo runs. Without a network the demo works without
+it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def queued(settings, monkeypatch):
-    """The demo, its models unchecked; (model, suite) of the runs that are queued instead of run."""
+    """The demo with unchecked models. Its runs are recorded as (model, suite) instead of queued."""
     settings.GYM_DEMO_TRAINED_MODEL = True
     list(load_demo(queue_runs=False))
     monkeypatch.setattr(actors, "inspect", lambda model, tick: {"status": RegisteredModel.Status.READY})

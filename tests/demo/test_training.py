@@ -1,4 +1,4 @@
-"""Training in miniature: the command writes everything, and writes the same again."""
+"""Training on a small scale: the command writes all files, and reproduces them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_parts(little: None, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_batches_train_every_position() -> None:
-    """Some batches start anywhere, some are rows of many sentences; all others start at 0."""
+    """Some batches start at a random position and some are rows of many sentences; all others start at 0."""
     rows = [[0, *range(1, 5 + k % 7), 0] for k in range(300)]
     recipe = gpt2.Recipe(batch=8, packed=0.1, shifted=0.3)
     seen: set[int] = set()

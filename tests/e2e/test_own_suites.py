@@ -1,4 +1,4 @@
-"""Suites of our own walk all the way, on models of our own."""
+"""End-to-end test of the repository's own suites on its own models."""
 
 from __future__ import annotations
 

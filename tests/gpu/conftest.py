@@ -1,4 +1,5 @@
-"""The device, and models of well-known shapes with random weights: as large as they are on a GPU, small on a CPU.
+"""The device under test, and models of well-known shapes with random weights, in full size on a GPU and small
+on a CPU.
 
 `pytest tests/gpu` takes the first GPU, and skips without one. `--device cpu` (or GYM_GPU_TEST_DEVICE=cpu) runs the same
 code with small models.
@@ -22,7 +23,7 @@ NONE = "no GPU: torch {} finds none. `pytest tests/gpu --device cpu` runs the sa
 
 @pytest.fixture(scope="session")
 def device(request: pytest.FixtureRequest) -> str:
-    """ "cuda:0", or what `--device` says."""
+    """Device under test: "cuda:0", or the value of `--device`."""
     named: str = request.config.getoption("--device")
     if not named and not torch.cuda.is_available():
         pytest.skip(NONE.format(torch.__version__))
@@ -36,20 +37,20 @@ def on_gpu(device: str) -> bool:
 
 @pytest.fixture
 def gpu(on_gpu: bool) -> None:
-    """For what a CPU cannot stand in for."""
+    """Skip the test unless the device is a GPU."""
     if not on_gpu:
         pytest.skip("needs a GPU")
 
 
 @pytest.fixture(scope="session")
 def load(on_gpu: bool) -> Workload:
-    """The published suites where they are, else the demo's; on a CPU one."""
+    """Sentences of the published suites if available, else of the demo's; on a CPU, of a single suite."""
     return workload.published(most=None if on_gpu else 1)
 
 
 @pytest.fixture(scope="session")
 def tokenizers(load: Workload, on_gpu: bool) -> Callable[[str], Any]:
-    """The tokenizer for a shape, trained on the load."""
+    """Function that returns the tokenizer for a shape, trained on the load."""
     made: dict[bool, Any] = {}
 
     def find(shape: str) -> Any:
@@ -66,7 +67,8 @@ def tokenizers(load: Workload, on_gpu: bool) -> Callable[[str], Any]:
 def folder_of(
     tmp_path_factory: pytest.TempPathFactory, tokenizers: Callable[[str], Any], on_gpu: bool
 ) -> Callable[[str, str], Path]:
-    """A model folder of a shape. Its weights are stored in a dtype, so that whoever loads it has the same ones."""
+    """Function that creates the model folder of a shape. The weights are stored in a dtype, so that all
+    loaders get the same values."""
     root = tmp_path_factory.mktemp("models")
 
     def make(shape: str, dtype: str = "float32") -> Path:
@@ -81,7 +83,7 @@ def folder_of(
 
 
 def load_from(folder: Path, device: str, dtype: str = "float32", **config: Any) -> Backend:
-    """As a worker loads it, stock kernels on a CPU."""
+    """Load a model as a worker does, with stock kernels on a CPU."""
     kind = "masked" if folder.name.startswith("bert") else "causal"
     given = {"source": "directory", "path": folder.name, "device": device, "dtype": dtype, "kernels": "stock"}
     return load_backend(kind, given | config, model_dir=folder.parent, hub_allowed=False)

@@ -1,4 +1,5 @@
-"""A GPU gives the surprisals that the CPU gives in float32, within the bound that is stated for its number format."""
+"""Surprisals from a GPU equal those from the CPU in float32, within the stated bound for the number
+format."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ ALONE = 24
 
 
 class Pair(NamedTuple):
-    """One model on the device, and what the CPU says of the texts in float32, by the same weights."""
+    """A model on the device, and the reference scores of the texts on the CPU in float32, from the same
+    weights."""
 
     backend: Backend
     texts: list[str]
@@ -40,7 +42,7 @@ class Pair(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """Bits by which a token may be off: the device's own bound, and the reference's."""
+        """Largest permitted difference of a token in bits: the device's bound plus the reference's."""
         assert self.backend.facts.error_bits is not None
         return self.backend.facts.error_bits + ERROR_BITS["float32"]
 
@@ -56,7 +58,7 @@ def pair(
     shape, dtype = request.param
     folder = folder_of(shape, dtype)
     texts, needed = load.texts, load.needed
-    if shape == "bert":  # every token is a pass of its own
+    if shape == "bert":  # each token needs its own pass
         few = spread(len(texts), BERT_SENTENCES if on_gpu else 8)
         texts, needed = [texts[at] for at in few], [needed[at] for at in few]
     reference = scored(load_from(folder, "cpu").score(texts, ScoringPolicy()))
@@ -73,7 +75,7 @@ def scored(found: Sequence[Any]) -> list[TokenScores]:
 
 
 def gaps(found: Sequence[TokenScores], reference: Sequence[TokenScores]) -> np.ndarray:
-    """Difference in bits of every token that has a value in `found`."""
+    """Return the absolute difference in bits of every token that has a value in `found`."""
     apart = []
     for one, other in zip(found, reference, strict=True):
         assert one.ids == other.ids
@@ -88,7 +90,7 @@ def gaps(found: Sequence[TokenScores], reference: Sequence[TokenScores]) -> np.n
 
 
 def note(record: Callable[[str, object], None], pair: Pair, apart: np.ndarray) -> None:
-    """For the tables of `benchmarks.gpu`."""
+    """Record the properties that `benchmarks.gpu` shows in its tables."""
     facts = pair.backend.facts
     for name, value in (
         ("model", facts.architecture),
@@ -103,7 +105,7 @@ def note(record: Callable[[str, object], None], pair: Pair, apart: np.ndarray) -
 
 
 def test_many_texts_at_once(pair: Pair, record_property: Callable[[str, object], None]) -> None:
-    """In trees, as a run scores."""
+    """Texts are scored in trees, as in a run."""
     apart = gaps(scored(pair.backend.score(pair.texts, ScoringPolicy())), pair.reference)
     note(record_property, pair, apart)
     assert apart.max() <= pair.bound
@@ -172,7 +174,8 @@ print(float(((one @ other).double() - exact).abs().max() / exact.abs().max()))
 def test_tf32_is_off_even_where_the_environment_switches_it_on(
     device: str, folder_of: Callable[[str], Path], record_property: Callable[[str, object], None]
 ) -> None:
-    """Products of float32 matrices are off by less than 1e-5 of the largest; with TF32 it is about 1e-3."""
+    """Errors of float32 matrix products are below 1e-5 of the largest value; with TF32 they are about
+    1e-3."""
     env = os.environ | {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
     command = [sys.executable, "-c", FORCED, str(folder_of("gpt2")), device]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

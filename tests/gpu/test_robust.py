@@ -1,4 +1,5 @@
-"""What goes wrong with GPUs: memory that runs out, neighbours, devices that are gone, models that are too large."""
+"""GPU failures: exhausted memory, other processes on the device, missing devices, models that are too
+large."""
 
 from __future__ import annotations
 
@@ -50,8 +51,8 @@ def assert_equal(
 
 @pytest.fixture
 def crowded(on_gpu: bool, device: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """A block in which passes of more than `positions` positions find no memory. On a GPU the process may have no more
-    than `megabytes` beyond what it holds."""
+    """Context manager in which passes over more than `positions` positions run out of memory. On a GPU, the
+    process may reserve only `megabytes` in addition to what it holds."""
 
     @contextmanager
     def on_a_gpu(positions: int, megabytes: float) -> Iterator[None]:
@@ -85,7 +86,7 @@ def crowded(on_gpu: bool, device: str, monkeypatch: pytest.MonkeyPatch) -> Calla
 
 
 def peak(backend: Backend, texts: list[str], device: str) -> float:
-    """Megabytes that scoring takes beyond what is held before."""
+    """Return the peak memory in megabytes that scoring reserves in addition to what is already reserved."""
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_reserved(device)
@@ -143,7 +144,7 @@ def test_a_text_that_does_not_fit_alone_fails_by_name_and_the_others_are_scored(
     assert_equal(backend.score([short, long], ScoringPolicy()), usual)
 
 
-# --- neighbours ---
+# --- other processes on the same device ---
 
 SCORE = """
 import json, sys
@@ -213,7 +214,8 @@ def test_a_model_spread_over_all_devices_gives_the_same_numbers(
     monkeypatch: pytest.MonkeyPatch,
     record_property: Callable[[str, object], None],
 ) -> None:
-    """`cuda:all`. Of several GPUs none may hold all of it; of one, some layers stay in main memory."""
+    """With `cuda:all` on several GPUs, none may hold the whole model; on a single GPU, some layers stay in
+    main memory."""
     folder, texts = folder_of("gpt2"), load.texts[:100]
     whole = load_from(folder, device)
     usual = whole.score(texts, ScoringPolicy())
@@ -289,7 +291,7 @@ def test_real_missing_memory_is_recognised(gpu: None, device: str) -> None:
 
 
 def widen(folder: Path, numbers: int) -> None:
-    """Weights of so many numbers, as far as their header says: a file without content takes no disk."""
+    """Write weights whose header declares this many numbers. The file is sparse and takes no disk space."""
     header = json.dumps(
         {
             "transformer.wte.weight": {

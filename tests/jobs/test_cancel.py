@@ -75,7 +75,7 @@ def test_a_job_that_has_ended_cannot_be_cancelled(register, alice, state):
         request_cancel(job, actor=alice)
     run_pending()
     if state == "cancelled":
-        assert request_cancel(job, actor=alice).state == "cancelled"  # asking twice is not a mistake
+        assert request_cancel(job, actor=alice).state == "cancelled"  # cancelling twice is not an error
     else:
         with pytest.raises(WrongState, match=f"is {state}"):
             request_cancel(job, actor=alice)

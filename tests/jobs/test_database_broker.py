@@ -97,7 +97,7 @@ def test_after_a_failed_wake_up_it_looks_again_later(consumer, kind):
 
 
 def test_after_a_failure_of_the_database_it_looks_again_soon(consumer, kind, monkeypatch):
-    """Without the three seconds that dramatiq pauses after an error."""
+    """It does not wait the three seconds that dramatiq pauses after an error."""
     enqueue(kind, {})
     with monkeypatch.context() as broken:
         broken.setattr(broker.fairness, "claimable", fail)

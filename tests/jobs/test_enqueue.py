@@ -52,7 +52,7 @@ def test_it_limits_the_waiting_jobs_of_the_site(register, settings, alice, bob):
         enqueue(kind, {}, owner=owner)
     with pytest.raises(TooManyJobs, match="The queue of this site is full"):
         enqueue(kind, {}, owner=bob)
-    enqueue(kind, {})  # the site's own
+    enqueue(kind, {})  # a job without an owner
 
 
 def test_finished_jobs_do_not_count_against_the_limit(register, settings, alice):

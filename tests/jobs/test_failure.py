@@ -120,7 +120,7 @@ def test_an_error_after_the_finish_does_not_unmake_the_results(register):
 
 @pytest.fixture
 def no_test_transaction(monkeypatch):
-    """As in a worker, without an open transaction around an attempt."""
+    """No open transaction around an attempt, as in a worker."""
     plain = type("C", (), {"in_atomic_block": False, "close": staticmethod(lambda: None)})
     monkeypatch.setattr(runner, "connection", plain)
     monkeypatch.setattr(runner, "close_old_connections", lambda: None)
@@ -160,7 +160,8 @@ def test_after_a_lease_the_job_is_left_to_the_reaper(register, monkeypatch, sett
 
 
 def test_a_job_whose_lease_cannot_be_kept_goes_back_at_once(register, monkeypatch):
-    """No thread can be started when memory has run out. Otherwise the job would wait until its lease expires."""
+    """If memory has run out, no heartbeat thread can be started. Otherwise the job would wait until its lease
+    expires."""
 
     @contextmanager
     def no_thread(context):

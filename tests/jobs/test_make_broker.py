@@ -57,7 +57,7 @@ def test_a_missing_package_is_explained(monkeypatch):
 
 @pytest.fixture
 def foreign_broker(monkeypatch):
-    """A broker that is not in our database."""
+    """A broker other than the database broker."""
     broker = StubBroker(middleware=[])
     broker.declare_queue("default")
     monkeypatch.setattr(dramatiq.broker, "global_broker", broker)

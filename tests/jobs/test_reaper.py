@@ -196,7 +196,7 @@ def test_lost_workers_that_brought_the_job_forward_do_not_use_up_its_tries(regis
 
 
 def test_a_job_that_dies_at_the_same_place_three_times_fails_although_it_once_got_forward(register, clock):
-    """The attempt that made progress does not count."""
+    """The attempt that made progress is not one of the three tries."""
     job = enqueue(register("k"), {})
     with JobContext(states.claim_next("default", "w")).transaction(brings_forward=True):
         pass

@@ -23,7 +23,7 @@ def port() -> int:
 
 
 def web_pid(port: int) -> int:
-    """The id of the process that responds; 0 if none does."""
+    """Return the id of the process that responds; 0 if none does."""
     try:
         with urlopen(f"http://127.0.0.1:{port}/", timeout=2) as page:
             return int(page.read().split()[1])

@@ -1,4 +1,4 @@
-"""Short work has a queue, and a thread in every worker, that long work never occupies."""
+"""Short jobs have their own queue and, in every worker, their own thread, which long jobs never occupy."""
 
 from __future__ import annotations
 

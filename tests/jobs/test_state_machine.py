@@ -150,7 +150,7 @@ class JobMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_stuck(self):
-        """Every job that has not ended is queued for a time that comes, or has a lease that ends and gets reaped."""
+        """Every unfinished job has a start time or a lease that ends within one lease from now."""
         horizon = timezone.now() + timedelta(seconds=conf.lease_seconds())
         for job in Job.objects.exclude(state__in=FINAL_STATES):
             assert (job.not_before if job.state == "queued" else job.lease_until) <= horizon

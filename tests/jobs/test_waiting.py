@@ -13,7 +13,7 @@ from tests.factories import make_model
 
 @pytest.fixture
 def slept(monkeypatch):
-    """Records waiting requests; the job is deleted meanwhile."""
+    """Durations of the waiting requests' sleeps. The first sleep deletes the job."""
     calls = []
 
     def sleep(seconds: float) -> None:

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.process
 
 
 def test_ten_kills_lose_nothing_and_double_nothing(lab):
-    """kill -9 in the middle, ten times: the results equal those of a run that nobody disturbed.
+    """After ten kills with SIGKILL the results equal those of an undisturbed run.
 
-    Three tries are enough, because every worker brought the job a few chunks forward before it died.
+    Three tries are enough, because every worker completes a few chunks before it dies.
     """
     n = 80
     calm = lab.enqueue("lab.chunks", {"n": n})
@@ -57,7 +57,7 @@ def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
 
 
 def test_a_worker_that_is_told_of_a_death_takes_over_at_once(lab):
-    """Without waiting for the lease or for the replacement."""
+    """It waits neither for the lease nor for the replacement."""
     lab.env["LAB_LEASE"] = "60"
     job = lab.enqueue("lab.chunks", {"n": 1000, "seconds": 0.05})
     dying = lab.worker("--id", "w1")
@@ -188,7 +188,7 @@ def test_a_running_job_is_cancelled_within_two_seconds(lab):
 
 def test_two_workers_share_the_queue_and_no_job_runs_twice(lab):
     jobs = [lab.enqueue("lab.chunks", {"n": 3, "seconds": 0.01}) for _ in range(20)]
-    lab.ask("wake", "default", 20)  # and every message twice
+    lab.ask("wake", "default", 20)  # with duplicates of every message
     lab.worker()
     lab.worker()
     lab.until(lambda: lab.ask("states") == {"done": 20}, 20, lambda: str(lab.ask("states")))
@@ -216,7 +216,7 @@ def test_a_job_goes_to_the_worker_that_has_its_files(lab):
 
 
 def test_a_worker_ends_when_its_parent_is_gone(lab):
-    """The parent is killed -9; the worker notices that it was orphaned and stops as on SIGTERM."""
+    """The parent is killed with SIGKILL; the worker notices that it was orphaned and stops as on SIGTERM."""
     pid_file = lab.folder / "pid"
     script = (
         "import os, subprocess, sys, time; "

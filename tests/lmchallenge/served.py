@@ -1,4 +1,5 @@
-"""A demo model behind the model API: `python served.py SLUG`, as `manage.py lmc serve --model SLUG` without a site."""
+"""Serve a demo model through the model API: `python served.py SLUG`, like `manage.py lmc serve --model SLUG`
+without a site."""
 
 import sys
 from pathlib import Path
@@ -13,8 +14,8 @@ from lmgym.models.backends import load_backend
 
 
 def player(slug: str, **options: int) -> Player:
-    """That model as a player. Kernels are named, as a site's check names them: two processes that find them by timing
-    might find different ones, and their last digits would differ."""
+    """Return a demo model as a player. Its kernels are fixed, as by a site's check: two processes that choose
+    them by timing could choose differently, and the last digits would differ."""
     model = next(model for model in DEMO_MODELS if model.slug == slug)
     kernels = {"kernels": "stock"} if model.backend == "causal" else {}
     backend = load_backend(model.backend, model.config | kernels, model_dir=MODELS_DIR, hub_allowed=False)

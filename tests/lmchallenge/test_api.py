@@ -1,4 +1,4 @@
-"""LM Challenge in the REST API: everything a page does."""
+"""LM Challenge in the REST API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = "application/json"
 
 @pytest.fixture
 def bob(client, people):
-    """Calls with a token of bob's."""
+    """A client with a token of bob."""
     _, plain = create_token(actor=people.bob, name="x", scopes=["read", "write", "run"])
     client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {plain}"
     return client

@@ -1,4 +1,4 @@
-"""What changed between two logs is coloured on the page as `lmc pretty` and `lmc diff` colour it."""
+"""Differences between two logs have the same colours on the page as in `lmc pretty` and `lmc diff`."""
 
 from __future__ import annotations
 

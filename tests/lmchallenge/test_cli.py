@@ -1,4 +1,4 @@
-"""`lmgym lmc`: the reference's commands, the tools beside them, and what is said when something is wrong."""
+"""`lmgym lmc`: the reference's commands, additional tools, and error messages."""
 
 from __future__ import annotations
 

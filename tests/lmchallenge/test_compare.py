@@ -1,5 +1,5 @@
-"""Games are compared by any metric with a chosen baseline, also those of version 5 and of both versions: the page, its
-CSV, the API and the command line say the same."""
+"""Comparison of games by any metric with a chosen baseline, including games of version 5 and of both
+versions: page, CSV, API and command line agree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def shifted(log: list[bytes], more: int) -> str:
-    """The same log with worse ranks."""
+    """Return the log with `more` added to every second rank of each message."""
     rows = [json.loads(line) for line in log]
     for row in rows:
         for at, entry in enumerate(row["wordPredictions"]):

@@ -1,4 +1,4 @@
-"""A log is decoded once for whoever asks, whatever the filters."""
+"""A log is decoded only once, whatever needs it and whatever the filters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINES = 12
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, int]]:
-    """How often each line was decoded: (title of the game, number) -> times."""
+    """Number of times each line was decoded, by (title of the game, line number)."""
     times: Counter[tuple[str, int]] = Counter()
 
     def counting_as(read):
@@ -40,7 +40,7 @@ def whole(*games: Game) -> dict[tuple[str, int], int]:
 
 
 def make_games(people) -> dict[str, Game]:
-    """One of each kind on one text, another of wp, and that one again without its words."""
+    """Create a game of each kind on one corpus, and an upload of the wp log without its words."""
     corpus = make_corpus(people.alice, USERS)
     made = {kind: play(corpus, people.alice, kind) for kind in ("wp", "tc", "ic")}
     lengths = b"".join(storage.log_in(made["wp"], "lengths")).decode()

@@ -1,4 +1,4 @@
-"""Games in the REST API look as its description says, whatever options they have."""
+"""Games in the REST API match the API description, whatever their options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Logs of other programs: whatever is taken in is shown, however odd its shapes and however large its numbers."""
+"""Logs of other programs: every accepted log can be shown, however odd its structure and however large its
+numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ TEXT = st.text(max_size=4)
 
 
 def entry(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
-    """Any of the fields, each as it should be or anything at all."""
+    """Return a strategy for objects with any of these fields, each valid or arbitrary."""
     return st.fixed_dictionaries({}, optional={name: kind | ANYTHING for name, kind in fields.items()})
 
 
@@ -63,7 +64,7 @@ def test_whatever_a_log_may_hold_can_be_shown(row, keep):
     try:
         ((_, found),) = read_rows([line + b"\n"])
         ((_, decoded),) = read_lines([line + b"\n"])
-        if decoded.game == "ic":  # as counting does, before anything is shown
+        if decoded.game == "ic":  # as counting does before anything is shown
             Tokens.of(
                 [entry.candidates for entry in decoded.entries], [entry.score for entry in decoded.entries]
             )

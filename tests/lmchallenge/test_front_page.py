@@ -1,4 +1,5 @@
-"""The front page says what the task is, with an example that the code counts the same, and what needs an account."""
+"""The front page explains the task, with an example that the code confirms, and states what needs an
+account."""
 
 from __future__ import annotations
 

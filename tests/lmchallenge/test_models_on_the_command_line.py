@@ -31,7 +31,7 @@ def test_a_model_of_the_site_plays_next_word(slug):
         ["The", "boy", "is", "tired", "."],
         ["The", "dancers", "sing", "."],
     ]
-    assert all(row[0]["rank"] == 1 for row in rows)  # every sentence of the grammar begins with it
+    assert all(row[0]["rank"] == 1 for row in rows)  # every sentence of the grammar starts with it
 
 
 def test_what_is_served_is_what_is_played():

@@ -1,4 +1,4 @@
-"""Pages of corpora and games: what comes in is checked, what is shown is what was played."""
+"""Pages of corpora and games: uploads are checked, and the results of games are shown."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_games_on_the_same_text_are_compared_and_others_refused(client, people):
 
 
 def without_words(game: Game, owner, **changes) -> Game:
-    """The same game, uploaded as its log without words."""
+    """Upload the game's log without words as another game."""
     rows = [{**reduced(row, "lengths"), **changes} for row in rows_of(game)]
     return upload(owner, "".join(json.dumps(row) + "\n" for row in rows), corpus=game.corpus, title="Hidden")
 

@@ -1,4 +1,4 @@
-"""Games as jobs: what is played is kept line by line, and a break changes nothing."""
+"""Games as jobs: results are stored line by line, and an interruption changes nothing."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def requeue(game: Game) -> None:
 
 
 class Batched(AdaptivePlayer):
-    """Remembers with which lines each line was played."""
+    """Player of three lines at a time that records how many contexts each call has."""
 
     together = 3
     seen: list[int] = []
@@ -115,7 +115,7 @@ class Batched(AdaptivePlayer):
 
 
 def test_after_a_break_the_same_lines_are_played_together(people, monkeypatch):
-    """Batched models may give other last digits in other company."""
+    """The last digits of batched models can depend on the lines in the batch."""
     text = "".join(f"w{n} b\n" for n in range(10))
     corpus = make_corpus(people.alice, text)
     monkeypatch.setattr(actors, "COMMIT_SECONDS", 0.0)

@@ -1,5 +1,5 @@
-"""Games of version 5 are played on the site as at the command line, go on after a break, and several games are started
-at once: by the form and by the API."""
+"""Games of version 5 on the site: the same results as on the command line, resumption after an interruption,
+and several games started at once by form and API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.lmchallenge.worlds import USERS, fresh, make_corpus, run_alone
 
 pytestmark = pytest.mark.django_db
 TEXT = USERS + '{"userId": "u9", "text": ""}\n{"userId": "u9", "text": "The cat."}\n'
-"""With a message of no token, of which a log of version 5 says nothing."""
+"""A corpus with a message without tokens, which logs of version 5 omit."""
 
 
 def start(corpus, owner, game: str, **options) -> Game:

@@ -1,4 +1,4 @@
-"""How many corpora and games one account may keep, and how large. test_play.py has the numbers."""
+"""Byte quotas on corpora and games. test_play.py tests the quotas on their number."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The reference package itself, if it is at hand: same logs, same statistics, and it drives our models.
+"""Comparison with the reference package, if available: same logs, same statistics, and it can run our models.
 
-Give its command by GYM_LMC_REFERENCE=/…/bin/lmc (see benchmarks/lmchallenge/requirements.txt).
+Set GYM_LMC_REFERENCE=/…/bin/lmc to its command (see benchmarks/lmchallenge/requirements.txt).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def test_the_reference_drives_our_learner_and_both_logs_are_equal(game):
 
 
 def theirs(cases: list[dict[str, Any]]) -> list[list[str | None]]:
-    """What the reference prints for each case, and its error."""
+    """Return the reference's output and error for each case."""
     script = Path(differential.__file__)
     done = subprocess.run(
         [str(Path(REFERENCE).with_name("python")), "-W", "ignore", str(script)],
@@ -122,7 +122,8 @@ def mine(case: dict[str, Any]) -> tuple[int, str]:
 
 
 def parsed(argv: list[str], text: str) -> Any:
-    """JSON as JSON, tab-separated values as numbers and names, colours as they are."""
+    """Parse the output of a command: JSON, or tab-separated numbers and names. Coloured text is returned
+    unchanged."""
     if argv[0] == "pretty":
         return text
     if "csv" not in argv:
@@ -151,9 +152,10 @@ def close(a: Any, b: Any) -> bool:
 def test_random_games_come_out_byte_for_byte_and_their_logs_are_read_alike(
     seed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Odd Unicode, several users and times, all options, all privacy formats; then every command that reads a log.
-    Ties of ic are broken in file order in both programs. Where the reference only crashes (a rate of nothing, a
-    missing userId, the empty log of an empty corpus), nothing is compared."""
+    """The games have odd Unicode, several users and times, and all options and privacy formats; then
+    every command reads their logs. Ties of ic are broken in file order in both programs. Where the
+    reference only crashes (a rate over no tokens, a missing userId, the empty log of an empty corpus),
+    nothing is compared."""
     monkeypatch.syspath_prepend(str(Path(differential.__file__).parent))
     rand = random.Random(int(os.environ.get("GYM_LMC_SEED", "100")) + seed)
     games = list(differential.games(rand, 60, str(tmp_path)))
@@ -175,7 +177,7 @@ def test_random_games_come_out_byte_for_byte_and_their_logs_are_read_alike(
         if error:
             empty = any(word.endswith(".log") and not os.path.getsize(word) for word in case["argv"])
             assert error in ("ZeroDivisionError", "KeyError", "TypeError", *["IndexError"] * empty), case
-            mine(case)  # must not crash
+            mine(case)  # must not raise
             continue
         code, own = mine(case)
         assert code == 0, case

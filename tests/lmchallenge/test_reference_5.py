@@ -1,6 +1,6 @@
-"""LM Challenge 5.2 itself, if it is at hand: same logs, same statistics, same selections and colours.
+"""Comparison with LM Challenge 5.2, if available: same logs, statistics, selections and colours.
 
-Give its command by GYM_LMC5_REFERENCE=/…/bin/lmc (see benchmarks/lmchallenge/requirements-5.txt).
+Set GYM_LMC5_REFERENCE=/…/bin/lmc to its command (see benchmarks/lmchallenge/requirements-5.txt).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_the_reference_reads_our_games_of_the_learner(tmp_path: Path):
 
 
 def theirs(cases: list[dict[str, Any]]) -> list[list[str | None]]:
-    """What the reference prints for each case, and its error."""
+    """Return the reference's output and error for each case."""
     done = subprocess.run(
         [str(Path(REFERENCE).with_name("python")), "-W", "ignore", str(HERE / "differential_5.py")],
         input=json.dumps(cases).encode(),
@@ -89,7 +89,7 @@ def theirs(cases: list[dict[str, Any]]) -> list[list[str | None]]:
 
 
 def parsed(argv: list[str], text: str) -> Any:
-    """Statistics as numbers and names; selections and colours as they are."""
+    """Parse statistics into numbers and names. Selections and colours are returned unchanged."""
     if argv[0] != "stats":
         return text
     if "csv" not in argv:
@@ -108,8 +108,9 @@ def _number(cell: str) -> float | str:
 def test_random_games_come_out_byte_for_byte_and_their_logs_are_read_alike(
     seed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Odd Unicode, several users, all options; then every command that reads a log. Ties of wr are broken in file order
-    in both programs. Where the reference only crashes (a rate of nothing, one candidate), nothing is compared."""
+    """The games have odd Unicode, several users and all options; then every command reads their logs. Ties of
+    wr are broken in file order in both programs. Where the reference only crashes (a rate over no tokens, one
+    candidate), nothing is compared."""
     monkeypatch.syspath_prepend(str(HERE))
     import differential_5
 

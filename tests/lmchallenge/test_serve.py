@@ -1,4 +1,4 @@
-"""A model that is served plays as it does by itself: whoever drives it gets the same log."""
+"""A served model gives the same log as a local one, whichever program plays it."""
 
 from __future__ import annotations
 

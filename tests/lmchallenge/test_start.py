@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def loaded(*argv: str, given: str = "") -> tuple[str, set[str]]:
-    """Standard output, and every module that `lmgym ARGV` imported."""
+    """Return the standard output of `lmgym ARGV` and the modules it imported."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "lmgym", *argv],
         input=given,

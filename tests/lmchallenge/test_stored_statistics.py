@@ -1,4 +1,4 @@
-"""Statistics that were stored under older names are renamed by a migration."""
+"""A migration renames stored statistics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ migration = importlib.import_module("gym.lmchallenge.migrations.0006_low_and_hig
 
 
 def old(value):
-    """Statistics as they were named before."""
+    """Return statistics with their former names."""
     if isinstance(value, list):
         return [old(one) for one in value]
     if not isinstance(value, dict):

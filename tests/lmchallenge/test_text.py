@@ -1,4 +1,5 @@
-"""The text of a log is found, ordered, jumped into and taken home: on the page, in the API, at the command line."""
+"""The text of a log can be searched, sorted, paged and downloaded: on the page, in the API, on the command
+line."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def game(people):
 
 
 def numbers(client, game, status: int = 200, **query) -> list[int]:
-    """Of the lines that the page shows."""
+    """Return the numbers of the lines that the page shows."""
     answer = client.get(reverse("lmc-text", args=[game.key]), query)
     assert answer.status_code == status, answer.content
     return [int(one) for one in re.findall(r'<li value="(\d+)">', text_of(answer))]
@@ -157,7 +158,7 @@ def test_a_log_whose_counting_was_cancelled_is_counted_on_request(client, game, 
 def test_the_outcomes_of_input_correction_are_those_of_the_mixture_that_the_filter_chose(
     client, people, keep
 ):
-    log = b"".join(a_log_of_4("ic", 8)).decode()  # the first mixture would break others
+    log = b"".join(a_log_of_4("ic", 8)).decode()  # other lines would be broken under the first mixture
     game = upload(people.alice, log)
     mix = counting.mix_of(game, keep)
     drawn = [coloured.line_of(number, line, keep, mix) for number, line in storage.decoded(game)]

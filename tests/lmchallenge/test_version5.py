@@ -1,4 +1,4 @@
-"""Games, logs and statistics of LM Challenge 5 on the command line, and what is said when something is wrong."""
+"""Games, logs and statistics of LM Challenge 5 on the command line, and error messages."""
 
 from __future__ import annotations
 
@@ -189,12 +189,12 @@ def test_a_log_of_version_4_is_refused_by_its_name(tmp_path: Path, argv: list[st
 
 
 def scored(*scores: float | None) -> str:
-    """A log of we, one token a message."""
+    """Return a log of a `we` game with one token per message and these scores."""
     return "".join(row(message=at, logp=score) for at, score in enumerate(scores))
 
 
 def compared(tmp_path: Path, first: str, second: str, *options: str) -> tuple[dict, str]:
-    """What `compare` says of two logs, and its notes."""
+    """Return the comparison of two logs by `compare`, and its notes on standard error."""
     paths = [tmp_path / "first.log", tmp_path / "second.log"]
     for path, log in zip(paths, (first, second), strict=True):
         path.write_text(log)

@@ -1,4 +1,5 @@
-"""Logs of LM Challenge 5 on the site: taken in, counted, coloured, given back. What is missing says so by name."""
+"""Logs of LM Challenge 5 on the site: imported, counted, coloured, exported. Messages name the missing
+parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora and games for tests, made by plain functions."""
+"""Factories of corpora and games."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def game_request(
 
 
 def play(corpus: Corpus, owner: User, game: str = "wp", **options: Any) -> Game:
-    """A finished game of the adaptive model."""
+    """Play a game with the adaptive model, and return it finished."""
     return run_alone(playing.start_game(corpus, game_request(game, **options), actor=owner))
 
 

@@ -12,12 +12,12 @@ from lmgym.models.packaged import PACKAGED, FetchError, fetch
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-# One thread a computation, here and in every process a test starts: sums made by two threads differ in their last
-# digits from sums made by one, and several test processes share the processors anyway.
+# One thread per computation, here and in every process a test starts: sums over two threads differ in their
+# last digits from sums over one, and several test processes share the processors anyway.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GYM_TORCH_THREADS", "1")
 
-# How long the property tests search; pytest's --hypothesis-profile chooses, and CI=true takes the longer one.
+# Effort of the property tests: pytest's --hypothesis-profile selects it, and CI=true the larger one.
 hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
 hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("ci"), max_examples=100)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") == "true" else "quick")

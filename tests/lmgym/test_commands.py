@@ -1,4 +1,4 @@
-"""The command `lmgym`: evaluate, score, lint, convert, and the neighbours' commands."""
+"""The command `lmgym`: evaluate, score, lint, convert, compare, LM Challenge, help and shell completion."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_model_given_by_its_path_plays(capsysbinary, monkeypatch, tmp_path, mo
 
 
 def test_the_page_of_help_is_what_the_parsers_say() -> None:
-    """When it is stale: python -m lmgym.cli.help_page"""
+    """If the page is outdated, run python -m lmgym.cli.help_page."""
     assert help_page.FILE.read_text(encoding="utf-8") == help_page.page()
     assert all(f"\n## lmgym {name}\n" in help_page.page() for name in COMMANDS)
 

@@ -19,7 +19,7 @@ _ENDS = {"|", ">", ">>", "<", "&", "&&", "||", ";", "#"}
 
 
 def calls() -> Iterator[tuple[str, list[str]]]:
-    """(file, words after `lmgym`) of each call in a block of shell."""
+    """Yield (file, words after `lmgym`) of each call in a shell block."""
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         for block in _BLOCK.findall(path.read_text(encoding="utf-8")):
             for line in block.replace("\\\n", " ").splitlines():
@@ -28,7 +28,7 @@ def calls() -> Iterator[tuple[str, list[str]]]:
 
 
 def words(line: str) -> list[str]:
-    """As a shell would give them, up to a redirection, a pipe or a remark."""
+    """Split a line as a shell does, up to a redirection, a pipe or a comment."""
     reader = shlex.shlex(re.sub(r"\$\([^)]*\)", "SUBSTITUTED", line), posix=True, punctuation_chars="|<>&;")
     reader.whitespace_split, reader.commenters = True, "#"
     found: list[str] = []
@@ -40,7 +40,7 @@ def words(line: str) -> list[str]:
 
 
 SITE = ("serve", "web", "worker", "doctor", "init", "manage")
-"""Parsed by Django; tests/test_house.py looks at these."""
+"""Commands parsed by Django; tests/test_house.py checks them."""
 ALL = [
     pytest.param(given, id=f"{file}: {' '.join(given)}"[:90])
     for file, given in calls()
@@ -64,4 +64,4 @@ def test_a_call_in_the_docs_is_understood(given) -> None:
     try:
         parser.parse_args(rest)
     except SystemExit:
-        parser.parse_args(several)  # what is substituted may be several words
+        parser.parse_args(several)  # a substitution may expand to several words

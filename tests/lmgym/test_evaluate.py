@@ -1,4 +1,4 @@
-"""`lmgym.evaluate`, `score` and `load_suite`, and the frames they give."""
+"""`lmgym.evaluate`, `score` and `load_suite`, and the frames they return."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def other(tmp_path: Path) -> Path:
 
 
 class Words:
-    """Bits by the length of words."""
+    """Model whose bits are proportional to the length of words."""
 
     def __init__(self, bits_a_letter: float = 1.0) -> None:
         self.bits = bits_a_letter

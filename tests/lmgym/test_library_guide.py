@@ -1,4 +1,4 @@
-"""The examples of docs/library.md, and ours of docs/coming-from.md, run as printed."""
+"""The examples of docs/library.md, and those of docs/coming-from.md that use lmgym, run as printed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMANDS = re.search(r"```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()  # ty
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """The repository's files, where nothing is left behind."""
+    """Temporary working folder with a link to the repository's files, so that nothing is left behind."""
     (tmp_path / "gym").symlink_to(ROOT / "gym")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -17,7 +17,7 @@ INDEX = {"suites": "", "models": "", "runs": ""}
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """An LM Gym with one token; `answers` replaces what it says at an address."""
+    """Fake LM Gym site with one token; `answers` replaces responses by address."""
 
     answers: dict[str, tuple[int, str, object]] = {}
     tokens_seen: list[str] = []
@@ -50,7 +50,7 @@ class Site(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path, monkeypatch):
-    """No login and no patience."""
+    """No stored login, and no retries."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("LM_GYM_SITE", "LM_GYM_TOKEN"):
         monkeypatch.delenv(name, raising=False)

@@ -17,7 +17,7 @@ from tests.lmgym.test_evaluate import Words
 
 
 class Counting(UniformBackend):
-    """A uniform model that counts the sentences it is asked for."""
+    """A uniform model that counts the sentences it scores."""
 
     def __init__(self) -> None:
         super().__init__(vocabulary_size=8)

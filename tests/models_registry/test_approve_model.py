@@ -1,4 +1,4 @@
-"""Staff decides what is loaded on the worker's machine."""
+"""Staff decide which models are loaded on the worker's machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.factories import make_model
 
 @pytest.fixture
 def waiting(people):
-    """charlie's folder model, which nobody has approved."""
+    """charlie's model from a folder, waiting for approval."""
     return services.register_model(
         actor=people.charlie,
         slug="mine",
@@ -106,7 +106,7 @@ def refuse(client, reason: str):
 def test_staff_refuses_with_a_reason_that_the_owner_reads(client, people, waiting):
     client.force_login(people.staff)
     page = refuse(client, " No licence. ").content.decode()
-    assert "Approve and check" in page  # later, all the same
+    assert "Approve and check" in page  # it can still be approved
     waiting.refresh_from_db()
     assert (waiting.status, waiting.status_reason) == ("refused", "No licence.")
     client.force_login(people.charlie)

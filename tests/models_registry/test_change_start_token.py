@@ -1,4 +1,5 @@
-"""The owner of a model chooses its start token among those that the check tried; kept runs keep theirs, by name."""
+"""The owner of a model chooses its start token from those that the check tried; existing runs keep theirs, by
+name."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from tests.lmgym.models import tiny
 
 @pytest.fixture(autouse=True)
 def _cold():
-    """No model of another test is still in memory."""
+    """Unload all models after each test."""
     yield
     warm.forget()
 
@@ -192,7 +192,7 @@ RAISES = "Expected 4 heads at /srv/site/models/odd/config.json"
 
 
 class Raising:
-    """A backend that loads and cannot run."""
+    """A backend that loads but cannot run."""
 
     facts = ModelFacts(None, None, "", None, None, None, "float32", "cpu", "", "f" * 64)
 

@@ -1,4 +1,5 @@
-"""A model that was registered by mistake, or with one: corrected or deleted until results rest on it."""
+"""A model registered by mistake, or with a mistake, can be corrected or deleted until results depend on
+it."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ RIGHT = {"backend": "causal", "config": {"source": "hub", "repo": "openai-commun
 
 @pytest.fixture
 def broken(people):
-    """alice's, approved by staff; its check did not find it."""
+    """alice's model, approved by staff, whose repository the check did not find."""
     return make_model(
         people.alice, slug="gpt2", status="broken", status_reason="There is no such repository.", **HUB
     )

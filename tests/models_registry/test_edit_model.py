@@ -1,4 +1,4 @@
-"""A model's card: what its people may say about it, and what stays as registered."""
+"""A model's card: fields that its people may edit, and fields that stay as registered."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ BUTTON = "Download and register"
 
 @pytest.fixture
 def downloads(monkeypatch):
-    """Downloads write the model's file; the list has their folders."""
+    """Folders of the downloads so far. A download only writes the model's file."""
     folders = []
 
     def fetch(model, folder, *, check):

@@ -1,4 +1,4 @@
-"""Model folders whose configuration does not belong to their weights, and ones that keep a check busy."""
+"""Model folders whose configuration contradicts their weights, or whose check takes too long."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRUE = {"model_type": "gpt2", "n_layer": 2, "n_embd": 16, "vocab_size": 300}
 
 
 def write(folder: Path, config: dict[str, Any], shapes: dict[str, list[int]] = SHAPES) -> Path:
-    """A folder of a configuration and of weights that are nothing but a header."""
+    """Write a folder with this configuration, and with weights that consist of a header only."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
     header = {
@@ -139,12 +139,13 @@ def test_a_model_that_runs_its_layers_several_times_is_loaded(tmp_path):
     assert probe(load(tmp_path / "m"))["parameters"] > 0
 
 
-# --- the check, in a process of its own ---
+# --- the check, in a separate process ---
 
 
 @pytest.fixture
 def liar(db, people, settings) -> RegisteredModel:
-    """A million layers, and a tensor that says so: its header tells nothing."""
+    """A model with a million layers. Its weights have a tensor of the last layer, so that their header does
+    not contradict the configuration."""
     shapes = SHAPES | {"transformer.h.999999.ln_1.weight": [16]}
     folder = write(settings.GYM_MODEL_DIR / "liar", TRUE | {"n_layer": 1_000_000}, shapes)
     tiny.fast(tiny.train("character")).save_pretrained(folder)

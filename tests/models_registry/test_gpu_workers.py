@@ -1,4 +1,5 @@
-"""Workers with a GPU: what the list of workers says, shared memory, and numbers that only a GPU gives."""
+"""Workers with a GPU: their device in the list of workers, shared memory, and results that only a GPU
+gives."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ class About:
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """One GPU of 80 GB, as far as one can ask for it."""
+    """A fake GPU of 80 GB."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _device=None: About.name)
@@ -88,7 +89,7 @@ def test_a_device_that_is_gone_does_not_break_the_budget(gpu, settings):
 
 
 def crowded_while(condition, monkeypatch) -> None:
-    """Loading finds no room as long as `condition` holds."""
+    """Make loading fail for lack of memory as long as `condition()` is true."""
     plain = warm.load_backend
 
     def load(kind, config, **places):
@@ -116,7 +117,7 @@ def test_without_an_idle_model_the_reason_is_told(loads, model, monkeypatch):  #
 
 
 def test_idle_models_make_room_for_a_check_in_its_own_process(loads, model, monkeypatch):  # noqa: F811
-    """The child that tries a model out cannot have what this worker keeps."""
+    """The process that checks a model cannot use memory that this worker's idle models occupy."""
     idle, checked = model("40-a"), model("40-b")
     use(idle)
 

@@ -1,4 +1,5 @@
-"""Tokens of the Hub on the site: a member's own for that member's models, the site's for models that staff approved."""
+"""Hub tokens on the site: a member's token for that member's models, the site's token for models that staff
+approved."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def tiny_folder(tmp_path_factory):
 
 @pytest.fixture
 def server(monkeypatch, tmp_path, settings, tiny_folder):
-    """A Hub with alice's private model and a gated one. alice's token reads the first, the site's the second."""
+    """A Hub with alice's private model and a gated model. alice's token can read the first, the site's token
+    the second."""
     settings.GYM_HUB_TOKEN = SITES
     with hub_server() as there:
         use_hub(monkeypatch, there.url, tmp_path / "cache")

@@ -1,4 +1,5 @@
-"""How many models and agents one account may register: every way to one asks, and a refusal leaves nothing."""
+"""Quota on models and agents per account: every way of registering one checks it, and a refusal leaves
+nothing behind."""
 
 from __future__ import annotations
 

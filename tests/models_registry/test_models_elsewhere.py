@@ -1,5 +1,5 @@
-"""Models that answer from elsewhere, on the site: registered in a form made of their schema, checked, run; their keys
-seen by nobody."""
+"""Models on other servers: registered in a form generated from their schema, checked and run; their keys are
+never shown."""
 
 from __future__ import annotations
 

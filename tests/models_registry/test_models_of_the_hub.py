@@ -1,4 +1,5 @@
-"""Models of the Hub on the site: the check downloads them with progress, can be cancelled, and stores present names."""
+"""Models of the Hub on the site: the check downloads them with progress, can be cancelled, and stores current
+names."""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ def test_a_short_name_is_checked_and_stored_as_the_present_one(people, server):
     assert (model.status, model.status_reason) == ("ready", "")
     assert model.config["repo"] == REPO
     assert model.source_revision == server.repos[REPO].refs["main"]
-    assert model.licence == "apache-2.0"  # as the Hub states it
+    assert model.licence == "apache-2.0"  # as stated by the Hub
     assert (job.unit, job.done) == ("kB", job.total)
     server.close()
     with warm.loaded_model(model) as backend:  # from the cache

@@ -1,4 +1,4 @@
-"""Models whose check is older than this version of it are checked again, and stay ready meanwhile."""
+"""Models checked by an older version of the check are checked again, and stay ready meanwhile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _cold():
 
 
 def aged(model: RegisteredModel) -> RegisteredModel:
-    """The model as an older version left it after its check."""
+    """Return the model as an older version left it after its check."""
     services.check_model(model, actor=model.owner)
     run_pending()
     model.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Registering a model: what it takes, what is refused, and what waits."""
+"""Registering a model: required fields, refusals, and models that wait for approval."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def hub(monkeypatch, tmp_path):
 
 
 def text_of(response) -> str:
-    """The page, each run of blanks and line breaks as one space."""
+    """Return the page's HTML with every run of spaces and line breaks as one space."""
     return re.sub(r"[ \n]+", " ", response.content.decode())
 
 

@@ -143,7 +143,7 @@ def test_staff_approve_a_series_in_one_step_after_a_review(people, server, clien
     client.post(address, {"reviewed": "yes"})
     statuses = dict(RegisteredModel.objects.values_list("slug", "status"))
     assert {statuses[one.slug] for one in models} == {"unchecked"}
-    assert {statuses[one.slug] for one in other} == {"unapproved"}  # a group is one owner's
+    assert {statuses[one.slug] for one in other} == {"unapproved"}  # a group has one owner
 
 
 def test_members_do_not_approve(people, server):

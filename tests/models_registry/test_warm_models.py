@@ -1,4 +1,4 @@
-"""Loaded models stay loaded under a budget; what is in use stays; the list of workers knows."""
+"""Loaded models stay in memory within a budget, and always while in use. The list of workers shows them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Loaded:
 
 @pytest.fixture
 def loads(monkeypatch, settings):
-    """Names of the folders loaded; a folder named "40" takes 40 MB. The budget is 100 MB."""
+    """Names of the loaded folders. A folder named "40" takes 40 MB, and the budget is 100 MB."""
     settings.GYM_MODEL_MEMORY_MB = 100
     settings.GYM_TORCH_THREADS = 1
     loads: list[str] = []
@@ -160,7 +160,7 @@ def test_a_model_that_does_not_load_leaves_nothing_behind(loads, model, monkeypa
 
 
 def test_the_kernels_a_check_found_are_those_of_the_model_it_loaded(loads, model):
-    """The run after the check finds the model warm, though its configuration names the kernels now."""
+    """The run after the check uses the loaded model, although its configuration names the kernels now."""
     one = model("10-a")
     warm.load_registered(one)
     one.facts = {"kernels": ""}
@@ -206,7 +206,7 @@ def test_threads_are_the_cores_divided_by_those_who_share_them(settings, monkeyp
 
 
 class Libraries:
-    """Stands for transformers, and notes what is imported from it."""
+    """Fake transformers module that records what is imported from it."""
 
     def __init__(self):
         self.imported = []

@@ -1,4 +1,4 @@
-"""Notifications: what is told, to whom, once, and how many are unread."""
+"""Notifications: content, recipients, no duplicates, and the number of unread ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def told(user) -> list[str]:
 
 @pytest.fixture
 def runs(people):
-    """Three of alice's on one revision."""
+    """Three runs of alice on one revision."""
     revision = make_revision(people.alice, name="agreement")
     return [
         queue_run(revision, make_model(people.alice, slug=f"m{n}", name=f"Model {n}"), actor=people.alice)

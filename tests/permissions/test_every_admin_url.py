@@ -1,4 +1,4 @@
-"""The addresses of the admin, asked by everybody: lists, forms, deletions, histories and actions of every model."""
+"""Permissions in the admin for every user: lists, forms, deletions, histories and actions of every model."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ from tests.staff.rows import make
 ADDED = {User, Tag}
 LOOKED_AT = {ApiToken, Job, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
 LOOKED_AT |= {*tables(), Invitation, LogEntry}
-"""Nothing in them can be changed."""
+"""Read-only models."""
 KEPT = {SuiteRevision, LogEntry}
-"""Never deleted. The page of a suite's deletion says that its revisions may not go."""
+"""Models without deletion. The page that deletes a suite reports that its revisions are protected."""
 METHODS = ("GET", "POST")
 PEOPLE = (*rooms.PEOPLE, "clerk")
 BUT_MODELS = {
     "index": 200,
-    "login": 302,  # to where one is signed in already
+    "login": 302,  # redirects users who are signed in
     "password_change": 200,
     "password_change_done": 200,
-    "autocomplete": 403,  # without a field it is nobody's
+    "autocomplete": 403,  # it needs a field
     "jsi18n": 200,
 }
 LEFT_OUT = {"logout", "view_on_site", "app_list"}
-"""logout and view_on_site lead to the site's own; app_list is the index of one app."""
+"""URL names that are not tested: logout and view_on_site lead to the site's own pages; app_list is the index
+of one app."""
 OWN = {"auth_user_password_change": (User, 200)}
 
 
 @pytest.fixture
 def clerk(people) -> User:
-    """Staff without any right in the admin."""
+    """A staff member without permissions in the admin."""
     return User.objects.create_user("clerk", password="clerk", is_staff=True)
 
 
 def staffs_answer(model: Any, what: str, method: str) -> set[int]:
-    """What a superuser gets. A form that is sent empty comes back with what is missing, or is saved."""
+    """Return the permitted statuses for a superuser. An empty form is shown again with errors, or is
+    saved."""
     if what == "add":
         return {200} if model in ADDED else {403}
     if what == "delete":
@@ -91,8 +93,8 @@ def test_everybody_gets_what_the_rule_says(client, people, clerk, person):
                 if not right:
                     wrong.append(f"{method} {address}: {response.status_code}")
     assert not wrong, "\n".join(wrong)
-    del made[LogEntry]  # which grows
-    assert {model: model.objects.count() for model in made} == made  # nothing was added or taken away
+    del made[LogEntry]  # it grows with every action
+    assert {model: model.objects.count() for model in made} == made  # nothing was added or deleted
 
 
 @pytest.mark.parametrize("person", PEOPLE)
@@ -106,7 +108,7 @@ def test_actions_are_for_who_has_the_right(client, people, clerk, rf, person):
         for action in listing.get_actions(request):
             address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
             response = client.post(address, {"action": action, "_selected_action": [rows[model].pk]})
-            if person == "staff":  # a deletion is asked for once more
+            if person == "staff":  # a deletion asks for confirmation
                 right = response.status_code == (200 if action == "delete_selected" else 302)
             elif person == "clerk":
                 right = response.status_code == 403
@@ -123,7 +125,7 @@ def test_the_rest_of_the_admin(client, people, clerk, person):
     for name, expected in BUT_MODELS.items():
         response = client.get(reverse(f"admin:{name}"))
         if name == "login":
-            continue  # the way in is for everybody
+            continue  # everybody may see the sign-in page
         if person in ("staff", "clerk"):
             assert response.status_code == expected, name
         else:

@@ -1,4 +1,5 @@
-"""One table: every address of the site, asked by everybody. An address without a row fails. The rows are in rooms/."""
+"""Permissions of every address of the site for every user, in one table. An address without a row fails. The
+rows are in rooms/."""
 
 from __future__ import annotations
 
@@ -29,13 +30,13 @@ ROOMS = [
 ROWS = [row for room in ROOMS for row in room.ROWS] + [
     row for room in ROOMS for row in getattr(room, "LAST", [])
 ]
-METHODS = ("GET", "POST")  # a page that takes a form shows it to all the rest
-API = "/api/v1/"  # its operations are counted by tests/api/test_every_operation.py
-UNNAMED = {r"api/v1/^[\s\S]*/$"}  # what the API says of an address that it does not have
+METHODS = ("GET", "POST")  # form pages treat other methods like GET
+API = "/api/v1/"  # its operations are checked by tests/api/test_every_operation.py
+UNNAMED = {r"api/v1/^[\s\S]*/$"}  # the API's response to unknown addresses
 
 
 def upload(owner) -> ResultUpload:
-    """Outcomes of a model of the owner's, on the public suite."""
+    """Upload outcomes of a model of the owner on the public suite."""
     rows = "".join(f"elsewhere,public,{item},True\n" for item in range(3))
     plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=owner)
     return save_upload(plan, ModelChoice(visibility="public"), actor=owner)
@@ -47,9 +48,9 @@ def share(suite: Suite, people) -> None:
 
 
 def make_world(people: People) -> dict[str, Any]:
-    """alice's public, unlisted and private suites and models, a draft, and finished runs of hers on them.
+    """Create alice's public, unlisted and private suites and models, a draft, and her finished runs on them.
 
-    Returns the addresses of things that have no plain one, by their name in the table."""
+    Returns the values of the argument names in the table."""
     revisions = {
         name: make_revision(people.alice, name=name, visibility=name)
         for name in ("public", "unlisted", "private")
@@ -91,7 +92,7 @@ def built(module_db) -> tuple[People, dict[str, Any]]:
 
 @pytest.fixture
 def people(built, db) -> People:
-    return deepcopy(built[0])  # a test may change what it holds of them
+    return deepcopy(built[0])  # a test may change its copy
 
 
 @pytest.fixture
@@ -100,7 +101,8 @@ def world(built, db) -> dict[str, Any]:
 
 
 def _things_to_throw_away(name: str, people) -> list[str] | None:
-    """What a row takes away must be there for everybody anew."""
+    """Return the arguments of a row that deletes its object, with a new object for every user; None for other
+    rows."""
     if name == "suite-delete":  # a suite without runs, so that deleting it can succeed
         suite = make_suite(people.alice, name="private-bin", visibility="private")
         share(suite, people)
@@ -112,7 +114,7 @@ def _things_to_throw_away(name: str, people) -> list[str] | None:
 
 @pytest.mark.parametrize("person", rooms.PEOPLE)
 def test_everybody_gets_what_the_table_says(client, people, world, person):
-    client.raise_request_exception = False  # a 500 is one more wrong answer; its traceback is in the log
+    client.raise_request_exception = False  # a 500 counts as a wrong status; its traceback is in the log
     wrong = []
     signed_in = False
     for method, name, arguments, answers in ROWS:
@@ -124,9 +126,7 @@ def test_everybody_gets_what_the_table_says(client, people, world, person):
         ]
         address = reverse(name, args=given)
         response = client.generic(method, address)
-        signed_in = (
-            settings.SESSION_COOKIE_NAME not in response.cookies
-        )  # which a page changes that signs out
+        signed_in = settings.SESSION_COOKIE_NAME not in response.cookies  # pages that sign out change it
         answer = response.status_code
         if answer == 302 and response.url.startswith(reverse("login")):
             answer = "in"
@@ -145,7 +145,7 @@ def test_every_address_has_a_name():
 
 
 def test_every_method_that_a_page_takes_has_a_row(client, people, world):
-    """By asking: what has no row is refused, even to staff."""
+    """A method without a row is refused with 405, even for staff."""
     client.force_login(people.staff)
     rows = {(method, name) for method, name, _, _ in ROWS}
     taken = []
@@ -162,7 +162,7 @@ def _takes(client, method: str, address: str) -> bool:
 
 
 def patterns(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, URLPattern]]:
-    """Every address but those of the admin (test_every_admin_url.py), with its pattern."""
+    """Yield every address with its pattern, except those of the admin (test_every_admin_url.py)."""
     for pattern in resolver.url_patterns:
         address = f"{before}{pattern.pattern}"
         if isinstance(pattern, URLPattern):

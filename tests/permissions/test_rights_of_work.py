@@ -1,4 +1,5 @@
-"""Who lost a right while work waited gets nothing computed: runs, games, agents and single sentences."""
+"""Jobs are not computed if their user lost a permission while they waited: runs, games, agents and single
+sentences."""
 
 from __future__ import annotations
 

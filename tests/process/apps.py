@@ -1,4 +1,4 @@
-"""Slows every handler down between its chunks, so that a test can kill it there or in mid-chunk."""
+"""Slow down every handler between its chunks, so that a test can kill it there or within a chunk."""
 
 from __future__ import annotations
 

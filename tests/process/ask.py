@@ -1,4 +1,5 @@
-"""Small questions to the site's database, each a process of its own: prepare, queue, state, results."""
+"""Console of a site for tests: reads calls of these functions as JSON lines, and prints their results as
+JSON."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ from tests.propara.worlds import LIGHT, hand_in, make_version
 
 
 def prepare(slug: str) -> None:
-    """Demo suites and models, no runs; the model is checked here and now. Its kernels are named: two sites that found
-    them by timing might find different ones, and their last digits would differ."""
+    """Create the demo suites and models without runs, and check this model. Its kernels are fixed: two sites
+    that choose them by timing could choose differently, and the last digits would differ."""
     list(load_demo(queue_runs=False))
     model = RegisteredModel.objects.get(slug=slug)
     if model.backend == "causal":
@@ -62,7 +63,7 @@ def prepare(slug: str) -> None:
 
 
 def add_program(slug: str) -> None:
-    """A model that is a program of the administrator's, called like its command."""
+    """Create a model that runs an external program; its slug is the name of the command."""
     model = make_model(demo_user(), slug=slug, backend="lmzoo", config={"command": slug, "seconds": 2})
     RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
 
@@ -97,7 +98,7 @@ def results(run: int) -> dict[str, Any]:
 
 
 LONG = 200
-"""Sentences: a hundred chunks."""
+"""Number of sentences, which take a hundred chunks."""
 
 
 def make_long_suite(name: str) -> None:
@@ -124,12 +125,12 @@ def make_long_suite(name: str) -> None:
 
 
 def at_least_workers(number: int) -> int:
-    """How many have signed in."""
+    """Return the number of workers that have signed in."""
     return WorkerHeartbeat.objects.count()
 
 
 def pid_of_a_helper_at_work(run: int) -> int | None:
-    """The process of a worker that helps with this run and has scored a chunk of it."""
+    """Return the process id of a worker that helps with this run and has scored a chunk of it, or None."""
     helping = Job.objects.filter(kind=HELP, state="running", payload__run=run)
     scored = RunChunk.objects.filter(run=run, done=True, taken_by__in=helping.values("pk"))
     names = helping.filter(pk__in=scored.values("taken_by")).values("claimed_by")
@@ -137,25 +138,25 @@ def pid_of_a_helper_at_work(run: int) -> int | None:
 
 
 def who_scored(run: int) -> dict[str, int]:
-    """Chunks by kind of job."""
+    """Count the scored chunks by kind of job."""
     chunks = RunChunk.objects.filter(run=run, done=True)
     kinds = dict(Job.objects.filter(pk__in=chunks.values("taken_by")).values_list("pk", "kind"))
     return dict(Counter(kinds[job] for job in chunks.values_list("taken_by", flat=True)))
 
 
 def unfinished(runs: list[int]) -> list[int]:
-    """Those that are queued or running."""
+    """Return the runs that are queued or running."""
     active = SuiteRun.objects.filter(pk__in=runs, job__state__in=("queued", "running"))
     return list(active.values_list("pk", flat=True))
 
 
 def running(runs: list[int]) -> list[int]:
-    """Those that a worker has in hand."""
+    """Return the runs that a worker is running."""
     return list(SuiteRun.objects.filter(pk__in=runs, job__state="running").values_list("pk", flat=True))
 
 
 def steps(runs: list[int]) -> dict[str, int]:
-    """By run: its chunks that are scored; ENDED when it has ended."""
+    """Return the number of scored chunks of each run; ENDED if it has ended."""
     found = {}
     for run in SuiteRun.objects.filter(pk__in=runs).select_related("job"):
         assert run.job is not None
@@ -169,7 +170,8 @@ def retry(run: int) -> None:
 
 
 def queue_as_guest(suite: str, model: str) -> int:
-    """A new account runs a model of its own on a suite of its own; nobody else sees the three."""
+    """Queue a run of a new account's own model on its own suite; nobody else can see the three. Return the
+    run's id."""
     name = f"guest-{uuid.uuid4().hex[:12]}"
     revision = Suite.objects.get(slug=suite).latest_frozen
     assert revision is not None
@@ -182,31 +184,31 @@ def queue_as_guest(suite: str, model: str) -> int:
 
 
 def delete_account_of(run: int) -> str:
-    """Of a guest. Returns the job's id."""
+    """Delete the account that owns a run. Return the job's id."""
     row = SuiteRun.objects.get(pk=run)
     delete_account(row.owner)
     return str(row.job_id)
 
 
 def delete_run(run: int) -> str:
-    """As staff do, who need not cancel it first. Returns the job's id."""
+    """Delete a run as staff do, who need not cancel it first. Return the job's id."""
     row = SuiteRun.objects.get(pk=run)
     delete_runs(SuiteRun.objects.filter(pk=run))
     return str(row.job_id)
 
 
 def active(jobs: list[str]) -> list[str]:
-    """Those of these jobs that are queued or running."""
+    """Return the jobs that are queued or running."""
     return [str(job.pk) for job in Job.objects.filter(pk__in=jobs) if job.is_active]
 
 
 def remains(runs: list[int]) -> int:
-    """Rows that these runs have."""
+    """Count the rows that these runs still have."""
     return SuiteRun.objects.filter(pk__in=runs).count() + RunChunk.objects.filter(run__in=runs).count()
 
 
 def reap_at_once(reapers: int, seconds: float) -> None:
-    """So many reapers for so long, each with a connection of its own."""
+    """Run this many reapers for this many seconds, each with its own connection."""
     until = time.monotonic() + seconds
 
     def work() -> None:
@@ -218,12 +220,12 @@ def reap_at_once(reapers: int, seconds: float) -> None:
 
 
 def forget_scores() -> None:
-    """The next run scores its sentences anew."""
+    """Clear the stored scores, so that the next run computes them again."""
     ScoreCache.objects.all().delete()
 
 
 def queue_game(player: str) -> int:
-    """A game of two users on 40 lines, with training."""
+    """Queue a game of two users on 40 lines, with training."""
     from gym.lmchallenge import playing
     from gym.lmchallenge.models import Corpus
     from gym.lmchallenge.services import create_corpus
@@ -268,9 +270,9 @@ AGENT_CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {keywor
 
 
 def prepare_api() -> dict[str, Any]:
-    """alice with suites (each with a draft and a finished run) and a ready model, which is called like the one of the
-    documentation and knows nothing; an agent with tests and a run, a collection, games and ProPara submissions; staff;
-    a token of each."""
+    """Create alice with suites (each with a draft and a finished run) and a ready uniform model, whose slug
+    is that of the docs; an agent with tests and a run, a collection, games and ProPara submissions; staff;
+    and a token for each user."""
     people = {
         name: User.objects.create_user(name, password=name, is_staff=name == "staff")
         for name in ("alice", "bob", "staff")
@@ -321,7 +323,7 @@ def prepare_api() -> dict[str, Any]:
 
 
 def prepare_tutorials() -> dict[str, Any]:
-    """The demo, less its runs; alice, who may sign in, with a token."""
+    """Create the demo without its runs, and alice, who can sign in, with a token."""
     for _ in load_demo(queue_runs=False):
         pass
     alice, _ = User.objects.get_or_create(username="alice")
@@ -334,7 +336,8 @@ def prepare_tutorials() -> dict[str, Any]:
 
 
 def prepare_schema() -> dict[str, Any]:
-    """The same, with what is not there any more, is not ready, or belongs to somebody else."""
+    """Call `prepare_api`, and add objects that have been deleted, are not ready, or belong to another
+    user."""
     things = prepare_api()
     alice, bob = (User.objects.get(username=name) for name in ("alice", "bob"))
     model = RegisteredModel.objects.get(slug=things["model"])
@@ -364,7 +367,8 @@ def prepare_schema() -> dict[str, Any]:
 
 
 def _neighbours(owner: User) -> dict[str, Any]:
-    """A corpus with two games, one of them of the keyboard, and answers with two submissions."""
+    """Create a corpus with two games, one of them input correction, and reference answers with two
+    submissions."""
     corpus = make_corpus(owner, slug="cats")
     games = [play(corpus, owner), play(corpus, owner, "ic")]
     version = make_version(owner, slug="answers")
@@ -378,7 +382,7 @@ def _neighbours(owner: User) -> dict[str, Any]:
 
 
 def queue_agent_run(url: str, iterations: int, parallel: int) -> int:
-    """A run of one case against the agent server at `url`, `parallel` iterations at a time."""
+    """Queue a run of one case against the agent server at `url`, `parallel` iterations at a time."""
     alice = User.objects.create_user("alice", password="alice")
     server = conversations.register_server(
         actor=alice, name="Slow", slug="slow", kind="server", url=url, visibility="public"
@@ -412,4 +416,4 @@ if __name__ == "__main__":
     for line in sys.stdin:
         name, *arguments = json.loads(line)
         print(json.dumps(globals()[name](*arguments)), flush=True)
-        connections.close_all()  # those of the next question are not the ones that a fault cuts
+        connections.close_all()  # the next call opens new connections, as a fault may cut these

@@ -1,6 +1,7 @@
-"""Management commands, each while the site beside it writes just before every statement and transaction of its own.
+"""Run management commands while another connection writes just before each of their statements and
+transactions.
 
-Prints {command: what went wrong, or ""} as JSON. A process of its own, because its database is a file.
+Prints {command: error, or ""} as JSON. Runs as a separate process, because its database is a file.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tests.process.commands import MODELS, commands  # noqa: E402
 
 
 class Site:
-    """Another connection to the database. It writes whenever the command holds no lock."""
+    """Second connection to the database, which writes whenever the command holds no lock."""
 
     def __init__(self) -> None:
         self.connection = sqlite3.connect(connection.settings_dict["NAME"], timeout=0.1, isolation_level=None)

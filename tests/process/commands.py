@@ -1,11 +1,12 @@
-"""The management commands that read or write the site's database, in an order in which each finds something to do."""
+"""The management commands that read or write the site's database, ordered so that each has something to
+do."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 MODELS = 120
-"""More runs than are read at once."""
+"""Number of uploaded models, whose runs are more than are read at once."""
 
 
 def commands(folder: Path) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The site as it runs: a web process, a worker, a database of its own, and people with tokens."""
+"""A running site: a web process, a worker, its own database, and users with tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.process.site import ROOT, Site
 
 
 class LiveSite(Site):
-    """`url` answers; `things` are tokens and names, what a function of tests.process.ask prepared."""
+    """A site running at `url`. `things`: tokens and names, as returned by a function of tests.process.ask."""
 
     def __init__(
         self,

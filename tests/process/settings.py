@@ -1,4 +1,5 @@
-"""The whole site with impatient queues and small chunks, for worker processes that tests kill."""
+"""Settings of the whole site with short queue intervals and small chunks, for worker processes that tests
+kill."""
 
 from gym.settings import *  # noqa: F403
 

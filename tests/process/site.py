@@ -1,4 +1,4 @@
-"""A site of its own in a folder: a database, a process to ask and workers to kill."""
+"""A site in its own folder: a database, a console process, and workers that tests can kill."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 SETTINGS = "tests.process.settings"
 ENDED = 1_000_000
-"""Steps of a run that has ended, by the question `steps`."""
+"""Value of the console command `steps` for a run that has ended."""
 
 
 def _environment(
@@ -41,16 +41,16 @@ def migrate(env: dict[str, str]) -> None:
 
 
 def empty_site() -> Path:
-    """A folder with an SQLite database that has all tables and no rows."""
+    """Return a folder with an SQLite database that has all tables and no rows."""
     return once_a_run("empty-site", lambda folder: migrate(_environment(folder)))
 
 
 class Site:
-    """It begins empty, or as a copy of the closed site in the folder `like`. A database of PostgreSQL is a copy of that
-    site's already (CREATE DATABASE … TEMPLATE …)."""
+    """A site that starts empty, or as a copy of the closed site in the folder `like`. A PostgreSQL database
+    must already be a copy of that site's (CREATE DATABASE … TEMPLATE …)."""
 
     console_log: Any = None
-    """Where the console's errors go: this process's standard error, or an open file."""
+    """Destination of the console's errors: this process's standard error, or an open file."""
     settings = SETTINGS
 
     def __init__(
@@ -115,14 +115,15 @@ class Site:
 
     def close(self) -> None:
         for worker in self.started:
-            worker.kill()  # one that a test which failed left behind
+            worker.kill()  # left behind by a failed test
         self.console.terminate()
         self.console.wait()
         self.log.close()
 
 
 def site_with(model: str) -> Path:
-    """A closed site where this demo model waits for its first run, made once a test run."""
+    """Return the folder of a closed site on which this demo model is ready to run. It is created once per
+    test run."""
 
     def build(folder: Path) -> None:
         with closing(Site(folder)) as site:

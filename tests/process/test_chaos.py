@@ -1,4 +1,4 @@
-"""A short form of benchmarks/chaos: a few faults, one after the other, under a model that loads in no time."""
+"""A short form of benchmarks/chaos: a few faults, one after the other, with a model that loads instantly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.chaos.bench import bench
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 FAULTS = ["delete a run", "kill a worker", "lock the database", "set the clock"]
 
 

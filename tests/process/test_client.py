@@ -39,7 +39,7 @@ def gym(site) -> Client:
 
 
 def cli(site: LiveSite, *words: str, who: str = "alice") -> tuple[int, str, str]:
-    """(exit status, standard output, standard error)"""
+    """Run a command, and return (exit status, standard output, standard error)."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
     with (
         contextlib.redirect_stdout(out),
@@ -281,7 +281,7 @@ def test_a_token_follows_no_redirect(site):
 
 
 def test_the_documented_commands_run(site, tmp_path):
-    """Every shell line of docs/api.md, in its order, in one shell."""
+    """Every shell line of docs/api.md runs, in order, in one shell."""
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     script = "set -e\n" + "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
     assert len(re.findall(r"^lmgym ", script, re.MULTILINE)) > 7

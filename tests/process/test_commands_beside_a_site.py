@@ -1,4 +1,4 @@
-"""Management commands beside a site that writes to the same SQLite file."""
+"""Management commands while a site writes to the same SQLite file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Kill workers, web processes, downloads, transfers and the broker while models of the Hub are registered and run.
 
-`GYM_TEST_ROUNDS=30` plays more rounds than CI does, `GYM_TEST_SEED` others.
+GYM_TEST_ROUNDS=30 runs more rounds than CI does, GYM_TEST_SEED selects other faults.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.process.site import ROOT, Site
 
 ROUNDS = int(os.environ.get("GYM_TEST_ROUNDS", "3"))
 SEED = int(os.environ.get("GYM_TEST_SEED", "1"))
-pytestmark = [pytest.mark.process, pytest.mark.timeout(300 + 60 * ROUNDS)]
+pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.timeout(300 + 60 * ROUNDS)]
 CHILD = "lmgym.models.backends.smoke_test"
 BYTES_PER_SECOND = 30_000
 MOST_CHECKS = 8
@@ -46,7 +46,8 @@ def free_port() -> int:
 
 
 class HubSite(Site):
-    """`manage.py serve` with two workers and a local Hub; its broker is a Redis of its own where that is installed."""
+    """A site under `manage.py serve` with two workers and a local Hub. Its broker is its own Redis, if that
+    is installed."""
 
     def __init__(self, folder: Path, hub: HubServer) -> None:
         self.hub, self.cache, self.database = hub, folder / "hub", folder / "gym.sqlite3"
@@ -87,7 +88,8 @@ class HubSite(Site):
         }
 
     def lose_the_broker(self) -> None:
-        """All messages and connections; or, where the database is the broker, every write for a second."""
+        """Drop all messages and connections of Redis. If the database is the broker, block all writes for a
+        second."""
         if self.redis is not None:
             import redis
 
@@ -124,7 +126,8 @@ def weights(tmp_path: Path) -> dict[str, bytes]:
 
 
 def register_and_run(gym: Client, slug: str) -> str:
-    """The key of the run. A check that a fault ended is asked for again, as its owner would do."""
+    """Register a model, run it, and return the run's key. A check that a fault ended is requested again, as
+    its owner would do."""
     config = {"source": "hub", "repo": f"org/{slug}", "kernels": "stock", "device": "cpu"}
     gym.register_model(slug, "causal", config, visibility="public")
     for _ in range(MOST_CHECKS):
@@ -152,7 +155,7 @@ def test_faults_lose_no_model_and_no_run_and_double_none(
         slugs = [f"model-{number}" for number in range(ROUNDS + 1)]
         for slug in slugs:
             hub.add(f"org/{slug}", weights)
-        keys = {slugs[0]: register_and_run(gym, slugs[0])}  # undisturbed
+        keys = {slugs[0]: register_and_run(gym, slugs[0])}  # without faults
         kinds = site.faults(chance)
         hub.fail("/repos/", method="GET", times=10**9, bytes_per_second=BYTES_PER_SECOND)
         for slug in slugs[1:]:

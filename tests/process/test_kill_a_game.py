@@ -1,5 +1,5 @@
-"""A worker that is killed in the middle of a typing game: the next one goes on at the end of a line, and the log is the
-same as if nothing had happened, also for a model that learns."""
+"""A worker is killed in the middle of a typing game: the next one resumes at the end of a line, and the log
+equals that of an undisturbed game, even for a model that learns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.process.site import Site
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 KILLS = 2
 MODEL = """
 import sys, time

@@ -1,5 +1,5 @@
-"""A worker that is killed in the middle of a run of a transformer loses nothing and doubles nothing. That any number of
-kills may come is tried with simpler jobs in tests/jobs/test_worker_process.py."""
+"""Killing a worker in the middle of a transformer's run loses and duplicates nothing.
+tests/jobs/test_worker_process.py kills more workers, with simpler jobs."""
 
 from __future__ import annotations
 

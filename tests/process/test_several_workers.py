@@ -1,4 +1,5 @@
-"""Two workers share a run, and one of them is killed: nothing is lost, and every number is that of one worker."""
+"""Two workers share a run, and one of them is killed: nothing is lost, and the numbers equal those of a
+single worker."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 
 from tests.process.site import Site, site_with
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 
 def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
@@ -23,7 +24,7 @@ def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
         expected = finished(site, site.ask("queue", "long", "demo-gpt2"), [site.worker()])
     with closing(Site(tmp_path / "together", like=ready)) as site:
         site.ask("make_long_suite", "long")
-        site.env["TEST_PACE"] = "0.6"  # the helper has loaded the model long before the run ends
+        site.env["TEST_PACE"] = "0.6"  # slow enough for the helper to load the model before the run ends
         workers = [site.worker() for _ in range(2)]
         site.wait(2, lambda living: living >= 2, ask="at_least_workers")
         run = site.ask("queue", "long", "demo-gpt2")
@@ -35,7 +36,7 @@ def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
 
 
 def finished(site: Site, run: int, workers: list[subprocess.Popen[bytes]]) -> dict[str, Any]:
-    """The results when the run has ended."""
+    """Wait until the run is done, stop the workers, and return the results."""
     now = site.wait(run, lambda now: now["state"] in {"done", "failed"}, seconds=120)
     assert now["state"] == "done", now
     for worker in workers:

@@ -1,4 +1,5 @@
-"""The tutorials of the neighbours on the command line and through the API: every block of docs/ is typed, in order."""
+"""The tutorials for LM Challenge, ProPara and agent tests on the command line and through the API: every
+block in docs/ is executed, in order."""
 
 from __future__ import annotations
 

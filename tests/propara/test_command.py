@@ -121,7 +121,8 @@ def test_only_the_references_options_may_be_shortened(folder, arguments):
 
 
 def test_rows_before_the_first_piece_that_is_not_utf8_are_looked_at_first(folder):
-    """The reference reads 8,192 bytes at a time."""
+    """The reference reads 8,192 bytes at a time, and reports errors in rows before invalid UTF-8 in a later
+    block."""
     rows = LIGHT.encode() * 50
     for data, code in ((b"\n" + rows + b"\xff", 2), (rows[:7_000] + b"\n\xff", 1), (rows + b"\n\xff", 1)):
         (folder / "p.tsv").write_bytes(data)
@@ -223,7 +224,7 @@ def test_intervals_of_files_that_can_be_read_only_once(folder):
         "500",
     ]
     root = str(Path(__file__).resolve().parents[2])
-    once = subprocess.run(  # in a process of its own: what is opened twice waits for ever
+    once = subprocess.run(  # in a separate process, as opening a file twice could block forever
         command, capture_output=True, text=True, check=False, timeout=60, env={"PYTHONPATH": root}
     )
     writer.join()

@@ -36,7 +36,7 @@ def version(people) -> AnswerSetVersion:
 
 
 def text_of(response) -> str:
-    """The page, each run of white space as one space."""
+    """Return the page's HTML with every run of white space as one space."""
     return " ".join(response.content.decode().split())
 
 

@@ -1,4 +1,4 @@
-"""Quota of answer sets. test_submit.py has that of submissions."""
+"""Quota of answer sets. test_submit.py tests the quota of submissions."""
 
 from __future__ import annotations
 

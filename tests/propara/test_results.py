@@ -26,7 +26,7 @@ def pair(people) -> tuple[Submission, Submission]:
 
 
 def page(client, name: str, *arguments) -> str:
-    """The page, each run of white space as one space."""
+    """Return the page's HTML with every run of white space as one space."""
     answer = client.get(reverse(name, args=arguments))
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())

@@ -18,7 +18,8 @@ from tests.runs.boards import finished_run
 
 
 def make_world(people):
-    """Two checkpoints of one model with sizes and perplexities, on a suite, the same with a modifier, and a third."""
+    """Create two checkpoints of one model, with sizes and perplexities, and their runs on four suites, one of
+    which is another with a modifier; and a scored run. Return the query of each kind of figure."""
     models = [
         make_model(people.alice, slug=f"m{k}", parameters=10**k * 5000, perplexity=90.0 - 10 * k,
                    tags=["group:ours", f"step:{k}000"])
@@ -43,7 +44,7 @@ def make_world(people):
 
 
 def _neighbours(people):
-    """A game with a mixture, answers of two systems, a tested agent."""
+    """Create a game with a mixture, one with training, submissions of two systems, and a tested agent."""
     corpus = lmc.make_corpus(people.alice, lmc.USERS.replace("u1", "u0").replace("u2", "u0"))
     game = lmc.play(corpus, people.alice, "ic")
     learner = lmc.play(corpus, people.alice, "wp", train=True)

@@ -32,7 +32,7 @@ from suites.selectors import document_of
 
 RULES = ("each", "all", "first")
 Of = tuple[str, str | int]
-"""(run, rule) or (run, position of a prediction)"""
+"""Subject of a statement: (run, rule) or (run, position of a prediction)."""
 NUMBERS = (
     "rate", "low", "high", "chance", "p", "p_below", "p_corrected",
     "p_below_corrected",
@@ -44,8 +44,8 @@ P = r"< 0\.001|[01]\.\d{3}"
 
 @dataclass(frozen=True)
 class Stated:
-    """`family`: "" = single, "run" = with the run's predictions, else the name of a set of suites. `numbers`: named as
-    in files; `shown`: texts of a page; None = nothing may be shown."""
+    """A statement in one place. `family`: "" = single, "run" = with the run's predictions, else the name of a
+    set of suites. `numbers`: named as in files; `shown`: texts of a page; None = nothing may be shown."""
 
     place: str
     of: Of
@@ -68,7 +68,8 @@ class Expected:
 
 
 def expected_of(run: SuiteRun) -> dict[Of, Expected]:
-    """For the predictions of a run and the rules under which it has a rate."""
+    """Return the expected values for the predictions of a run, and for the rules under which it has a
+    rate."""
     results = list(run.prediction_results.select_related("prediction"))
     n_regions = len(run.revision.region_names)
     chances = [parse(row.prediction.formula).chance_level(n_regions=n_regions).value for row in results]
@@ -91,7 +92,7 @@ def expected_of(run: SuiteRun) -> dict[Of, Expected]:
 
 
 def _expected(codes: Any, chance: float, coverage: float | None) -> Expected:
-    """`codes`: [prediction, item]"""
+    """Compute the expected values from `codes`: [prediction, item]."""
     shares = (codes == 1).mean(axis=0)
     n, rate, variance = shares.size, float(shares.mean()), float(shares.var())
     size = n if variance < 1e-12 else min(max(n, rate * (1 - rate) * n / variance), n * len(codes))
@@ -117,7 +118,8 @@ def _expected(codes: Any, chance: float, coverage: float | None) -> Expected:
 def disagreements(
     stated: Sequence[Stated], expected: Mapping[Of, Expected], families: Mapping[tuple[str, Of], Sequence[Of]]
 ) -> list[str]:
-    """`families`: (name of the family, one of its rates) -> all of its rates."""
+    """Return the statements that differ from the expected values. `families`: (name of the family, one of its
+    rates) -> all of its rates."""
     found = []
 
     def corrected(family: str, of: Of) -> tuple[float, ...]:
@@ -176,7 +178,8 @@ def _percent(value: float) -> str:
 
 
 def _holm(tails: Any) -> Any:
-    """By column, like statsmodels' multipletests, which collects garbage each time."""
+    """Correct p by Holm's method, by column, like statsmodels' multipletests, which collects garbage each
+    time."""
     order = tails.argsort(axis=0)
     steps = np.take_along_axis(tails, order, 0) * np.arange(len(tails), 0, -1)[:, None]
     adjusted = np.minimum(1, np.maximum.accumulate(steps, axis=0))
@@ -186,8 +189,8 @@ def _holm(tails: Any) -> Any:
 def families(
     runs: Sequence[SuiteRun], expected: Mapping[Of, Expected], sets: Mapping[str, Container[int]]
 ) -> dict[tuple[str, Of], list[Of]]:
-    """(family, one of its rates) -> all of its rates: of a run its predictions, of a set of suites a model's results
-    under a rule. `sets`: ids of revisions by name."""
+    """Return (family, one of its rates) -> all of its rates: for a run its predictions, for a set of suites a
+    model's results under a rule. `sets`: ids of revisions by name."""
     found: dict[tuple[str, Of], list[Of]] = {}
     for run in runs:
         own = [of for of in expected if of[0] == run.key and isinstance(of[1], int)]
@@ -233,7 +236,7 @@ def _number(value: Any) -> float | None:
 
 
 def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
-    """Statements of a run's page, files, API response, and text reports."""
+    """Yield the statements of a run's page, files, API response, and text reports."""
     key, positions = run.key, [row.position for row in run.prediction_results.all()]
     page = html.unescape(_page(client, run.get_absolute_url()))
     blocks = re.findall(r'<div class="result-rate">(.*?)</div>', page, re.S)
@@ -288,7 +291,7 @@ def of_a_run(client: Client, run: SuiteRun) -> Iterator[Stated]:
 
 
 def _site(client: Client) -> SiteClient:
-    """The library's client of this site, with the test client as its transport."""
+    """Return the library's client of this site, with the test client as its transport."""
 
     def send(method: str, path: str, *, query: Mapping[str, str]) -> SimpleNamespace:
         return SimpleNamespace(body=content(client, f"/api/v1/{path}?{urlencode(query)}"))
@@ -299,7 +302,7 @@ def _site(client: Client) -> SiteClient:
 
 
 def _unless_empty(place: str, row: Mapping[str, Any], of: Of, family: str) -> Iterator[Stated]:
-    """A row without a rate has neither verdict nor p."""
+    """Yield the statement of a row, unless it has no rate; then it must have neither verdict nor p."""
     if _number(row["rate"]) is not None:
         yield _row(place, row, of, family)
     else:
@@ -308,7 +311,7 @@ def _unless_empty(place: str, row: Mapping[str, Any], of: Of, family: str) -> It
 
 
 def _cell(place: str, row: str, of: Of) -> Iterator[Stated]:
-    """A row of a table on a page."""
+    """Yield the statement of a row of a table on a page."""
     found = re.search(rf'> ?({P}|–)<span class="sub said">({WORDS})</span> ?</td>', row)
     interval = re.search(r"> ?([\d.]+%)–([\d.]+%) ?</td>", row)
     if interval is None:
@@ -320,7 +323,7 @@ def _cell(place: str, row: str, of: Of) -> Iterator[Stated]:
 
 
 def of_a_table(client: Client, address: str, place: str, rule: str) -> Iterator[Stated]:
-    """Pages of a suite or a model, and comparisons on a suite: one run per row."""
+    """Yield the statements of pages of a suite or a model, and of comparisons on a suite: one run per row."""
     page = html.unescape(_page(client, address))
     table = re.search(r'<table [^>]*id="(?:scores|sides)"(.*?)</table>', page, re.S)
     assert table
@@ -330,7 +333,7 @@ def of_a_table(client: Client, address: str, place: str, rule: str) -> Iterator[
 
 
 def of_a_board(client: Client, address: str, place: str, rule: str, family: str) -> Iterator[Stated]:
-    """Cells of a leaderboard, and of the table on the front page."""
+    """Yield the statements of a leaderboard's cells, and of the table on the front page."""
     page = _page(client, address)
     cells = re.findall(r'data-words="([^"]*)"><a class="cell([^"]*)" href="/runs/([\w-]+)/"', page)
     cells += [
@@ -353,7 +356,7 @@ def of_a_board(client: Client, address: str, place: str, rule: str, family: str)
 
 
 def of_board_files(client: Client, address: str, place: str, rule: str, family: str) -> Iterator[Stated]:
-    """`address`: with FORM in it."""
+    """Yield the statements of a leaderboard's files. `address` contains FORM in place of the format."""
     for row in _rows(client, address.replace("FORM", "long.csv")):
         yield from _unless_empty(f"{place}, long.csv", row, (row["run"], rule), family)
         assert bool(row["family"]) == bool(family) or not row["against_chance"]
@@ -378,7 +381,7 @@ def _of_cells(place: str, rows: Sequence[Mapping[str, Any]], rule: str, family: 
 def of_a_chart(
     client: Client, address: str, place: str, rule: str, family: str, keys: Mapping[str, str]
 ) -> Iterator[Stated]:
-    """Data of a chart; `keys`: run by model, if rows do not name their run."""
+    """Yield the statements in the data of a chart. `keys`: run by model, if rows do not name their run."""
     for row in _rows(client, address):
         yield from _unless_empty(place, row, (row.get("run") or keys[row["model"]], rule), family)
 
@@ -391,8 +394,8 @@ def everything(
     collection: str = "",
     choices: Sequence[str] = ("",),
 ) -> Iterator[Stated]:
-    """All statements about these runs, which are all runs of the site and public. `choices`: queries that filter
-    leaderboards, tried under the first rule; the others use the first of them."""
+    """Yield all statements about these runs, which must be all runs of the site and public. `choices`:
+    queries that filter leaderboards, tried under the first rule; the others use the first of them."""
     for run in runs:
         yield from of_a_run(client, run)
     models = {run.model.slug: run.model for run in runs}

@@ -18,7 +18,8 @@ from tests.runs.boards import finished_run
 
 @pytest.fixture
 def model(people):
-    """3 of 4 without modifier, 1 of 4 with; another pair 4 of 4 and 2 of 4; and a second model for comparison."""
+    """A model that passes 3 of 4 items without a modifier and 1 with it, and 4 and 2 in another pair of
+    suites. A second model has run on the same suites."""
     mine, other = make_model(people.alice, slug="mine"), make_model(people.alice, slug="other")
     rates = {"a": [1, 1, 1, 0], "a_mod": [1, 0, 0, 0], "b": [1, 1, 1, 1], "b_mod": [1, 1, 0, 0]}
     for name, codes in rates.items():

@@ -19,7 +19,7 @@ TWO = (AGREEMENT, AGREEMENT)
 
 
 def make_world(people):
-    """Three models on s (two predictions), two of them on t."""
+    """Create three models with runs on s (two predictions), two of which have also run on t."""
     s = make_revision(people.alice, items=6, name="s", formulas=TWO)
     t = make_revision(people.alice, items=6, name="t")
     models = {slug: make_model(people.alice, slug=slug) for slug in ("first", "second", "third")}

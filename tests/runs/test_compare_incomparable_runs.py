@@ -1,4 +1,5 @@
-"""Runs with different settings are not compared as if alike, and nothing of an address is left out silently."""
+"""Runs with different settings are not compared as if they were alike, and no part of an address is ignored
+silently."""
 
 from __future__ import annotations
 

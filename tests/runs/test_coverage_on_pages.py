@@ -34,7 +34,7 @@ def run(people, ngram):
 
 
 def known_share(run, n_unknown):
-    """A finished run as if `n_unknown` of its ten words were unknown."""
+    """Change a finished run so that `n_unknown` of its ten words are unknown."""
     SuiteRun.objects.filter(pk=run.pk).update(
         n_words=10, n_unknown_words=n_unknown, unknown_words=["dax", "wug", "blick", "fep"][:n_unknown]
     )

@@ -107,7 +107,7 @@ def test_a_zip_beyond_the_limit_is_refused_with_a_hint(client, people, runs, set
     address = reverse("collection-download", args=["paper", "zip"])
     n = sum(rows_in(what, runs) for what in TABLES)
     ask, api = reverse("collection-zip", args=["paper"]), "/api/v1/collections/paper/files/zip/"
-    settings.GYM_EXPORT_MAX_ROWS = 10  # told beforehand
+    settings.GYM_EXPORT_MAX_ROWS = 10  # refused before it starts
     page = client.post(ask)
     assert page.status_code == 413
     assert "suite by suite as CSV" in page.content.decode()

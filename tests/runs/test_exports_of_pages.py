@@ -39,7 +39,7 @@ def run(people):
 
 
 def interval(shares: pd.Series, predictions: int = 1) -> tuple[float, float, float]:
-    """(effective items, low, high): Wilson's interval with Kish's effective number of items."""
+    """Return (effective items, low, high): Wilson's interval with Kish's effective number of items."""
     rate, n = shares.mean(), float(len(shares))
     if predictions > 1 and shares.var(ddof=0) > 0:
         n = min(max(n, rate * (1 - rate) * n / shares.var(ddof=0)), n * predictions)
@@ -47,7 +47,8 @@ def interval(shares: pd.Series, predictions: int = 1) -> tuple[float, float, flo
 
 
 def tail(rate: float, n: float, chance: float) -> float:
-    """Binomial, or for a fractional number of items its continuation by the beta distribution."""
+    """Return the upper tail of the binomial distribution, or for a fractional number of items of its
+    continuation by the beta distribution."""
     if n == int(n):
         return float(binom.sf(round(rate * n) - 1, int(n), chance))
     return float(beta.cdf(chance, rate * n, n - rate * n + 1))
@@ -130,7 +131,7 @@ def test_a_margin_that_is_stored_is_the_one_that_would_be_computed(run):
 
 
 def check_scores(client, scores, query):
-    """Rows of a page's table of results against the exports of the same address."""
+    """Compare the rows of a page's table of results with the exports of the same address."""
     outcomes, told = table(client, "outcomes", query), table(client, "scores", query)
     told = told[told["rule"] == "each"].set_index(["suite", "model"])
     for row in scores:

@@ -248,4 +248,4 @@ def test_every_chart_on_a_page_has_its_numbers_beside_it(client, world):
         charts = text.count("data-figure>")
         own = text.count('class="figure-data"')
         assert charts
-        assert own == charts - (page == run), page  # the run page has its region means as a table of its own
+        assert own == charts - (page == run), page  # the run page has its region means in a separate table

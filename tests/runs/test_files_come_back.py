@@ -21,7 +21,7 @@ HEADER = ("item_number", "condition_name", "region_number", "surprisal_bits")
 
 
 def region_file(revision, *, without=()) -> bytes:
-    """Some bits for every region; the regions of `without` have none."""
+    """Return a file with some bits for every region; the regions of `without` have none."""
     rows = [
         (row.item, row.condition, number, None if (row.item, row.condition, number) in without else bits)
         for k, row in enumerate(document_of(revision).sentences)
@@ -57,7 +57,8 @@ WHOLE = "(*;%match%) < (*;%mismatch%)"
 
 
 def test_whole_sentences_with_a_region_without_value_are_refused_where_they_have_a_total(client, people):
-    """Without a start token the first region has no value, and the sentence has: core would find NaN."""
+    """Without a start token, the first region has no value although the sentence has one, so syntaxgym-core
+    would compute NaN."""
     client.force_login(people.alice)
     revision = make_revision(people.alice, items=3, formulas=(WHOLE,))
     run = uploaded(revision, region_file(revision), people.alice)

@@ -36,7 +36,8 @@ mean_over_suites, shared_factor = TOLD["mean_over_suites"], TOLD["shared_factor"
 EXACT = {"abs": 1e-9, "rel": 0}
 SLUGS = ("m1", "m2", "m3")
 SIZES = {"big": 260, "small": 9, "alike": 6}
-"""Of `big` more resamples are drawn than are drawn at once; all models agree on `alike`."""
+"""Number of items by suite. For `big`, more resamples are drawn than fit into one batch; all models agree on
+`alike`."""
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def outcomes(client, world) -> pd.DataFrame:
 
 
 def by_item(outcomes: pd.DataFrame, suite: str, model: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(held, margins): items in the order of the table x predictions."""
+    """Return (held, margins), each with items in the order of the table x predictions."""
     own = outcomes[(outcomes["suite"] == suite) & (outcomes["model"] == model)]
     order = own["item"].drop_duplicates()
     held, margins = (
@@ -77,7 +78,7 @@ def by_item(outcomes: pd.DataFrame, suite: str, model: str) -> tuple[pd.DataFram
 
 
 def counts(outcomes: pd.DataFrame, suite: str, model: str, rule: str) -> tuple[pd.Series, pd.Series]:
-    """What each item counts under a rule, and by how many bits."""
+    """Return what each item counts under a rule, and its margin in bits."""
     held, margins = by_item(outcomes, suite, model)
     if rule == "first":
         return held[1], margins[1]
@@ -91,7 +92,8 @@ def hedges(values: pd.Series) -> float:
 
 
 def groups_among(names: list[str], sizes: list[int]) -> list[np.ndarray]:
-    """Of each suite its items' groups. All have the sentences of the factory, so that items share material."""
+    """Return the groups of items of each suite. All suites have the factory's sentences, so their items share
+    material."""
     revisions = [SuiteRevision.objects.get(suite__slug=name) for name in names]
     found = groups_of(revisions)
     assert found

@@ -1,4 +1,4 @@
-"""A file of more runs than a page waits for: a job makes them."""
+"""A file with more runs than a page waits for is imported by a job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N = 2 * uploads.STEP + 5
 
 @pytest.fixture(autouse=True)
 def _small_limit(monkeypatch):
-    """So that a file of a few steps is a large one."""
+    """Lower the limits, so that a file of a few steps counts as large."""
     monkeypatch.setattr(uploads, "AT_ONCE", 30)
     monkeypatch.setattr(upload_views, "PER_PAGE", 10)
 
@@ -131,7 +131,7 @@ def test_what_stopped_half_way_goes_on_with_the_rest(client, people, revision):
 
 def test_the_runs_belong_to_the_revision_that_the_file_met(people, revision):
     upload = queued(people.bob)
-    newer = make_revision(people.bob)  # of the same name, and his own
+    newer = make_revision(people.bob)  # bob's own suite of the same name
     run_pending()
     assert upload.runs.filter(revision=revision).count() == N
     assert not newer.runs.exists()

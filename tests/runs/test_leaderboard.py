@@ -28,7 +28,8 @@ def board(user, query=""):
 
 
 def make_world(people):
-    """Good: 4/4 on a, 2/4 on b. Bad: 0/4 on a, not run on b. Suite a has two predictions."""
+    """Create two models: Good has 4/4 on a and 2/4 on b; Bad has 0/4 on a and no run on b. Suite a has two
+    predictions."""
     a = make_revision(people.alice, name="a", items=4, formulas=TWO)
     b = make_revision(people.alice, name="b", items=4)
     set_tags(a.suite, ["agreement"])
@@ -88,7 +89,7 @@ def test_nonsense_in_the_address_does_no_harm(client, world, query):
     ("sort", "first"),
     [
         ("-sg", "Good"),
-        ("sg", "Good"),  # Bad lacks a suite
+        ("sg", "Good"),  # Bad has not run on one suite
         ("name", "Bad"),
         ("-name", "Good"),
         ("suite:a", "Bad"),
@@ -296,6 +297,6 @@ def test_queries_do_not_grow_with_models_and_suites(client, people, django_asser
         for model in models:
             finished_run(revision, model, [1, 0, 1])
     client.force_login(people.alice)
-    client.get(reverse("leaderboard"))  # which suites share material is found once
+    client.get(reverse("leaderboard"))  # suites that share material are found once
     with django_assert_max_num_queries(10):
         assert client.get(reverse("leaderboard")).status_code == 200

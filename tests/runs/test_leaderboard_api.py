@@ -24,7 +24,8 @@ ADDRESS = "/api/v1/leaderboard/"
 
 
 def make_world(people):
-    """Suite a has two predictions; b was run by the good model alone; c is older than its newest run."""
+    """Create three suites: a has two predictions, b was run by the good model alone, and on c the good model
+    has an older run, too."""
     revisions = {
         "a": make_revision(people.alice, name="a", items=6, formulas=TWO),
         "b": make_revision(people.alice, name="b", items=6),

@@ -33,7 +33,7 @@ def masked(people):
 
 @pytest.fixture
 def run(people):
-    """A finished run that says it is one of a masked model."""
+    """A finished run whose provenance is that of a masked model."""
     run = services.queue_run(make_revision(people.alice), make_model(people.alice), actor=people.alice)
     run_pending()
     run.refresh_from_db()

@@ -26,7 +26,7 @@ from tests.factories import checked, make_model, make_revision
 from tests.lmgym.models import tiny
 
 SUBJECT = "(1;%match%) < (1;%mismatch%)"
-"""About a region with the same words in both conditions; the verb comes after it."""
+"""A prediction about a region with the same words in both conditions; the verb comes after it."""
 NOISE = 1e-3
 POLICY = ScoringPolicy()
 
@@ -59,7 +59,7 @@ def raw_scores(document: SuiteDocument, backend: Backend) -> list[TokenScores]:
 
 
 def raw_regions(document: SuiteDocument, scores: list[TokenScores]) -> list[list[float]]:
-    """Plain sums of what the model said, sentence by sentence."""
+    """Return plain sums of the model's scores, sentence by sentence."""
     return [
         list(region_values(align(row, score.offsets, score.special), score.bits, 3).values)
         for row, score in zip(joined_sentences(document, POLICY), scores, strict=True)
@@ -67,7 +67,7 @@ def raw_regions(document: SuiteDocument, scores: list[TokenScores]) -> list[list
 
 
 def true_margins(regions: list[list[float]]) -> list[float]:
-    """Of `SUBJECT`; sentences alternate between match and mismatch."""
+    """Return the margins of `SUBJECT`; sentences alternate between match and mismatch."""
     return [wrong[0] - right[0] for right, wrong in zip(regions[::2], regions[1::2], strict=True)]
 
 

@@ -19,8 +19,8 @@ TWO = (AGREEMENT, "(1;%mismatch%) > (1;%match%)")
 
 @pytest.fixture
 def world(people):
-    """Results of the first prediction alone, as in the files of the paper, beside a whole run; a suite of one
-    prediction that both have run, and one that one of them has not."""
+    """A model with results of the first prediction only, as in the paper's files, and a model with whole
+    runs. Both have run on a suite with one prediction; on another one, only the second model has run."""
     paper, whole = make_model(people.alice, slug="paper"), make_model(people.alice, slug="whole")
     plain = make_revision(people.alice, name="plain", items=4)
     both = make_revision(people.alice, name="both", items=4, formulas=TWO)
@@ -140,7 +140,7 @@ def test_seeds_as_one_row_say_which_seed_lacks_what(client, people, world):
 def test_a_run_without_a_rate_is_offered_to_be_run_in_every_view(client, people, world, view):
     client.force_login(people.alice)
     page = client.get(reverse("leaderboard") + view)
-    assert page.context["n_runnable"] == 2  # the paper's model on "both" and on "other"
+    assert page.context["n_runnable"] == 2  # the paper's model on "both" and "other"
 
 
 def test_the_first_prediction_is_said_to_lack_where_it_does(client, people):

@@ -17,4 +17,4 @@ def test_the_script_uses_columns_of_the_table_of_outcomes():
     columns = {name for name, _ in (*CONTEXT, *FRAMES["outcomes"].columns)}
     assert used <= columns
     assert {"passed", "model", "item"} <= used
-    assert "as.logical(outcomes$passed)" in script  # CSV has True and False, which R takes for words
+    assert "as.logical(outcomes$passed)" in script  # CSV has True and False, which R reads as text

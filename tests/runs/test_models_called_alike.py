@@ -42,7 +42,7 @@ def world(people):
 
 
 def bare(text: str) -> list[str]:
-    """Every place of a page, attributes included, that says the name and not which one."""
+    """Return excerpts of a page, attributes included, in which the name lacks its slug."""
     said = html.unescape(text)
     return [
         said[max(0, m.start() - 60) : m.end() + 20]

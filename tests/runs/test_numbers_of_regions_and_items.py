@@ -18,7 +18,7 @@ from tests.factories import make_model, make_revision
 
 @pytest.fixture
 def run(people):
-    """The uniform model: 10 bits a token, here with noise in the rows so that intervals exist."""
+    """A run of the uniform model (10 bits per token) with noise in the rows, so that intervals exist."""
     revision = make_revision(people.alice, items=4, formulas=("(2;%mismatch%) > (2;%match%)",))
     queued = services.queue_run(revision, make_model(people.alice), actor=people.alice)
     run_pending()

@@ -51,7 +51,8 @@ COMMAND = (
 
 
 class Study(NamedTuple):
-    """`rates`: the library's. The site has the suites in the collection `study`."""
+    """A study: its suites, and the library's pass rates (`rates`). On the site, the suites are in the
+    collection `study`."""
 
     pattern: str
     rates: pd.DataFrame
@@ -112,13 +113,13 @@ def in_order(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 
 
 def read_csv(text: str) -> pd.DataFrame:
-    """Numbers by `float`, which reads every digit."""
+    """Read a CSV with numbers parsed by `float`, which uses every digit."""
     frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
     return frame.map(lambda cell: float(cell) if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell) else cell or None)
 
 
 def assert_same(found: pd.DataFrame, expected: pd.DataFrame, columns: list[str]) -> None:
-    """Bit for bit."""
+    """Require the same rows and columns, bit for bit."""
     pd.testing.assert_frame_equal(
         in_order(found, columns), in_order(expected, columns), check_dtype=False, check_exact=True
     )

@@ -106,10 +106,10 @@ def test_under_the_first_rule_only_first_predictions_are_compared():
 
 @pytest.fixture
 def worlds(people):
-    """A maker of two revisions with these formulas, and of one model's runs on both, one list of codes each."""
+    """Function that creates two revisions with these formulas, and runs of models on both."""
 
     def make(older, newer, **codes):
-        """`codes`: model -> (outcomes on r1, outcomes on r2)."""
+        """Create the revisions and runs. `codes`: model -> (outcomes on r1, outcomes on r2)."""
         first = make_revision(people.alice, items=6, name="s", formulas=older)
         document = read_suite(suite_bytes(items=6, name="s", formulas=newer))
         suites.replace_draft(first.suite, document, actor=people.alice)

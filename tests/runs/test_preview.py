@@ -55,7 +55,7 @@ def ask(client, suite, **body):
 
 
 def outcomes(answer):
-    """(number of the prediction, item, outcome, margin, too close) of each."""
+    """Return (number of the prediction, item, outcome, margin, too close) of each outcome."""
     return [
         tuple(row[name] for name in ("prediction_number", "item", "outcome", "margin", "too_close"))
         for row in answer.json()["outcomes"]
@@ -247,14 +247,14 @@ def test_new_sentences_count_for_the_day_and_known_ones_do_not(client, suite, pe
     assert refused.status_code == 429
     assert "You queued 3 sentences in the last 24 hours" in refused.json()["detail"]
     assert Job.objects.filter(state="queued").count() == 0
-    assert ask(client, suite).status_code == 200  # what is known is still told
+    assert ask(client, suite).status_code == 200  # stored results are still returned
 
 
 def test_a_preview_that_takes_the_place_of_another_pays_for_what_is_new(client, suite, people):
     ask(client, suite)
     ask(client, suite, sentences=rows(match="plays now"))
     ask(client, suite, sentences=rows(match="plays now", mismatch="played"))
-    assert daily_sentences.used_by(people.alice) == 4  # each text once
+    assert daily_sentences.used_by(people.alice) == 4  # each text counts once
 
 
 NO_MEMORY = "This text (9 tokens) does not fit into the memory of cpu."
@@ -262,7 +262,7 @@ NO_MEMORY = "This text (9 tokens) does not fit into the memory of cpu."
 
 @pytest.fixture
 def short_of_memory(monkeypatch):
-    """The model cannot score sentences with "plays" for lack of memory, until the list is emptied."""
+    """Words for which the model has too little memory to score a sentence. Tests empty this list."""
     score, words = UniformBackend._score, ["plays"]
 
     def scored(self, text):

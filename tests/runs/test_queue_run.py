@@ -156,7 +156,7 @@ def test_the_page_of_a_suite_offers_the_same_run_and_does_not_queue_it_again(cli
     assert again.redirect_chain[0][0] == first.url
     assert "already exist and were not repeated" in again.content.decode()
     client.post(reverse("run-start"), given | {"metric": "max"})
-    assert SuiteRun.objects.count() == 2  # other settings are another run
+    assert SuiteRun.objects.count() == 2  # a run with other settings is another run
     client.post(reverse("run-start"), given | {"again": "on"})
     assert SuiteRun.objects.count() == 3
 

@@ -1,4 +1,5 @@
-"""What we export, in the programs it is for. Their pins do not go with ours, so each needs a Python of its own:
+"""Our exports in the programs they are made for. Their pinned dependencies conflict with ours, so each needs
+its own Python:
 
     GYM_SYNTAXGYM_PYTHON   a Python with syntaxgym 0.6 (pyparsing 2) and lm-zoo
     GYM_LM_EVAL_PYTHON     a Python with lm-eval 0.4
@@ -77,7 +78,8 @@ def test_the_real_syntaxgym_finds_the_same_outcomes(slug, tmp_path):
 
 
 def contrast(name: str, good: str, bad: str) -> SuiteDocument:
-    """A demo suite with one prediction: whole sentences of the one condition are likelier than those of the other."""
+    """Return a demo suite with one prediction: whole sentences of one condition are likelier than those of
+    the other."""
     path = DATA_DIR / "suites" / f"{name}.json"
     whole = read_suite(path.read_bytes(), path.name)
     return SuiteDocument(
@@ -87,7 +89,7 @@ def contrast(name: str, good: str, bad: str) -> SuiteDocument:
 
 
 def test_the_real_lm_eval_gives_the_same_accuracies(tmp_path):
-    """All tasks in one process of lm-eval, which takes longer to start than to score."""
+    """All tasks run in one process of lm-eval, which takes longer to start than to score."""
     python = other_python("GYM_LM_EVAL_PYTHON")
     ours = {}
     for name, good, bad in (
@@ -108,7 +110,7 @@ def test_the_real_lm_eval_gives_the_same_accuracies(tmp_path):
     command = [python, "-m", "lm_eval", "--model", "hf", "--model_args", model, "--include_path", "."]
     command += ["--tasks", ",".join(ours), "--device", "cpu", "--output_path", str(tmp_path / "out")]
     env = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
-    tasks = tmp_path / "tasks"  # a task finds its items below the folder that lm-eval is started in
+    tasks = tmp_path / "tasks"  # a task finds its items relative to the working folder of lm-eval
     done = subprocess.run(command, cwd=tasks, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     (found,) = Path(tmp_path / "out").rglob("results_*.json")

@@ -41,7 +41,7 @@ def tiny(people, settings, tiny_models):  # noqa: F811
 
 
 def command_of(page: str) -> list[str]:
-    """The words of the command on a run's page, after `python manage.py evaluate`."""
+    """Return the words of the command on a run's page, after `python manage.py evaluate`."""
     [shown] = re.findall(r'<pre[^>]* id="command">(.*?)</pre>', page, re.DOTALL)
     python, manage, command, *words = shlex.split(html.unescape(shown))
     assert (python, manage, command) == ("python", "manage.py", "evaluate")
@@ -90,7 +90,7 @@ def test_the_command_of_the_page_gives_its_numbers(
 
 
 def bits_of(data):
-    """Every number below an item, named by its place."""
+    """Return every number below an item, by its place."""
     found = {}
     for item in data["items"]:
         for condition in item["conditions"]:

@@ -125,7 +125,7 @@ def test_the_queue_does_not_tell_strangers_about_the_files_of_a_private_model(cl
 
 
 def model_without_files(owner, **fields):
-    """It is ready: the worker that checked it has the files."""
+    """Create a ready model whose files are only on the worker that checked it."""
     return make_model(owner, slug="elsewhere", backend="ngram", config={"path": "not/here.ngram"}, **fields)
 
 

@@ -31,7 +31,7 @@ from tests.runs.test_exports import content_of
 
 @pytest.fixture
 def blanks(monkeypatch):
-    """A model that says how many bits a blank costs after each token: 0, 0.5, 1 and so on."""
+    """A uniform model that reports the bits of a space after each token: 0, 0.5, 1 and so on."""
     monkeypatch.delitem(base._NO_WHITESPACE, "uniform")
     score = UniformBackend.score
 
@@ -115,7 +115,8 @@ def test_models_of_whole_words_have_nothing_to_correct(people):
 
 
 WORDS = {"The": 10.0, "woman": 10.5, "plays": 10.5, "all": 10.5, "day": 8.5, ".": 12.5}
-"""Corrected bits of the first sentence: B moves, but between “day” and its full stop."""
+"""Corrected bits of the first sentence. A word loses the boundary bits of the previous word and gains its
+own; there is no boundary between “day” and its full stop."""
 
 
 def test_bits_predictions_and_exports_are_corrected(client, people, corrected):

@@ -36,7 +36,8 @@ PATHS = [
 
 @pytest.fixture
 def make_run(people):
-    """A finished run of charlie's on a suite of alice's, where bob edits and dora reads."""
+    """Function that creates a finished run of charlie (of dora, if private) on alice's suite, which bob may
+    edit and dora view."""
 
     def make(visibility: str = "unlisted"):
         revision = make_revision(people.alice, name="blind", visibility=visibility, collaborator=people.bob)

@@ -1,4 +1,4 @@
-"""Which run counts."""
+"""Selection of the run that counts."""
 
 from __future__ import annotations
 

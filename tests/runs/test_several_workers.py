@@ -38,7 +38,7 @@ def queued(people, one_sentence_a_chunk) -> SuiteRun:
 
 @pytest.fixture
 def under_way(queued) -> JobContext:
-    """A worker is at the run: its chunks are planned, none is scored."""
+    """Context of a worker that runs the suite: its chunks are planned, none is scored."""
     context = JobContext(states.claim(queued.job_id, "first"))
     scoring_of(context, queued)._plan()
     return context
@@ -115,7 +115,7 @@ def test_idle_workers_are_asked_and_busy_ones_are_not(queued, under_way):
     WorkerHeartbeat.objects.filter(pk="elsewhere").update(queues=["gpu"])
     assert SharedChunks(under_way, queued).ask_for_help() == 1
     assert Job.objects.filter(kind=HELP, state="queued").count() == 1
-    assert SharedChunks(under_way, queued).ask_for_help() == 0  # the one that is queued has the idle worker
+    assert SharedChunks(under_way, queued).ask_for_help() == 0  # the queued one will get the idle worker
 
 
 def test_nobody_is_asked_again_at_once(queued, under_way):

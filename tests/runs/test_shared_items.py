@@ -18,7 +18,7 @@ OTHER = [0, 1, 0, 1, 1]
 
 
 def revision_with(owner, name, texts):
-    """A suite with these words in place of the factory's."""
+    """Create a suite in which these texts replace the factory's, and return its revision."""
     data = suite_bytes(name=name, items=5)
     for old, new in texts.items():
         data = data.replace(old, new)
@@ -29,7 +29,7 @@ def revision_with(owner, name, texts):
 
 @pytest.fixture
 def models(people):
-    """Two models that do the same on two suites with the same sentences."""
+    """Two models, each with the same outcomes on two suites that have the same sentences."""
     models = [make_model(people.alice, slug=slug) for slug in ("m1", "m2")]
     for name in ("number", "reflexive"):
         revision = make_revision(people.alice, items=5, name=name)

@@ -20,7 +20,7 @@ RATES = {EACH: 5 / 8, ALL: 1 / 4, FIRST: 3 / 4}
 
 @pytest.fixture
 def run(people):
-    """Two predictions that differ: each rule gives another rate."""
+    """A run with two different predictions, so that each rule gives a different rate."""
     revision = make_revision(people.alice, name="s", items=4, formulas=(AGREEMENT, AGREEMENT))
     return finished_run(revision, make_model(people.alice, slug="m"), [1, 1, 1, 0], [1, 0, 0, 1])
 

@@ -17,7 +17,8 @@ CODES = [(7 * k) % 4 for k in range(N)]
 
 
 def margin(k: int) -> float | None:
-    """Scattered over the items: none is where the order of items would put it."""
+    """Return the margin of item `k`. Margins are scattered, so that sorting by them differs from the order of
+    items."""
     code = CODES[k]
     return None if code == 3 else 0.0 if code == 2 else (1 if code == 1 else -1) * (1 + (k * 37 % N) / 10)
 
@@ -33,7 +34,7 @@ built, people, run = once_a_module(make_run)
 
 
 def shown(client, run, query: str) -> list[int]:
-    """Item numbers over all pages."""
+    """Return the item numbers on all pages."""
     found, page, pages = [], 1, 1
     while page <= pages:
         items = client.get(f"{run.get_absolute_url()}?{query}&page={page}").context["items"]

@@ -50,7 +50,7 @@ def model(people):
 
 @pytest.fixture
 def start(people, calls, revision, model):
-    """A finished run under a policy."""
+    """Function that returns a finished run under a policy."""
 
     def started(policy: ScoringPolicy | None = None, of=revision) -> SuiteRun:
         run = services.queue_run(of, model, policy, actor=people.alice)

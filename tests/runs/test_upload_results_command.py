@@ -26,7 +26,7 @@ def run(*arguments: object, **options: object) -> str:
 
 
 def seeds(folder: Path, n: int) -> Path:
-    """Outcomes of so many models on “agreement” and on a suite that is not here."""
+    """Write outcomes of `n` models on “agreement” and on a suite that the site lacks."""
     file = folder / f"seeds-{n}.csv"
     file.write_bytes(outcomes_of_seeds(n, suites=("agreement", "elsewhere")))
     return file

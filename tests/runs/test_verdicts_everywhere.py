@@ -55,7 +55,7 @@ def one_run(request, people):
 
 
 def said_of(client, runs, sets=None, **more):
-    """Collect all statements about these runs, and check each against their outcomes."""
+    """Return all statements about these runs, after checking each against the outcomes."""
     expected = {of: one for run in runs for of, one in expected_of(run).items()}
     said = list(everything(client, runs, **more))
     assert disagreements(said, expected, families(runs, expected, sets or {})) == []
@@ -72,7 +72,8 @@ def test_every_page_file_and_answer_gives_the_same_verdict(client, one_run):
 
 # --- a family ---
 HELD = {"a": (20, 20), "b": (14, 20), "c": (7, 8), "d": (5, 20)}
-"""Of so many items. c: p = .035 alone and .070 in the set; d has neither tag nor place in the collection."""
+"""Passed items and all items by suite. c: p = .035 alone and .070 in the set; d has no tag and is not in the
+collection."""
 
 
 @pytest.fixture

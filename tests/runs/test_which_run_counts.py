@@ -36,7 +36,7 @@ def model(people):
 
 
 def shown(client, query="") -> dict[str, str]:
-    """The run that each place shows."""
+    """Return the run that each place shows."""
 
     def table(address):
         return list(csv.DictReader(io.StringIO(client.get(address).getvalue().decode())))

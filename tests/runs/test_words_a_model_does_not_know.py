@@ -13,7 +13,7 @@ BPE = 50_257
 
 
 def tokens(*rows):
-    """[spelling, start, end] as a run stores tokens."""
+    """Return tokens as stored by a run, from [spelling, start, end]."""
     return [[spelling, 0, start, end, 1.0, 0, False] for spelling, start, end in rows]
 
 
@@ -60,7 +60,7 @@ def test_a_model_of_characters_spells_every_word():
     assert unknown("keys", *letters, vocabulary_size=384) == ()
     assert (
         unknown("keys", *letters, vocabulary_size=None) == ()
-    )  # nothing longer than a letter: it tells by itself
+    )  # no token is longer than a letter, which is conclusive
     assert unknown("keys", *letters) == ("keys",)
 
 
@@ -72,7 +72,7 @@ def test_words_count_once_per_spelling_and_unknown_anywhere_is_unknown():
 
 
 def cut(*words):
-    """(text, tokens) of words with dots between their pieces: h·or·se."""
+    """Return (text, tokens) of words with dots between their pieces: h·or·se."""
     rows, at = [], 0
     for word in words:
         for k, piece in enumerate(word.split("·")):
@@ -84,7 +84,7 @@ def cut(*words):
 
 
 TEN = ["the", "sleeps", "near", "that", "river", "under", "old", "bridge", "every", "night"]
-"""Words in one piece."""
+"""Words of one token each."""
 
 
 def spelling(*words):

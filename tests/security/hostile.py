@@ -1,4 +1,4 @@
-"""One hostile string, planted in every text field that somebody can fill in."""
+"""One hostile string, inserted into every text field that users can fill in."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from tests.people import People
 from tests.permissions.test_every_url import ROOMS
 
 MARK = "xss7"
-"""Stands in the string once, so that a test can tell that a page shows it at all."""
+"""Occurs once in the string, so that a test can detect that a page shows it."""
 POLYGLOT = f"""{MARK}'"><img src=x onerror=alert(1)></title></textarea><script>alert(1)</script>{{{{7|add:7}}}}&lt;b>"""
 BREAKS_OUT = ("<img src=x", "<script>alert", "</title></textarea>", "&lt;b>")
-"""Pieces that appear in a page only when the string was not escaped."""
+"""Pieces that occur in a page only if the string was not escaped."""
 SAFE = str(escape(POLYGLOT))
 
 
 def plant(people: People) -> dict[str, object]:
-    """alice's suites, models and runs, and what their rows of the permission table are called."""
+    """Create alice's suites, models and runs with the hostile string. Return the values of argument names in
+    the permission table."""
     User.objects.filter(pk=people.alice.pk).update(first_name=POLYGLOT[:60], last_name=POLYGLOT[60:])
     open_model = _model(people.alice, "public-model", "public")
     _model(people.alice, "private-model", "private")
@@ -74,11 +75,11 @@ SPOKEN = {
     "title", "name", "description", "reference", "bibtex", "licence", "language", "system", "paper", "note", "comment",
     "error", "detail", "status_reason", "version",
 }  # fmt: skip
-"""Fields that hold what people or other programs say, and nothing that must be read again."""
+"""Fields with texts of users or other programs that are not parsed again."""
 
 
 def furnish(people: People, world: dict[str, object]) -> None:
-    """What the rooms' rows of the permission table ask for, saying the hostile string where it may."""
+    """Create the objects that the permission table needs, with the hostile string in their texts."""
     for room in ROOMS:
         if hasattr(room, "furnish"):
             room.furnish(people, world)
@@ -120,7 +121,7 @@ def _model(owner: User, slug: str, visibility: str) -> RegisteredModel:
 
 
 def document(name: str) -> dict[str, object]:
-    """A suite whose every text is hostile."""
+    """Return a suite in which every text is hostile."""
     condition = POLYGLOT.replace("%", "")
     given = suite_json(name=name, formulas=())
     given["meta"] |= dict.fromkeys(("comment", "reference", "description", "author"), POLYGLOT)
@@ -148,7 +149,7 @@ def _suite(owner: User, name: str) -> Suite:
         actor=owner,
     )
     Suite.objects.filter(pk=suite.pk).update(bibtex=POLYGLOT, licence=POLYGLOT[:60], language=POLYGLOT[:35])
-    # A tag's name is slugified on its way in; this one got past that.
+    # A tag's name is slugified on input; this one bypasses that.
     suite.tags.set([Tag.objects.get_or_create(name=POLYGLOT[:60])[0]])
     SuiteRevision.objects.filter(suite=suite).update(
         errata=POLYGLOT, notices=[{"where": POLYGLOT, "message": POLYGLOT}]
@@ -158,7 +159,7 @@ def _suite(owner: User, name: str) -> Suite:
 
 
 def _draft(suite: Suite, people: People) -> None:
-    """A draft with a formula that cannot be read, which no import lets in."""
+    """Create a draft with a formula that cannot be parsed, which no import accepts."""
     draft = services.open_draft(suite, actor=people.alice)
     draft.predictions.update(formula=f"({POLYGLOT}")
 

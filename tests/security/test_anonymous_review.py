@@ -1,7 +1,8 @@
-"""Whoever reads an unlisted suite without working on it finds the names of its people nowhere.
+"""Readers of an unlisted suite who do not work on it never see the names of its people.
 
-alice and bob get names that stand nowhere else, and all else on the site becomes the staff's; then every address of the
-table in tests/permissions, asked of the unlisted suite and its runs, and whatever these lead to, is looked through.
+alice and bob get unique names, and all their other objects are given to staff. Then every address of the
+table in tests/permissions is requested for the unlisted suite and its runs, and these pages and the pages
+they link to are searched for the names.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tests.permissions.test_every_url import ROWS, make_world
 from tests.security.test_nothing_private_leaks import PAGES, crawl, text_of
 
 ALICE, BOB = "quetzal", "axolotl"
-"""Part of every name of theirs: account, display name, e-mail address."""
+"""Part of every name of alice and of bob: account, display name, e-mail address."""
 
 
 def _rename(user: User, account: str, first: str, last: str) -> None:
@@ -41,8 +42,8 @@ def _rename(user: User, account: str, first: str, last: str) -> None:
 
 
 def make_blind(people: People) -> Suite:
-    """alice's unlisted suite that bob edits: two revisions, errata, runs of hers, bob's and dora's (a reviewer),
-    uploaded ones, and one that waits."""
+    """Create alice's unlisted suite, which bob edits: two revisions, errata, runs of alice, bob and dora (a
+    reviewer), uploaded runs, and a queued run."""
     for relation in User._meta.related_objects:
         if relation.on_delete is not None and not relation.many_to_many:
             which = {relation.field.name: people.alice}
@@ -86,17 +87,18 @@ def people(built, db) -> People:
 
 @pytest.fixture
 def blind(built, db) -> Suite:
-    return deepcopy(built[1])  # a test may change what it holds of it
+    return deepcopy(built[1])  # a test may change its copy
 
 
 def addresses(suite: Suite, methods: set[str]) -> list[tuple[str, str]]:
-    """(method, address) of every row of the table that names a suite or a run, asked of this suite and each run."""
+    """Return (method, address) of every row of the table that names a suite or a run, for this suite and each
+    of its runs."""
     keys = list(SuiteRun.objects.filter(revision__suite=suite).values_list("key", flat=True))
     found = []
     for method, name, arguments, _ in ROWS:
         try:
             address = reverse(name, args=arguments)
-        except NoReverseMatch:  # it takes the number of something that is neither
+        except NoReverseMatch:  # it takes the number of something else
             continue
         if method in methods and re.search(r"/suites/[^/]+/", address):
             for number in ("1", "2", "3"):
@@ -108,7 +110,7 @@ def addresses(suite: Suite, methods: set[str]) -> list[tuple[str, str]]:
 
 
 def more(suite: Suite) -> list[str]:
-    """Files and figures, which the table asks by their first kind alone."""
+    """Return addresses of files and figures, of which the table has only one format each."""
     slug, key = suite.slug, SuiteRun.objects.filter(revision__suite=suite).earliest("pk").key
     forms = ("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "bib")
     return [
@@ -131,7 +133,7 @@ def more(suite: Suite) -> list[str]:
 
 
 def named(pages: dict[str, str], *words: str) -> list[str]:
-    """Addresses whose answer has one of the words, unless the question had it."""
+    """Return the addresses whose response contains one of the words, unless the address contains it."""
     return [
         f"{address}: …{text[max(0, text.lower().find(word) - 100) :][:160]!r}…"
         for address, text in pages.items()
@@ -146,7 +148,7 @@ def test_no_page_names_the_people_of_an_unlisted_suite_to_its_readers(client, pe
         client.force_login(getattr(people, person))
     asked = [address for _, address in addresses(blind, {"GET"})]
     asked = list(dict.fromkeys(asked + more(blind)))
-    # Links are followed by charlie alone: he sees no fewer of them.
+    # Only charlie follows links: he sees as many as the others.
     pages = crawl(client, asked, 700 if person == "charlie" else len(asked))
     assert set(asked) <= set(pages)
     assert ANONYMOUS in pages[f"/suites/{blind.slug}/"]
@@ -197,7 +199,7 @@ def test_those_who_work_on_it_and_staff_read_the_names(client, people, blind, pe
         f"/api/v1/suites/{blind.slug}/revisions/2/export/bib/",
         f"/runs/{run.key}/",
         f"/runs/{uploaded.key}/",
-        *(["/runs/"] if person != "staff" else []),  # no list for staff has what is unlisted
+        *(["/runs/"] if person != "staff" else []),  # lists for staff leave out unlisted objects
     ):
         page = text(address)
         assert "Alicia Quetzal" in page, address
@@ -229,7 +231,7 @@ def test_a_published_collection_does_not_tell_the_address_of_a_suite_that_became
     )
     publish_collection(collection, actor=people.alice)
     hidden = {"visibility": "unlisted", "slug": secret_slug("gone")}
-    type(gone.suite).objects.filter(pk=gone.suite_id).update(**hidden)  # before this was refused
+    type(gone.suite).objects.filter(pk=gone.suite_id).update(**hidden)  # as before such changes were refused
     gone.suite.refresh_from_db()
     gone.suite.collaborations.create(user=people.bob, role="view")
     slug = gone.suite.slug

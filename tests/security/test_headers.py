@@ -1,4 +1,4 @@
-"""What every answer tells the browser not to do."""
+"""Security headers of every response."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_with_https_cookies_travel_over_tls_only(tmp_path):
     )
     flags, found = done.stdout.splitlines()
     assert flags == "True True True 31536000 False ('HTTP_X_FORWARDED_PROTO', 'https')"
-    # Subdomains and preloading are for a site to promise that owns its whole domain.
+    # Only a site that owns its whole domain can promise HTTPS for subdomains and preloading.
     assert found == "['security.W005', 'security.W021']"
 
 

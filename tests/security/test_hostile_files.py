@@ -1,4 +1,4 @@
-"""Files that stand for far more than they weigh: reading ends at the limit, not behind it."""
+"""Files that expand to far more than their size: reading stops at the limit, not after it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from suites.name_lists import parts_of
 
 
 class Watched(io.BytesIO):
-    """A file that remembers how far it was read."""
+    """A file that records the furthest position read."""
 
     furthest = 0
 
@@ -37,7 +37,7 @@ class Watched(io.BytesIO):
 
 
 def refused(data: bytes, limits: Limits) -> tuple[str, int]:
-    """Why, and how many bytes of the file had been read by then."""
+    """Return the reason for the refusal, and how many bytes of the file had been read by then."""
     stream = Watched(data)
     with pytest.raises(Refused) as caught:
         bounded.measure(stream, limits)

@@ -1,7 +1,8 @@
-"""Words that stand in private things alone; every address of the site is asked for them by people who may not see them.
+"""Private objects contain unique words. Every address of the site is requested by users who may not see these
+objects, and must not contain the words.
 
-Addresses are those of the table in tests/permissions (with private things for arguments, too), every figure, export and
-comparison that names private things, and whatever the pages found in this way lead to.
+The addresses are those of the table in tests/permissions (also with private objects as arguments), every
+figure, export and comparison that names private objects, and the pages that these pages link to.
 """
 
 from __future__ import annotations
@@ -37,18 +38,20 @@ from tests.permissions.test_every_url import ROWS, make_world
 from tests.propara.worlds import LIGHT, make_set, make_version
 
 SECRET = "quetzalcoatl"
-"""Stands in the names and texts of private things. Their addresses hold "hid-" instead, which a page may repeat."""
+"""Occurs in the names and texts of private objects. Their addresses contain "hid-" instead, which a page may
+repeat."""
 MODEL = "quetzalmodel"
-"""Stands in the name of a private model, which those who share the private suite may not see either."""
+"""Occurs in the name of a private model, which collaborators on the private suite may not see either."""
 DRAFT = "axolotl"
-"""Stands in the draft of a public suite, beside its frozen revision."""
+"""Occurs in the draft of a public suite that also has a frozen revision."""
 AGENT_CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {keywords: SECRET}}}]\n".replace(
     "SECRET", SECRET
 )
 
 
 def plant(people: People) -> dict[str, Any]:
-    """Private things of alice's, each with SECRET or MODEL in its texts, in every neighbourhood of public ones."""
+    """Create private objects of alice, each with SECRET or MODEL in its texts, and related to public objects
+    in every way."""
     alice = people.alice
     open_model = make_model(alice, slug="open-model")
     hidden_model = make_model(
@@ -88,7 +91,7 @@ def plant(people: People) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def built(module_db) -> tuple[People, list[str]]:
-    """The people, and all addresses to start from."""
+    """The people, and all addresses from which the tests start."""
     people = make_people()
     world = make_world(people)
     return people, addresses(plant(people), world)
@@ -105,7 +108,8 @@ def start(built, db) -> list[str]:
 
 
 def _plant_draft(alice, suite) -> None:
-    """DRAFT in every text a draft has: its cells, names of regions and conditions, predictions and name."""
+    """Put DRAFT into every text of a draft: its cells, names of regions and conditions, predictions and
+    name."""
     formula = f"(2;%{DRAFT}%) > (2;%match%)"
     document = suite_json(name=DRAFT, formulas=(formula,), items=7)
     document["region_meta"]["3"] = DRAFT
@@ -258,7 +262,7 @@ class _Links(HTMLParser):
 
 
 def text_of(response) -> str:
-    """All a file holds, archives and compressed tables included."""
+    """Return the whole text of a response, including archives and compressed tables."""
     data = response.getvalue()
     if data[:2] == b"PK":
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -273,8 +277,8 @@ def text_of(response) -> str:
 
 
 def crawl(client, start: list[str], most: int) -> dict[str, str]:
-    """What each address answered, and three more addresses of each route that its pages lead to, with a query and
-    without."""
+    """Return the response of each address, and of up to three more addresses per route that the pages link
+    to, with and without a query."""
     found: dict[str, str] = {}
     known = set(start)
     alike: Counter[str] = Counter()
@@ -304,7 +308,7 @@ def crawl(client, start: list[str], most: int) -> dict[str, str]:
 
 
 def leaks(pages: dict[str, str], *words: str) -> list[str]:
-    """A page may repeat what stands in its own address."""
+    """Return the places where a word occurs. A page may repeat the words of its own address."""
     found = []
     for address, text in pages.items():
         for word in words:
@@ -334,7 +338,7 @@ def test_who_shares_a_private_suite_finds_no_word_of_its_owners_private_model(cl
 
 
 def test_the_owner_finds_them(client, people):
-    """The words are where the tests above look for them."""
+    """The owner sees the words, so the tests above search in the right places."""
     client.force_login(people.alice)
     pages = crawl(client, [*PAGES, "/exports/scores.csv", "/leaderboard/download/csv/"], 150)
     for address in ("/suites/", "/models/", "/propara/open-set/", "/agents/", "/collections/"):

@@ -1,4 +1,4 @@
-"""Text that people write is text on every page, never markup."""
+"""Texts by users are shown as text on every page, never as markup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = {
     "suite-people", "propara-list", "propara-set", "agent-home", "agent-suite", "agent-server", "collection-list",
     "collection-detail",
 }  # fmt: skip
-"""Pages that show the string somewhere; a page that stops showing it tests nothing."""
+"""Pages that show the string; a page that stopped showing it would test nothing."""
 MORE = [
     ("suite-revision", ["public", 2]),
     ("suite-items", ["public", 2]),
@@ -38,7 +38,7 @@ MORE = [
 
 
 class Active(HTMLParser):
-    """Elements and attributes that would run something, or that no page of the site has."""
+    """Parser that collects elements and attributes that could run code, or that no page of the site has."""
 
     def __init__(self) -> None:
         super().__init__()

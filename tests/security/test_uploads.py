@@ -1,4 +1,4 @@
-"""The doors for files: what comes in is measured before it is read, what goes out runs nowhere."""
+"""Uploads are measured before they are read, and downloads cannot be executed by the browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CELL = st.text(
 
 
 class Unread(io.BytesIO):
-    """A file that must not be touched."""
+    """A file that must not be read."""
 
     def read(self, *args):
         raise AssertionError("it was read")

@@ -1,4 +1,4 @@
-"""Torch costs a quarter of a gigabyte and seconds of start-up: the web process never sees it."""
+"""The web process never imports torch, which costs a quarter of a gigabyte and seconds of start-up time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real PostgreSQL, Redis and RabbitMQ: a database and a queue of its own for every test."""
+"""Fixtures for real PostgreSQL, Redis and RabbitMQ: every test has its own database and queue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BROKERS = {
 
 
 def missing(reason: str) -> None:
-    """Skip on a laptop; in CI a service that is not there is a failure."""
+    """Skip the test; in CI, a missing service is a failure."""
     if os.environ.get("CI", "").lower() in ("1", "true"):
         pytest.fail(f"{reason} (and CI is set)")
     pytest.skip(reason)
@@ -39,7 +39,7 @@ def need(url: str) -> None:
 
 @pytest.fixture
 def make_lab(tmp_path: Path) -> Iterator[Callable[[str, str], Lab]]:
-    """make_lab("postgresql", "redis"): a lab on these two, cleared away afterwards."""
+    """`make_lab("postgresql", "redis")` creates a lab on these services, which is cleaned up afterwards."""
     name = f"lab{uuid.uuid4().hex[:12]}"
     labs: list[Lab] = []
     databases: list[str] = []
@@ -69,7 +69,7 @@ def make_lab(tmp_path: Path) -> Iterator[Callable[[str, str], Lab]]:
 
 @pytest.fixture
 def cut_connections() -> Callable[[Lab], None]:
-    """What a restart of PostgreSQL does to every connection."""
+    """Function that cuts all connections, as a restart of PostgreSQL does."""
 
     def cut(lab: Lab) -> None:
         execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{lab.queue}'")

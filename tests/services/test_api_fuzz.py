@@ -1,8 +1,9 @@
-"""All checks of schemathesis against a live site with PostgreSQL and a worker, where what a request did stays done.
+"""All checks of schemathesis against a live site with PostgreSQL and a worker, where changes are not rolled
+back.
 
-GYM_FUZZ_TIMES (default 5) is the number of random requests per operation. GYM_FUZZ_ONLY (a regular expression) narrows
-it to addresses, for work on some of them. The boundaries of the description, 8,000 requests more, are tried by
-`python -m benchmarks.attacks.schema`."""
+GYM_FUZZ_TIMES (default 5) is the number of random requests per operation. GYM_FUZZ_ONLY (a regular
+expression) restricts the test to matching addresses. The boundaries of the description, 8,000 more requests,
+are tested by `python -m benchmarks.attacks.schema`."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from benchmarks.attacks.schema import NO_LIMITS, attack_there, configuration
 from tests.process.live import LiveSite
 from tests.services.conftest import POSTGRES, execute, need
 
-pytestmark = [pytest.mark.service, pytest.mark.process]
+pytestmark = [pytest.mark.service, pytest.mark.process, pytest.mark.long]
 TIMES = int(os.environ.get("GYM_FUZZ_TIMES", "5"))
 LEAST = 1_000
 ONLY = os.environ.get("GYM_FUZZ_ONLY", "")
@@ -36,8 +37,8 @@ def site(tmp_path_factory):
 
 
 def test_no_request_of_staff_finds_an_answer_that_is_not_described(site):
-    # One thread: two threads of Hypothesis import and parse modules at once while these are new to the process, which
-    # fails in CPython 3.11.
+    # One thread: in CPython 3.11, parallel imports by two threads of Hypothesis fail while modules are new to
+    # the process.
     phases = ["examples", "fuzzing", "stateful"]
     config = configuration("staff", site.things, times=TIMES, phases=phases, workers=1)
     found = attack_there(site.url, config, only=ONLY)

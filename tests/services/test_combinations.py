@@ -1,4 +1,4 @@
-"""The same promises on every database with every broker. SQLite with our own broker is in tests/jobs."""
+"""The same guarantees for every database with every broker. SQLite with our own broker is in tests/jobs."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def lost_messages_are_sent_again(lab: Lab) -> None:
 
 
 def a_killed_worker_loses_and_doubles_nothing(lab: Lab, kills: int) -> None:
-    """The first death is found by the lease alone; of the others the supervisor tells."""
+    """The first death is detected by the lease alone; the others are reported, as by the supervisor."""
     n = 30
     previous: list[str] = []
     job = lab.enqueue("lab.chunks", {"n": n, "seconds": 0.02})

@@ -1,4 +1,4 @@
-"""A worker that is stopped in the middle of writing results holds up nobody for long, on PostgreSQL."""
+"""A worker that freezes while writing results blocks others only briefly, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lab(make_lab):
 
 
 def wait_until_frozen(lab, worker) -> None:
-    """It stopped in its transaction; Linux calls that T."""
+    """Wait until the worker has stopped in its transaction (state T in /proc)."""
     stat = Path(f"/proc/{worker.pid}/stat")
     lab.until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
 
@@ -43,12 +43,12 @@ def test_who_cancels_its_job_is_answered_within_the_time_for_a_lock(lab):
     lab.env["LAB_LEASE"] = "30"  # so the frozen session keeps its locks for ten seconds
     job = lab.enqueue("lab.frozen")
     wait_until_frozen(lab, lab.worker())
-    with pytest.raises(AssertionError, match="lock timeout"):  # else it waits for the locks and then succeeds
+    with pytest.raises(AssertionError, match="lock timeout"):  # else it waits for the locks and succeeds
         lab.ask("cancel", job)
 
 
 class Wire:
-    """A way to PostgreSQL that can be cut: then nothing passes, and neither side hears of it."""
+    """Proxy to PostgreSQL that can be cut: then nothing passes, and neither side is notified."""
 
     def __init__(self) -> None:
         self.passes = threading.Event()

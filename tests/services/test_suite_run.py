@@ -1,6 +1,6 @@
-"""A suite run on PostgreSQL gives the results of a calm one on SQLite, with each broker, also when its worker is
-killed. SQLite is the matter of tests/process/test_kill_the_worker.py. Each pair of database and broker is tried with
-simpler jobs in test_combinations."""
+"""A suite run on PostgreSQL has the same results as an undisturbed run on SQLite, with each broker, even if
+its worker is killed. tests/process/test_kill_the_worker.py covers SQLite; test_combinations runs simpler jobs
+on each pair of database and broker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUITE, MODEL = "npi", "demo-ngram"
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory) -> Iterator[dict[str, tuple[Path, str]]]:
-    """Folder and database of a closed site on each kind of database; the model waits for its first run there."""
+    """Folder and database of a closed site on each kind of database, with a model that is ready to run."""
     need(POSTGRES)
     name = f"ready{uuid.uuid4().hex[:12]}"
     execute(f"CREATE DATABASE {name}")
@@ -40,7 +40,7 @@ def prepared(tmp_path_factory) -> Iterator[dict[str, tuple[Path, str]]]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, prepared) -> dict[str, Any]:
-    """Results of a calm run on SQLite with our own broker."""
+    """Results of an undisturbed run on SQLite with our own broker."""
     site = Site(tmp_path_factory.mktemp("calm"), like=prepared["sqlite"][0])
     run = site.ask("queue", SUITE, MODEL)
     site.finish(run)

@@ -1,4 +1,4 @@
-"""Two changes of one card at the same moment, on PostgreSQL: both stay."""
+"""Two concurrent changes of one card, on PostgreSQL: both are kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CARDS = {
     "lmc/corpora/cats/": ("description", "licence"),
     "lmc/games/{games[0]}/": ("description", "title"),
 }
-"""Two fields of a card by its address; braces stand for what the site has (`LiveSite.things`)."""
+"""Two fields of each card, by its address; values in braces come from `LiveSite.things`."""
 
 
 @pytest.fixture(scope="module")

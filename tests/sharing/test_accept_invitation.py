@@ -1,4 +1,4 @@
-"""The invited person sees an invitation at home, and accepts it there or by the API."""
+"""Invited users see an invitation on their home page, and accept it there or through the API."""
 
 from __future__ import annotations
 

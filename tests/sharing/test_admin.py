@@ -1,4 +1,4 @@
-"""Collaborators in the admin: found by person and by thing, ended there, and given elsewhere."""
+"""Collaborators in the admin: found by user and by object, and removed there, but added elsewhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def staff(client, people):
 
 @pytest.fixture(params=list(MAKERS))
 def thing(request, people):
-    """One of alice's things, which bob edits."""
+    """An object of alice that bob may edit."""
     made = MAKERS[request.param](people.alice)
     made.collaborations.create(user=people.bob, role="edit")
     return made
@@ -83,7 +83,7 @@ def test_staff_ends_one_place_or_several(staff, people, thing):
 
 
 def test_another_owner_is_one_place_less_and_open_invitations_end(staff, people, thing):
-    """The address of the admin takes a whole form: this one posts what its page shows, with another owner."""
+    """The admin's view needs a complete form, so this posts what its page shows, with another owner."""
     invitations.invite(thing, "dora", "edit", actor=people.alice)
     kind = thing._meta
     page = reverse(f"admin:{kind.app_label}_{kind.model_name}_change", args=[thing.pk])

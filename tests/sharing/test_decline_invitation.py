@@ -1,4 +1,4 @@
-"""The invited person declines, and the owner withdraws."""
+"""The invited user declines, or the owner withdraws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thing changes hands when the new owner accepts, and not before."""
+"""Ownership changes when the new owner accepts, and not before."""
 
 from __future__ import annotations
 

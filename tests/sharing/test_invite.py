@@ -1,4 +1,4 @@
-"""The owner invites somebody: until they accept, they have no right at all."""
+"""The owner invites a user, who has no permissions until they accept."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def test_work_and_lists_refuse_who_is_only_invited(people):
 
 
 def test_a_worker_refuses_who_is_only_invited(people):
-    """bob could run it, lost that, and is invited again: what waited is not computed."""
+    """bob was permitted to run it, lost the permission and is invited again: his queued run is not
+    computed."""
     from gym.runs.work import services as runs
 
     revision = make_revision(people.alice, visibility="private")

@@ -1,4 +1,5 @@
-"""Unlisted means: whoever has the link. The address cannot be guessed, and those of before lead no stranger there."""
+"""Unlisted objects are for everybody with the link. The address cannot be guessed, and former addresses do
+not lead strangers to it."""
 
 from __future__ import annotations
 

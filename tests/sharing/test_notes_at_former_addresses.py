@@ -1,4 +1,5 @@
-"""Whoever hides or deletes what may have been cited is asked, is told what will be seen there, and can leave a note."""
+"""Hiding or deleting an object that may have been cited asks for confirmation, shows what readers will see,
+and offers to leave a note."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ def test_hiding_asks_says_what_will_be_seen_and_shows_the_note_there(client, peo
     for words in (f"Make it {visibility}", kind.gone, "(status 410)", "Nothing is saved yet", kind.page):
         assert words in page
     assert page.count('<textarea name="former_address_note"') == 1
-    assert client.get(kind.edit).status_code == 200  # it is where it was
+    assert client.get(kind.edit).status_code == 200  # its address has not changed
     refused = client.post(kind.edit, given | {"former_address_note": TOO_LONG, "confirmed": "1"})
     assert refused.status_code == 400
     assert client.post(kind.edit, given | {"former_address_note": NOTE, "confirmed": "1"}).status_code == 302

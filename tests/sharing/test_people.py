@@ -1,4 +1,5 @@
-"""Collaborators of everything that is no suite: what a viewer and an editor may do, and what stays the owner's."""
+"""Collaborators on objects other than suites: what viewers and editors may do, and what only the owner may
+do."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ from tests.propara.worlds import make_set
 
 @dataclass(frozen=True)
 class Kind:
-    """How alice makes a private one, and what changes, hides or ends it."""
+    """A kind of object: functions by which alice creates a private one, and changes, publishes or deletes
+    it."""
 
     prefix: str
     make: Callable[[Any], Any]
@@ -103,7 +105,7 @@ def kind(request) -> Kind:
 
 @pytest.fixture
 def thing(kind, people):
-    """alice's; bob may edit it and dora view it."""
+    """alice's object, which bob may edit and dora view."""
     made = kind.make(people.alice)
     made.collaborations.create(user=people.bob, role="edit")
     made.collaborations.create(user=people.dora, role="view")

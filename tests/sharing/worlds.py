@@ -1,4 +1,4 @@
-"""alice's private things of every kind, and bob, whom she invites."""
+"""Factories of private objects of every kind, and invitations from alice to bob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of everything that the admin lists, made by plain functions: `make(number)` makes one of each model."""
+"""Rows of every model that the admin lists: `make(number)` creates one of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Rows = dict[type[Model], Any]
 
 
 def make(number: int) -> Rows:
-    """A row of every model, with an owner of its own where there is one."""
+    """Create a row of every model, with its own owner if it has one."""
     rows: Rows = {}
     for part in (_site, _suites, _results, _propara, _agents, _games, _sharing):
         part(number, lambda kind, /, **values: rows.setdefault(kind, kind.objects.create(**values)), rows)

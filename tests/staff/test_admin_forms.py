@@ -1,4 +1,4 @@
-"""Every form of the admin can be opened and saved as it is, and adds or changes only what no service has to do."""
+"""Every admin form can be opened and saved unchanged, and adds or changes only what needs no service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from tests.staff.rows import make
 
 MODELS = list(admin.site._registry)
 ADDED_HERE = {User, Tag}
-"""Everything else is made by a service: it comes with rows, jobs or files of its own."""
+"""Models whose rows can be added. All others are created by a service, with rows, jobs or files that belong
+to them."""
 
 
 def _is_sent(given: dict[str, str | None]) -> bool:
@@ -31,7 +32,7 @@ def _is_sent(given: dict[str, str | None]) -> bool:
 
 
 class Filled(HTMLParser):
-    """What a browser would send of the page's form, if nothing was changed."""
+    """Parser that collects the data a browser would send for the unchanged form."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -93,7 +94,7 @@ def problems_of(response) -> list:
 
 
 def values_of(row) -> dict[str, str]:
-    """Times to the second, as the forms have them."""
+    """Return the values of a row, with times to the second, as in forms."""
     found = {field.attname: getattr(row, field.attname) for field in row._meta.fields}
     return {
         name: str(value.replace(microsecond=0) if isinstance(value, datetime) else value)

@@ -15,7 +15,7 @@ ROWS = 100
 
 @pytest.fixture
 def crowded(people):
-    """100 rows of everything."""
+    """100 rows of every model."""
     return [make(number) for number in range(ROWS)]
 
 

@@ -1,4 +1,5 @@
-"""Lists of the admin are filtered by what they show: a filter on a hidden text reads it letter by letter."""
+"""Admin lists can be filtered only by what they show: a filter on hidden text would reveal it letter by
+letter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleting what is old: what goes, what stays, and that somebody has looked and said so."""
+"""Deleting old jobs and runs: what is deleted, what is kept, and the required confirmation."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ OLD = timedelta(days=400)
 
 
 def age(rows) -> None:
-    """Make them long ago."""
+    """Set the end of these rows to a time long ago."""
     then = timezone.now() - OLD
     rows.update(**{"finished" if rows.model is Job else "completed_at": then})
 
 
 @pytest.fixture
 def runs(people) -> dict[str, SuiteRun]:
-    """One run of each kind, all of them old, but for the new one."""
+    """One run of each kind, all of them old except the new one."""
     open_model = make_model(people.alice, slug="open")
     secret = make_model(people.alice, slug="secret", visibility="private")
     public = make_revision(people.alice, name="public")

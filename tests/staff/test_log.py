@@ -1,4 +1,4 @@
-"""What staff change, wherever they do it, is in the admin's log."""
+"""Changes by staff are in the admin's log, wherever they are made."""
 
 from __future__ import annotations
 

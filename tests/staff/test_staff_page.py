@@ -1,4 +1,4 @@
-"""The staff page: what it shows, and what its buttons do."""
+"""The staff page: its contents, and what its buttons do."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tests.factories import make_model, make_revision
 
 PAGE = "/staff/"
 QUERIES = 10
-"""Of the page, those that find out who asks among them."""
+"""Number of queries of the page, including those for session and user."""
 TO_MEASURE = 8
-"""How much is kept, asked every five minutes."""
+"""Number of queries that measure storage, every five minutes."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the staff page says of bytes: each counted once, and not passed off as all when there are more."""
+"""Storage on the staff page: every byte is counted once, and incomplete counts are marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Addresses made of titles in any script, changed until the first freeze; languages that are asked for."""
+"""Slugs from titles in any script, which can be changed until the first freeze; and the languages of
+suites."""
 
 from __future__ import annotations
 

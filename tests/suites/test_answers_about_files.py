@@ -1,4 +1,5 @@
-"""Between upload and draft: what a file leaves open is asked once, the file is kept, and no script is needed."""
+"""Between upload and draft: open questions about a file are asked once, the file is stored, and no script is
+needed."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def say(client, address, **fields):
 
 
 def initial(client, address) -> dict[str, str]:
-    """What the form proposes."""
+    """Return the initial values of the form."""
     [(_, form)] = client.get(address).context["rows"]
     return {name: form[name].value() for name in form.fields}
 

@@ -1,4 +1,4 @@
-"""import_suite, export_suite."""
+"""The commands import_suite and export_suite."""
 
 from __future__ import annotations
 

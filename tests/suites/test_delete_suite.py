@@ -1,4 +1,4 @@
-"""Deleting: only its owner and staff, and never what results point to."""
+"""Deleting a suite: only by its owner and staff, and never if results refer to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloads are what the writers of lmgym.suites.formats make of the revision, and read back as the same suite."""
+"""Downloads are written by lmgym.suites.formats from the revision, and are read back as the same suite."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORMS = {
 
 @pytest.fixture
 def suite(people):
-    """With blanks, an unknown key and a cell that a spreadsheet would run."""
+    """A suite with leading spaces, an unknown key, and a cell that a spreadsheet would execute."""
     document = suite_json(odd={"kept": True})
     document["items"][0]["conditions"][0]["regions"][0]["content"] = " The woman"
     document["items"][0]["conditions"][0]["regions"][2]["content"] = "=all day."

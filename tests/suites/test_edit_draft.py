@@ -1,4 +1,5 @@
-"""Editing a draft over PATCH: rows equal the pure edit, a repeated edit does no harm, nobody is overwritten."""
+"""Editing a draft by PATCH: rows equal the pure edit, repeated edits are harmless, and nobody's text is
+overwritten."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def test_rows_after_edits_equal_the_document_after_the_same_edits(people, data):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_of_two_people_at_once_every_text_is_stored_or_told(people, data):
-    """Whatever both do from one version: what is not a conflict is in the draft, and nothing else is overwritten."""
+    """Whatever two users do from one version: every edit without a conflict is in the draft, and nothing else
+    is overwritten."""
     suite = make_draft(people.alice)
     document = start()
     theirs, mine = data.draw(an_edit(document)), data.draw(an_edit(document))
@@ -233,7 +235,7 @@ def test_what_one_person_types_after_moving_regions_is_done_in_any_number_of_req
     typed = edit(cell(1, "match", 1, "", "Well,"))
     assert patch(client, suite, 0, move, typed).json() == {"version": 2}
     more = edit(cell(1, "match", 3, "plays", "sings"))
-    assert patch(client, suite, 0, move, typed, more).json() == {"version": 3}  # the first answer was lost
+    assert patch(client, suite, 0, move, typed, more).json() == {"version": 3}  # the first response was lost
     assert patch(client, suite, 3, edit(cell(1, "match", 4, "all day.", "now"))).json() == {"version": 4}
     assert contents(suite, 1, "match") == ["Well,", "The woman", "sings", "now"]
 

@@ -1,4 +1,4 @@
-"""What a suite says about itself can change at any time; its sentences live in revisions."""
+"""A suite's metadata can change at any time; its sentences belong to revisions."""
 
 from __future__ import annotations
 

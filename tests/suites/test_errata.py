@@ -1,4 +1,4 @@
-"""What turned out to be wrong with a frozen revision."""
+"""Errata of a frozen revision."""
 
 from __future__ import annotations
 

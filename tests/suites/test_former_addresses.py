@@ -1,4 +1,4 @@
-"""An address that was public once never leads astray: to its people it leads on, to others it says what happened."""
+"""Former public addresses redirect people who may see the suite, and explain to others what happened."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tests.factories import make_model, make_suite
 
 @pytest.fixture
 def suite(client, people):
-    """Frozen once, with a draft in which one cell and the formula changed."""
+    """A suite that was frozen once, and has a draft in which one cell and the formula changed."""
     suite = make_suite(people.alice)
     draft = services.open_draft(suite, actor=people.alice)
     old = list(draft.predictions.values("name", "description", "formula"))

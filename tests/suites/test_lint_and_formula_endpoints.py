@@ -1,4 +1,4 @@
-"""What the editor asks about findings and formulas."""
+"""The editor's requests about findings and formulas."""
 
 from __future__ import annotations
 

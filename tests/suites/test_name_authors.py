@@ -1,4 +1,4 @@
-"""Who made a suite: taken from the file, shown, edited, searched, cited and given back."""
+"""Authors of a suite: taken from the file, shown, edited, searched, cited and exported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def downloaded(client, suite, number=1):
 
 
 def state_of(revision):
-    """All that a frozen revision is."""
+    """Return the complete state of a frozen revision."""
     fields = SuiteRevision.objects.filter(pk=revision.pk).values()[0]
     return fields, document_of(SuiteRevision.objects.get(pk=revision.pk))
 

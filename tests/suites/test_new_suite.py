@@ -1,4 +1,4 @@
-"""Beginning a suite: from nothing, a design, a pasted sheet, a file, another suite."""
+"""Creating a suite: from scratch, from a design, a pasted sheet, a file, or another suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two requests at the same moment: a frozen revision survives them all."""
+"""Concurrent requests never change a frozen revision."""
 
 from __future__ import annotations
 

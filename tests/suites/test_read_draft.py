@@ -1,6 +1,6 @@
-"""The draft of a suite that has a frozen revision is read by the people of the suite alone.
+"""The draft of a suite that has a frozen revision can be read only by the people of the suite.
 
-Nobody else learns that it is there: its number is a 404 at every address that takes one, and lists leave it out."""
+Nobody else can detect it: its number is a 404 at every address that takes one, and lists omit it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ PAGES = (
 
 
 def make(people, visibility="public", frozen=True):
-    """Two items frozen as r1 (or nothing), then five in a draft."""
+    """Create a suite with two items frozen as r1 and five in a draft; if not `frozen`, only a draft with two
+    items."""
     suite = make_suite(people.alice, name=SUITE, items=2, visibility=visibility, frozen=frozen)
     if frozen:
         services.replace_draft(suite, read_suite(suite_bytes(name=SUITE, items=5)), actor=people.alice)

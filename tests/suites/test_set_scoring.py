@@ -1,4 +1,5 @@
-"""What a region's value is and how regions are joined: set at the start, in the sheet, and shown before freezing."""
+"""The settings for region values and for joining regions: set at creation, in the sheet, and shown before
+freezing."""
 
 from __future__ import annotations
 
@@ -140,7 +141,7 @@ def test_the_freeze_page_says_what_is_set_and_what_it_was(signed_in, people):
     assert "mean of its tokens" in page
     assert "no space before" in page
     assert f"{reverse('suite-editor', args=[suite.slug])}#scoring" in page
-    assert "Join policy" in page  # among what changed
+    assert "Join policy" in page  # listed as a change
 
 
 def test_several_metrics_are_said_by_the_one_that_runs_begin_with():

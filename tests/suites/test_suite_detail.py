@@ -1,4 +1,4 @@
-"""A suite's page: its sentences, its predictions in words, what is odd, and what models made of it."""
+"""A suite's page: its sentences, its predictions in words, findings, and results of models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BOTH = f"({AGREEMENT}) & ((3;%mismatch%) > (3;%match%))"
 
 
 def page_of(client, suite: Suite) -> str:
-    """The page of a suite, each run of white space as one space."""
+    """Return the HTML of a suite's page with every run of white space as one space."""
     return " ".join(client.get(suite.get_absolute_url()).content.decode().split())
 
 
@@ -69,7 +69,7 @@ def test_a_suite_without_predictions_says_what_that_means(client, people):
 def test_what_a_reviewer_would_notice_is_listed(client, people):
     document = suite_json()
     rows = document["items"][1]["conditions"]
-    rows[1]["regions"] = rows[0]["regions"]  # both conditions say the same
+    rows[1]["regions"] = rows[0]["regions"]  # both conditions have the same text
     suite = services.import_suite(
         read_suite(json.dumps(document).encode()), SuiteOptions(visibility="public"), actor=people.alice
     )

@@ -1,4 +1,4 @@
-"""The list of suites: who finds what, how it is searched and sorted."""
+"""The list of suites: who sees which suites, search and sorting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIST = "/suites/"
 
 
 def titles(client, **query: str) -> list[str]:
-    """Titles in the order of the rows."""
+    """Return the titles in the order of the rows."""
     page = " ".join(client.get(LIST, query).content.decode().split())
     return re.findall(r'<th scope="row">.*?<a href="/suites/[^"]+/">([^<]+)</a>', page)
 

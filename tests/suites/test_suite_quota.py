@@ -1,4 +1,5 @@
-"""How many suites one account may keep, and how large: every way to a suite asks, and a refusal leaves nothing."""
+"""Quota on the number and bytes of suites per account: every way of creating one checks it, and a refusal
+leaves nothing behind."""
 
 from __future__ import annotations
 

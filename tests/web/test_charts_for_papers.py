@@ -1,4 +1,4 @@
-"""Files of charts need nothing that is not in them: SVG names its fonts, PDF brings them, all are on white."""
+"""Chart files are self-contained: SVG names its fonts, PDF embeds them, and all have a white background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text goes out compressed where the client takes it so, and says the same."""
+"""Text is compressed for clients that accept it, with the same content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Help: every link of the guides leads somewhere, examples are read by the real parser, templates can be imported."""
+"""Help: links in the guides work, examples are read by the real parser, and templates can be imported."""
 
 from __future__ import annotations
 

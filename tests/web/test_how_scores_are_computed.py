@@ -1,4 +1,4 @@
-"""How scores are computed: what other pages link to is there, and its examples are what the code computes."""
+"""How scores are computed: the page has what other pages link to, and its examples match the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloads that are made while they are sent leave threads of the web server for everything else."""
+"""Streamed downloads leave threads of the web server for other requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ API = "/api/v1/exports/tokens/csv/"
 
 @pytest.fixture
 def one_place(transactional_db, settings):
-    """Without a transaction around the test: a closed answer ends the connection, as in the server."""
+    """A limit of one download. There is no transaction around the test, because closing a response closes the
+    connection, as in the server."""
     settings.GYM_WEB_THREADS = 2
     open_streams.slots.cache_clear()
     yield

@@ -18,7 +18,7 @@ from suites.services import set_tags
 from tests.factories import make_model, make_revision
 from tests.runs.boards import finished_run
 
-MOST = 10  # session and account included
+MOST = 10  # including session and user
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(client, small):
 
 
 def test_every_list_and_detail_route_is_measured_or_says_why_not(client, small, people):
-    """What is neither is a route that only takes a change: it answers 405 to a reader."""
+    """All other routes accept only changes, and respond to GET with 405."""
     measured = {label.split(" ")[0] for label in small.addresses()}
     assert measured & set(NOT_MEASURED) == set()
     client.force_login(people.staff)
@@ -97,14 +97,14 @@ def test_the_front_page_shows_so_many_rows_and_no_more(client, small, monkeypatc
     monkeypatch.setattr("gym.pages.site_pages.MOST_MODELS", 2)
     text = " ".join(client.get("/").content.decode().split())
     assert "3 of 7 suites, 2 of 5 models" in text
-    assert text.count('scope="row"') == 3 + 1  # and the means
+    assert text.count('scope="row"') == 3 + 1  # and the row of means
 
 
 EXAMPLES = {IntConverter: 1, UUIDConverter: UUID(int=1)}
 
 
 def _routes(resolver: URLResolver) -> Iterator[tuple[str, str]]:
-    """Name and an address of every route outside Django's admin."""
+    """Yield the name and an address of every route outside Django's admin."""
     for pattern in resolver.url_patterns:
         if isinstance(pattern, URLResolver):
             if pattern.app_name != "admin":

@@ -1,4 +1,4 @@
-"""What the benchmarks of pages keep, and what the docs say of it."""
+"""Stored results of the page benchmarks, and their tables in the docs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are queued or running are seen on the suite's page, and so is a worker that went silent."""
+"""A suite's page shows queued and running runs, and workers that went silent."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A statement that takes the database too long, and a request that computes too long, end with an answer that says so;
-workers have no such limit."""
+"""Database statements and requests that take too long end with a response that says so; workers have no such
+limit."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def test_only_requests_that_compute_too_long_are_interrupted_and_once():
 
 
 def test_only_the_web_server_is_limited():
-    """Whoever sets Django up, a worker say, has none; whoever loads the WSGI application has."""
+    """A process that only sets Django up, such as a worker, has no limits; one that loads the WSGI
+    application has."""
     program = (
         "import django; django.setup()\n"
         "from django.db.backends.signals import connection_created as created\n"

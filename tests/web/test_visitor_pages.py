@@ -1,4 +1,4 @@
-"""Pages that visitors ask for again."""
+"""Caching of pages by the browsers of anonymous visitors."""
 
 from __future__ import annotations
 

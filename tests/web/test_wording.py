@@ -1,4 +1,4 @@
-"""One thing has one name on every page, and it is the name that the field uses."""
+"""Every concept has the same name on all pages, and it is the name that the field uses."""
 
 import re
 from pathlib import Path

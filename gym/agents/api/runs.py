@@ -94,7 +94,7 @@ class Runs(RunView, ListView):
 
     @operation("List runs of agent tests", response=AgentRunSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Runs of suites visible to you, newest first."""
+        """List runs of suites visible to you, newest first."""
         runs = selectors.runs_visible_to(request.user).prefetch_related("case_runs").order_by("-created")
         return self.page(runs)
 
@@ -129,14 +129,14 @@ def _cases(suite: AgentSuite, names: list[str] | None) -> list[AgentCase] | None
 class Run(RunView):
     @operation("Read a run of agent tests", response=AgentRunSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """State, and the outcome of each case."""
+        """Return the run's state and the outcome of each case."""
         return self.read()
 
 
 class Results(RunView):
     @operation("Read the results of agent tests", response=AgentResultsSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """All iterations with checks and transcripts."""
+        """Return all iterations with checks and transcripts."""
         run = self.ended()
         cases = [{"name": row.name, **row.result().as_dict()} for row in run.case_runs.all()]
         return Response({"cases": cases})

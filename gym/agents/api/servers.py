@@ -53,7 +53,7 @@ class NewServer(ServerAddress):
 
 
 def checked_secrets(body: dict[str, Any], field: str, *, headers: bool) -> dict[str, str | None]:
-    """Remove the secrets from the body and validate them. Errors never contain a value."""
+    """Remove the secrets from the body, validate them and return them. Errors never contain a value."""
     values: dict[str, str | None] = body.pop(field, {})
     field_errors = [
         FieldError(f"$.{field}", problem)
@@ -105,7 +105,7 @@ class Servers(ServerView, ListView):
 
     @operation("List agent servers", response=AgentServerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Agent servers, chat endpoints and models used as agents."""
+        """List agent servers, chat endpoints and embedded demo agents."""
         return self.page(selectors.servers_visible_to(request.user).order_by("pk"))
 
     @operation("Register an agent server", body=NewServer, response=AgentServerDetailSerializer, status=201)
@@ -125,7 +125,7 @@ class Servers(ServerView, ListView):
 class Server(ServerView):
     @operation("Read an agent server", response=AgentServerDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """State, version and agents. The metadata are those of the model with the same slug."""
+        """Return state, version and agents, with the metadata of the model that has the same slug."""
         return self.read()
 
     @operation(

@@ -126,7 +126,7 @@ class Suites(SuiteView, ListView):
 
     @operation("List suites of agent tests", response=AgentSuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Suites visible to you."""
+        """List suites visible to you."""
         return self.page(selectors.visible_to(request.user).order_by("slug"))
 
     @operation(
@@ -141,7 +141,7 @@ class Suites(SuiteView, ListView):
 class Suite(SuiteView):
     @operation("Read a suite of agent tests", response=AgentSuiteDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The suite's card. Its cases are at `cases/`, its newest results at `matrix/`."""
+        """Return the suite's metadata. Its cases are at `cases/`."""
         return self.read()
 
     @operation("Change a suite of agent tests", body=AgentSuiteCard, response=AgentSuiteDetailSerializer)
@@ -160,7 +160,7 @@ class Export(SuiteView):
 
     @operation("Export a suite of agent tests", media={"application/zip": FILE})
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """All cases, unchanged, as .hocon files in a zip archive."""
+        """Download all cases, unchanged, as .hocon files in a zip archive."""
         return cases_file(self.get_object())
 
 
@@ -169,7 +169,7 @@ class Cases(SuiteView, ListView):
 
     @operation("List test cases", response=AgentCaseSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """Cases by name, without their texts, which are in the export."""
+        """List the cases by name, without their texts, which are in the export."""
         cases = self.get_object().cases.defer("text").order_by("name")
         return self.page(cases)
 
@@ -200,7 +200,7 @@ class Cases(SuiteView, ListView):
 class Case(SuiteView):
     @operation("Read a test case", response=AgentCaseDetailSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        """Text, findings and history of a case."""
+        """Return a case's text, findings and history."""
         return self.respond_with(get_or_404(self.get_object().cases.all(), pk=pk))
 
     @operation("Change a test case", body=AgentCaseBody, response=AgentCaseDetailSerializer)

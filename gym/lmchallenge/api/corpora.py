@@ -111,7 +111,7 @@ class CorpusList(ListView):
 
     @operation("List corpora", response=CorpusSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public corpora and your own."""
+        """List public corpora and your own."""
         return self.page(selectors.listed_for(request.user).order_by("slug"))
 
     @operation("Upload a corpus", body={FORM: NewCorpus}, response=CorpusDetailSerializer, status=201)
@@ -126,7 +126,7 @@ class CorpusList(ListView):
 class CorpusDetail(CorpusView):
     @operation("Read a corpus", response=CorpusDetailSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Counts and warnings. The text is at `files/`."""
+        """Return metadata, counts and warnings. The text is at `files/`."""
         return self.read()
 
     @operation("Change a corpus", body=ChangedCorpus, response=CorpusDetailSerializer)

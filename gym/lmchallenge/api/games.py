@@ -204,7 +204,7 @@ class GameList(ListView):
 
     @operation("List games", response=GameSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public games and your own, newest first."""
+        """List public games and your own, newest first."""
         rows = selectors.listed_games(request.user).defer("report", "words", "corpus__packed")
         return self.page(rows.order_by("-created", "-pk"))
 
@@ -252,14 +252,14 @@ class LmcPlayerSerializer(RecordSerializer):
 class Players(ListView):
     @operation("List players", response=LmcPlayerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Models, model programs and the built-in adaptive n-gram that can play for you."""
+        """List the models, model programs and the built-in adaptive n-gram that can play for you."""
         return self.page(playing.players_for(request.user))
 
 
 class GameDetail(GameView):
     @operation("Read a game", response=GameDetailSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Options, progress and main metric."""
+        """Return options, progress and main metric."""
         return self.read()
 
     @operation("Change a game", body=LmcGameAbout, response=GameDetailSerializer)

@@ -154,11 +154,10 @@ class GameLog(GameView):
 class Statistics(ApiView):
     @operation("Read statistics", query=LmcSavings, response=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """The reference's metrics under its names; for the whole log also `more`: bits per character, keystrokes saved,
-        learning curve, cross-validated mixture, the main metric over the course of the log (`course`) and by position
-        in the line (`by_position`), each with n and interval, and the counts of ranks (`ranks`). By line (in version 5
-        by message, numbered from 1): at most 1,000 lines per request. `selection_cost`, `auto_space` and `literal`
-        recompute the keystrokes saved."""
+        """Return the reference's metrics under its names; for the whole log also `more`: bits per character,
+        keystrokes saved, learning curve and cross-validated mixture, each with n and interval, and the counts
+        of ranks (`ranks`). By line (in version 5 by message, numbered from 1): at most 1,000 lines per
+        request. `selection_cost`, `auto_space` and `literal` recompute the keystrokes saved."""
         game = counted(request, key)
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
         statistics = counting.statistics_of(game, keep)

@@ -10,7 +10,7 @@ _NAMES = {"from": "from_characters", "to": "to_characters"}
 
 
 def renamed(value: Any) -> Any:
-    """Return stored statistics with `low` and `high` for `interval`."""
+    """Return stored statistics with `interval` replaced by `low` and `high`."""
     if isinstance(value, list):
         return [renamed(one) for one in value]
     if not isinstance(value, dict):

@@ -70,7 +70,7 @@ class Leaderboard(ListView):
         media={CSV: FILE, NDJSON: FILE},
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Submissions to a version with ranks, the all-NONE baseline, and published results."""
+        """List submissions to a version with ranks, the all-NONE baseline, and published results."""
         version = version_of(request, slug, number)
         submissions = (
             selectors.listed_submissions(request.user).filter(version=version).defer(*selectors.HEAVY)

@@ -145,7 +145,7 @@ class SetList(ListView):
 
     @operation("List reference answers", response=AnswerSetSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public reference answers and your own."""
+        """List public reference answers and your own."""
         rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
         return self.page(rows)
 
@@ -162,7 +162,7 @@ class SetList(ListView):
 class SetDetail(SetView):
     @operation("Read reference answers", response=AnswerSetSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Metadata and version numbers."""
+        """Return metadata and version numbers."""
         return self.read()
 
     @operation("Change reference answers", body=ChangedAnswerSet, response=AnswerSetSerializer)
@@ -196,7 +196,7 @@ class VersionList(SetView, ListView):
 class VersionDetail(ApiView):
     @operation("Read a version", response=AnswerSetVersionSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Hashes, counts and processes. The files are at `files/`."""
+        """Return hashes, counts and processes. The files are at `files/`."""
         return self.respond(version_of(request, slug, number))
 
 

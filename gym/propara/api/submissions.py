@@ -211,7 +211,8 @@ class SubmissionList(ListView):
 
     @operation("List submissions", response=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """Public submissions and all of yours, newest first by default. The leaderboard is sorted by score."""
+        """List public submissions and all of yours, newest first by default. The
+        leaderboard is sorted by score."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(selectors.with_duplicate(rows.select_related("rescored_from"), request.user))
 
@@ -280,7 +281,7 @@ def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
 class SubmissionDetail(SubmissionView):
     @operation("Read a submission", response=ProParaSubmissionSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Scores, or the reason why there are none yet."""
+        """Return the submission with its scores, or with its state if it has none yet."""
         return self.read()
 
     @operation("Change a submission", body=ProParaAbout, response=ProParaSubmissionSerializer)
@@ -337,7 +338,7 @@ class Compare(ApiView):
 class Report(ApiView):
     @operation("Read a report", response=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """Both metrics, intervals, warnings, mistakes, samples, history and provenance."""
+        """Return both metrics, intervals, warnings, mistakes, samples, history and provenance."""
         return Response(exports.full_report(scored(request, key)))
 
 
@@ -352,7 +353,7 @@ class Processes(ListView):
         media={CSV: FILE, NDJSON: FILE},
     )
     def get(self, request: Request, key: str) -> Response:
-        """Processes in the order of the answers. CSV and NDJSON are not paginated."""
+        """List processes in the order of the answers. CSV and NDJSON are not paginated."""
         submission = scored(request, key)
         if is_table(request):
             return Response(Table(*exports.process_table(submission)))
@@ -362,7 +363,8 @@ class Processes(ListView):
 class Process(ApiView):
     @operation("Read one process", response=OBJECT)
     def get(self, request: Request, key: str, process_id: int) -> Response:
-        """Both grids and summaries, each pair with its parts and reason, and missed and spurious tuples."""
+        """Return both grids and summaries, each pair with its parts and reason, and missed
+        and spurious tuples."""
         return Response(process_of(scored(request, key), process_id).details())
 
 

@@ -47,9 +47,9 @@ class Models(HeadedList):
         name="compare_models",
     )
     def get(self, request: Request) -> Response:
-        """Compare two to five models, suite by suite, on the newest revisions of the suites listed for you, or of
-        those named. The baseline is the first model unless `base` names another. `totals` cover all pages; `unlike`
-        lists settings in which the runs differ."""
+        """Compare two to five models, suite by suite, on the newest revisions of the suites listed for you,
+        or of the named suites. The baseline is the first model unless `base` names another. `totals` cover
+        all pages; `unlike` lists settings in which the runs differ."""
         models, _ = _models(request, self.query)
         if len(models) < 2:
             raise invalid(FieldError("?model", "Name two to five models.", "Write a,b"))

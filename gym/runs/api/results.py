@@ -46,7 +46,8 @@ def _table(what: str, run: SuiteRun) -> Response:
 
 
 class TableView(ListView):
-    """A list as JSON pages, or as a whole CSV or NDJSON table, by Accept or ?format=."""
+    """List view with three formats, chosen by Accept or ?format=: pages of JSON, or the whole list as CSV or
+    NDJSON."""
 
     renderer_classes = renderers(CsvRenderer, NdjsonRenderer)
 
@@ -62,7 +63,7 @@ class Results(ApiView):
 class Predictions(ListView):
     @operation("Read pass rates", response=PredictionRateSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
-        """A row for each prediction, with interval, chance level and margins."""
+        """Return one row per prediction, with interval, chance level and margins."""
         run = finished_run(request, key)
         prefetch_related_objects([run], rates_alone())
         return self.page(run.rates())

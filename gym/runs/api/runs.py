@@ -243,8 +243,8 @@ class RunDetail(ApiView):
 
     @operation("Read a run", response=RunSerializer, also=[410])
     def get(self, request: Request, key: str) -> Response:
-        """State, progress, provenance and the pass rates of its predictions; for a run that was public when it was
-        deleted, a 410 with `was`: suite, revision, sha256, model, deleted_at."""
+        """Return state, progress, provenance and the pass rates of the predictions. 410 for a run that was
+        public when it was deleted, with `was`: suite, revision, sha256, model, deleted_at, note."""
         try:
             run = run_of(request, key)
         except Http404:

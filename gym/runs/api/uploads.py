@@ -37,7 +37,7 @@ FORM = "multipart/form-data"
 
 
 class ResultsUpload(Body):
-    """A file of results; docs/uploading-results.md lists the formats."""
+    """Upload of a results file; docs/uploading-results.md lists the formats."""
 
     file = serializers.FileField()
     spec = serializers.FileField(required=False, help_text="spec.json of LM Zoo files")
@@ -109,7 +109,7 @@ def plan_of(request: SignedInApiRequest, body: dict[str, Any]) -> Plan:
 
 
 def uploads_for(request: Request) -> QuerySet[ResultUpload]:
-    """Return all uploads, with those of their runs whose address this user may know prefetched."""
+    """Return all uploads, and prefetch their runs whose addresses this user may know."""
     runs = Prefetch("runs", known_runs(request.user))
     return ResultUpload.objects.select_related("job").prefetch_related(runs)
 
@@ -126,8 +126,8 @@ class UploadPlan(ApiView):
 
     @operation("Preview an upload of results", body={FORM: ResultsUpload}, response=PlanSerializer)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Return the matched suites, pass rates, missing items and refusals that `POST /uploads/` would save. Saves
-        nothing."""
+        """Return the matched suites, pass rates, missing items and refused runs of an upload without saving
+        it."""
         body = self.body()
         choice = choice_of(request, body)
         plan = plan_of(request, body)

@@ -1,4 +1,4 @@
-"""One vocabulary for counts and intervals: columns are called what every output calls them."""
+"""Rename columns of counts and intervals to the names used in all outputs."""
 
 from django.db import migrations
 

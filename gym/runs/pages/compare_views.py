@@ -46,8 +46,8 @@ MAX_REVISIONS = 2
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices in the query string. `models`: visible ones, the baseline first if one is named; `baseline`: None if none
-    is named."""
+    """Choices in the query string. `models`: the visible models, starting with the baseline if the query
+    names one; `baseline`: None if the query names none."""
 
     options: Options
     correction: Correction
@@ -77,7 +77,8 @@ class Choices:
         return points / 100 if 0 < points < 100 else None
 
     def revisions_of(self, suite: Suite) -> tuple[list[SuiteRevision], list[str]]:
-        """Revisions of `r=` (default: the newest frozen one), and the parts of `r=` that are unknown or too many."""
+        """Return the revisions in `r=` (default: the newest frozen one), and the parts of `r=` that are
+        unknown or too many."""
         requested = self.numbers[:MAX_REVISIONS]
         numbers = [int(text) for text in requested if text.isascii() and text.isdecimal() and len(text) < 9]
         revisions = selectors.chosen_revisions(suite, numbers)
@@ -90,7 +91,7 @@ class Choices:
         return revisions, [*wrong, *self.numbers[MAX_REVISIONS:]]
 
     def query(self) -> dict[str, str | list[str]]:
-        """Query parameters for the URLs of charts, without suite and revisions."""
+        """Return the query parameters for chart URLs, without revisions."""
         query: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
         if self.baseline:
             query["base"] = self.baseline.slug
@@ -178,7 +179,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
 
 
 def suites_per_page(choices: Choices) -> int:
-    """Return the number of suites that have at most PAIRS_PER_PAGE differences together."""
+    """Return the number of suites that fit on a page with at most PAIRS_PER_PAGE differences."""
     return max(1, PAIRS_PER_PAGE // max(1, len(choices.models) - 1))
 
 
@@ -210,7 +211,7 @@ def suites_chart(request: HttpRequest) -> Figure:
 
 
 def items_chart(request: HttpRequest) -> Figure:
-    """Return the chart of `?model=a,b&suite=s`, or of two revisions."""
+    """Return the chart of margins by item for `?model=a,b&suite=s`, or for two revisions of the suite."""
     choices = read_choices(request)
     if len(choices.options.suites) != 1:
         raise Http404("Select exactly one suite.")
@@ -328,7 +329,8 @@ def _lens(side: RunSide, item: int) -> dict[str, Any]:
 
 
 def suites_figure(comparison: OnAllSuites, choices: Choices) -> Figure | None:
-    """Draw each model’s difference from the baseline on every suite that both have run; None if there is none."""
+    """Draw each model’s difference from the baseline on every suite that both have run; None without such a
+    suite."""
     base, *others = comparison.models
     known = [(row, pair, k) for row in comparison.rows for k, pair in enumerate(row.pairs) if pair]
     if not known:
@@ -388,8 +390,8 @@ def _table_row(row: SuiteRow, pair: Pair[RunSide]) -> tuple[object, ...]:
 
 
 def items_figure(comparison: OnASuite, choices: Choices) -> Figure | None:
-    """Draw margins of the other runs against those of the first, one point per item; None if there are no margins or
-    the values are different quantities."""
+    """Draw the margins of the other runs against those of the first run, one point per item; None without
+    margins, or if the values are different quantities."""
     if not comparison.same_bits:
         return None
     sides, rows = comparison.sides, comparison.items

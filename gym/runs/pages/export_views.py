@@ -115,7 +115,8 @@ def _table(frame: Frame, what: str, form: str, runs: Iterable[SuiteRun], stem: s
 def _runs(
     user: Any, selection: dict[str, str], every: bool, revisions: QuerySet[SuiteRevision] | None
 ) -> tuple[QuerySet[SuiteRun], str]:
-    """Select the runs, and begin the file name. Raises 404 naming a suite or model without a finished run."""
+    """Return the selected runs and the beginning of the file name. Raises NoRuns, a 404 that names the suites
+    or models without a finished run."""
     suites, models = (_names(selection.get(name, "")) for name in ("suite", "model"))
     number, tag = selection.get("r", ""), selection.get("tag", "")
     runs: QuerySet[SuiteRun] = (visible_runs if suites else listed_runs)(user)

@@ -38,7 +38,8 @@ METRICS = [(name, name) for name in ("sum", "mean", "median", "range", "max", "m
 
 
 class RunForm(forms.Form):
-    """Models and policy for one revision. `revision` and `user` determine choices and initial values."""
+    """Form for queueing runs: models and policy for one revision. `revision` and `user` determine choices and
+    initial values."""
 
     models = SomeModelsField(error_messages={"required": "Choose at least one model."})
     bos = forms.ChoiceField(choices=BOS, initial="auto", label="Start of sentence")
@@ -135,7 +136,8 @@ UNIT_CHOICES = [
 
 
 class ResultsForm(forms.Form):
-    """A file of results, and the model they belong to. `choice()` and `source()` return arguments of the use cases."""
+    """Form for uploading a results file and choosing its model. `source()` returns arguments of
+    `plan_upload`, `choice()` the ModelChoice."""
 
     file = OneFileField(
         label="File of results",

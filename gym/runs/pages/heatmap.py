@@ -14,10 +14,12 @@ from lmgym.runs.missing_rates import MissingRate, by_model
 from lmgym.text.number_format import p_told, percent
 
 DENSE = 400
-"""From this many cells, a cell shows only its rate; interval and counts are in the line below the table."""
+"""In tables with more cells than this, a cell shows only its rate; interval and counts are in the line below
+the table."""
 
 PAGE_CELLS = 5000
-"""Cells per page; further suites are on the next page."""
+"""Maximum number of cells per page, unless LEAST_COLUMNS suites need more; further suites are on the next
+page."""
 LEAST_COLUMNS = 10
 
 
@@ -28,8 +30,9 @@ def columns_page(board: Board, number: str | None) -> Page[Column]:
 
 @dataclass(frozen=True)
 class BoardTable:
-    """Rendered cells. Models in rows: `rows` has (row, all of its cells). Suites in rows: `summary` has (name, cells)
-    for rank, score and tags, and `suites` has (column, cells), with one cell per row of the board."""
+    """Rendered cells of a leaderboard. With models in rows, `rows` has (row, all of its cells). With suites
+    in rows, `summary` has (name, cells) for rank, score and tags, and `suites` has (column, cells), with one
+    cell per row of the board."""
 
     summary: list[tuple[str, Markup]]
     suites: list[tuple[Column, Markup]]

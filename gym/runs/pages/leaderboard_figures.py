@@ -48,7 +48,7 @@ _HEAT = ("leaderboard-heat", "Models on suites")
 
 
 def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
-    """Files of `heat_figure`, which the page shows as a table."""
+    """Return the files of `heat_figure`, which the page shows as a table."""
     return FigureFiles(*_HEAT, _query(board, **of))
 
 
@@ -165,8 +165,8 @@ def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
-    """Draw pass rates without and with modifier for every model that has run both suites, as in the paper's stability
-    figure."""
+    """Draw pass rates without and with modifier for every model that has run both suites of a pair, as in the
+    stability figure of the ACL 2020 paper."""
     models = robustness(board)
     marks = []
     for row in models:

@@ -45,7 +45,7 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
 
 def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: str) -> dict[str, Any]:
     """Build the context for templates/runs/_board.html: board (leaderboard.Board), columns (the shown page of them),
-    table (BoardTable), rules, note, n_runnable (missing cells this user could have computed), sorts, dense.
+    table (BoardTable), rules, note, n_runnable (missing cells whose runs this user may queue), sorts, dense.
 
     `address`: URL of the page, without query. `of`: slug of the collection, for figures.
     """

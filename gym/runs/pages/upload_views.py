@@ -70,7 +70,7 @@ def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) ->
 def upload_report(request: HttpRequest, key: str) -> HttpResponse:
     """Show the report on an upload. Context: upload, job, state, behind, report (unmatched, notices), refused (see
     `_alike`), page (of runs), n_runs, n_hidden (runs this user may not know of, see `known_runs`), rows (of the page;
-    see `_planned`), rule, rules."""
+    see `_made`), rule, rules."""
     upload = _own(request, key)
     rule = rule_of(request.GET.get("rule", ""))
     runs = known_runs(request.user).filter(upload=upload).prefetch_related("scores").order_by("pk")
@@ -131,7 +131,7 @@ def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
 
 
 def _planned(plan: Plan, rule: Rule) -> list[dict[str, Any]]:
-    """Build the first rows of a preview."""
+    """Build the rows of a preview, at most PER_PAGE."""
     report = uploads.report_of(plan)
     return [_to_come(run, rule, report) for run in plan.good[:PER_PAGE]]
 

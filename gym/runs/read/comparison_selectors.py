@@ -1,4 +1,4 @@
-"""Query comparisons for page and API: the newest results of the chosen models that the reader may see."""
+"""Comparisons for pages and API, limited to runs that the reader may see."""
 
 from __future__ import annotations
 
@@ -97,17 +97,18 @@ class OnASuite:
 
     @property
     def has_margins(self) -> bool:
-        """Return whether any pair has margins of the same quantity."""
+        """Whether any pair has margins of the same quantity."""
         return any(pair.margin is not None and pair.margin.n for pair in self.pairs)
 
     @property
     def same_bits(self) -> bool:
-        """Return whether the values of all sides are the same quantity."""
+        """Whether the values of all sides are the same quantity."""
         return not any(row.fact in BITS for row in self.unlike)
 
 
 def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:
-    """Return the visible models among these, at most MAX_SIDES, in order, with unique labels."""
+    """Return the models with these slugs that are visible to the user, at most MAX_SIDES, in order, with
+    unique labels."""
     requested = slugs[:MAX_SIDES]
     by_slug = {model.slug: model for model in visible_models(user).filter(slug__in=requested)}
     models = [by_slug[slug] for slug in requested if slug in by_slug]
@@ -120,8 +121,8 @@ MOST_OFFERED = 400
 
 
 def suites_to_compare(user: AnyUser, named: Sequence[str]) -> QuerySet[Suite]:
-    """Return suites with results that are listed for this user, and visible suites among those named; with owner, by
-    title."""
+    """Return suites with results that are listed for this user, plus visible suites in `named`, with owner,
+    ordered by title."""
     results = SuiteRun.objects.filter(revision__suite=OuterRef("pk"), completed_at__isnull=False)
     offered = Q(pk__in=listed_for(user).filter(Exists(results))) | Q(slug__in=named)
     rows = visible_suites(user).filter(offered).select_related("owner")
@@ -137,8 +138,8 @@ def on_all_suites(
     tag: str = "",
     suites: Sequence[str] = (),
 ) -> OnAllSuites:
-    """Compare models on the newest frozen revisions of the suites listed for the user, of those with a tag, or of the
-    named suites. The first model is the baseline."""
+    """Compare models on the newest frozen revisions of suites: all suites listed for the user, only those
+    with a tag, or the named suites. The first model is the baseline."""
     offered = visible_suites(user).filter(slug__in=suites) if suites else listed_for(user)
     revisions = newest_revisions(offered)
     unknown = [slug for slug in suites if slug not in {row.suite.slug for row in revisions}]
@@ -179,8 +180,8 @@ def _gaps(
 
 
 def chosen_revisions(suite: Suite, numbers: Sequence[int]) -> list[SuiteRevision]:
-    """Return frozen revisions with these numbers, in order; the newest one if none matches; empty if there is only a
-    draft."""
+    """Return frozen revisions with these numbers, oldest first; the newest revision if none matches; an empty
+    list if there is only a draft."""
     frozen = frozen_of(suite)
     return [row for row in reversed(frozen) if row.number in numbers] or frozen[:1]
 
@@ -239,7 +240,7 @@ def on_a_suite(
 
 
 def _paired_predictions(revisions: Sequence[SuiteRevision], rule: Rule) -> PairedPredictions | None:
-    """Pair the predictions of two revisions; None unless there are two."""
+    """Pair the predictions of two revisions; return None for a single revision."""
     if len(revisions) != 2:
         return None
     by_revision: dict[int, list[tuple[str, str]]] = {row.pk: [] for row in revisions}
@@ -256,7 +257,7 @@ def _paired_predictions(revisions: Sequence[SuiteRevision], rule: Rule) -> Paire
 def _among(
     revisions: Sequence[SuiteRevision], paired: PairedPredictions | None
 ) -> dict[int, list[tuple[int, bool]]]:
-    """Map each revision to its predictions that the other has: (position, whether the rule counts it)."""
+    """Map each revision id to its paired predictions, as (position, whether the rule counts it)."""
     if paired is None:
         return {}
     return {
@@ -276,7 +277,8 @@ def others_on(user: AnyUser, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[R
 
 @dataclass(frozen=True)
 class OnBoth:
-    """Two revisions of a suite on which the same models have run; at most as many models as one page compares."""
+    """Two revisions of a suite, and the models with results on both, limited to the number that one
+    comparison can show."""
 
     older: int
     newer: int
@@ -284,7 +286,7 @@ class OnBoth:
 
 
 def on_both(user: AnyUser, suite: Suite, first: int, second: int) -> OnBoth | None:
-    """Return two revisions and the models with results on both; None if there is no such model."""
+    """Return the two revisions and the models with results on both; None without such a model."""
     return _on_both(_ran(user, suite), first, second)
 
 

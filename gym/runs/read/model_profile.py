@@ -70,7 +70,7 @@ class Change:
 
 @dataclass(frozen=True)
 class RobustPair:
-    """A suite without and with modifier under one model."""
+    """One model's results on a suite and on the same suite with a modifier."""
 
     row: StoredRow
     plain: StoredColumn
@@ -107,7 +107,8 @@ def tag_rows(board: StoredBoard, model: RegisteredModel) -> list[TagRow]:
 
 
 def against_field(board: StoredBoard, model: RegisteredModel) -> list[SuiteAgainstField]:
-    """Compare the model with others on suites that both have run, from greatest advantage to greatest disadvantage."""
+    """Compare the model with the others on each suite that it and at least one other model have run, from its
+    greatest advantage to its greatest disadvantage."""
     own_row = row_of(board, model)
     compared = []
     for k, column in enumerate(board.columns):
@@ -144,7 +145,7 @@ def robust_pairs(board: StoredBoard, models: Sequence[RegisteredModel] | None = 
 
 @dataclass(frozen=True)
 class Robustness:
-    """One model over its `n` pairs, as in the paper's stability figure: means of the rates."""
+    """One model's mean rates over its `n` pairs, as in the stability figure of the ACL 2020 paper."""
 
     row: StoredRow
     n: int
@@ -195,7 +196,7 @@ def checkpoints(board: StoredBoard, model: RegisteredModel) -> list[tuple[float,
 
 
 MODIFIED = re.compile(r"^(?P<plain>.+)[_-](?:mod|modifier)$")
-"""A suite with modifier is named like the one without, plus `_mod` or `_modifier`."""
+"""Name of a suite with a modifier: the name of the suite without it, plus `_mod` or `_modifier`."""
 
 
 def pairs_of(revisions: Sequence[SuiteRevision]) -> list[tuple[int, int]]:

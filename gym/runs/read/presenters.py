@@ -53,7 +53,7 @@ class ShownResult:
 
     @property
     def is_skewed(self) -> bool:
-        """Return whether the interval of the mean margin is unreliable because of skew."""
+        """Whether the interval of the mean margin is unreliable because of skew."""
         return is_skewed_for_its_size(self.result.margins)
 
 
@@ -125,8 +125,8 @@ def in_order(
 
 
 def item_texts(run: SuiteRun, rows: Iterable[Any]) -> dict[int, str]:
-    """Return the first sentence of each row's `item` as the model read it, or as the suite has it if no text was
-    scored."""
+    """Map each row's `item` to the text of its first sentence: as the model read it, or as in the suite if no
+    text was scored."""
     items = [row.item for row in rows]
     scores = run.sentence_scores.filter(sentence__item__in=items).order_by("sentence__position")
     texts: dict[int, str] = {}
@@ -214,8 +214,8 @@ def compared_sides(text: str, revision: SuiteRevision, scores: Sequence[Sentence
 
 
 def owner_name(run: SuiteRun, user: AnyUser) -> str:
-    """Return the name of the account that queued or uploaded the run, if this user may know it; empty if it was
-    deleted."""
+    """Return the name of the account that queued or uploaded the run, ANONYMOUS if this user may not know it,
+    or "" if the account was deleted."""
     if not may_know_owner(user, run):
         return ANONYMOUS
     return run.owner.display_name if run.owner else ""
@@ -265,7 +265,8 @@ def reproduce_command(run: SuiteRun) -> str:
 
 
 def under_the_lens(scores: Iterable[SentenceScore], revision: SuiteRevision) -> list[ShownSentence]:
-    """Return sentences of a run on this revision in detail. `scores`: fetched with their sentences."""
+    """Prepare sentences of a run on this revision for display, token by token. `scores`: fetched with their
+    sentences."""
     critical = critical_regions(revision)
     return [
         shown_sentence(row.result(), revision.region_names, row.sentence.contents, critical) for row in scores

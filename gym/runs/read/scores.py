@@ -62,8 +62,8 @@ def _store(run: SuiteRun, **kwargs: Any) -> None:
 
 @dataclass(frozen=True)
 class Scored:
-    """A run under a rule. `results`: one per prediction; `score` has no rate if the run lacks predictions that the rule
-    needs."""
+    """A run with its score under a scoring rule. `results`: one per prediction; `score` has no rate if the
+    run lacks predictions that the rule needs."""
 
     run: SuiteRun
     rule: Rule
@@ -86,7 +86,8 @@ class Scored:
 
 
 def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
-    """Return these runs under a rule, best first and those without a rate last, in one query."""
+    """Return runs with their scores under a rule, best first and runs without a rate last. All scores are
+    fetched in one query."""
     rows = list(runs)
     prefetch_related_objects(rows, "scores")
     disambiguate(run.model for run in rows)
@@ -95,13 +96,13 @@ def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
 
 
 def scored(run: SuiteRun, rule: Rule) -> Scored:
-    """Return one run under a rule, without its results; prefetch `scores`."""
+    """Return one run with its score under a rule, without `results`. Prefetch `scores`."""
     return Scored(run, rule, [], _score(run, rule))
 
 
 def under_every_rule(run: SuiteRun) -> list[Scored]:
-    """Return one run under each rule. The rules are not a family of tests: all summarise the same outcomes, and a paper
-    uses one of them."""
+    """Return one run with its score under each rule. The rules are not a family of tests: all summarise the
+    same outcomes, and a paper uses one of them."""
     results = list(run.prediction_results.select_related("prediction"))
     return [Scored(run, rule, results, _score(run, rule)) for rule in RULES.values()]
 

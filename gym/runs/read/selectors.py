@@ -1,4 +1,4 @@
-"""Query runs."""
+"""Queries for runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 UNFINISHED = 20
-"""Unfinished runs listed on a suite's page."""
+"""Maximum number of unfinished runs listed on a suite's page."""
 
 
 def visible_to(user: AnyUser) -> QuerySet[SuiteRun]:
@@ -34,13 +34,13 @@ def _of_suites(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[SuiteRun]:
 
 
 def listed_runs(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Return runs for lists: visible runs, except those of other people's unlisted suites."""
+    """Return runs for lists: visible runs, without the runs of other people's unlisted suites."""
     return _of_suites(listed_for(user), user)
 
 
 def known_runs(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Return visible runs whose address this user may know: runs of suites listed for them, and their own runs of an
-    unlisted suite until its address changes."""
+    """Return visible runs whose address this user may know: runs of suites whose address they may know, and
+    their own runs of an unlisted suite until its address changes."""
     known = Q(revision__suite__in=known_to(user))
     if user.is_authenticated:
         known |= Q(owner=user, former_keys=None)
@@ -98,10 +98,11 @@ def newest_and_unfinished(
 
 
 def _counts() -> Q:
-    """Match finished runs unless a run of the same revision and model has a higher standing, or the same standing and a
-    later finish.
+    """Match finished runs unless a run of the same revision and model has a higher standing, or the same
+    standing and a later finish.
 
-    An anti-join, because databases misjudge `pk = (SELECT …)` and then join a thousand suites in nested loops.
+    An anti-join, because query planners misestimate `pk = (SELECT …)` and then join a thousand suites in
+    nested loops.
     """
     later = Q(completed_at__gt=OuterRef("completed_at")) | Q(
         completed_at=OuterRef("completed_at"), pk__gt=OuterRef("pk")

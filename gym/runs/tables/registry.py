@@ -36,7 +36,8 @@ CONTEXT = columns(tables.StoredRunFacts)
 
 @dataclass(frozen=True)
 class Frame:
-    """A table. `columns`: those after the context columns; `rows(run)` yields their values. Margins are in bits."""
+    """Definition of a table over runs. `columns`: the columns after CONTEXT; `rows(run)` yields their values.
+    Margins are in bits."""
 
     columns: tuple[Column, ...]
     rows: Callable[[SuiteRun], Iterable[Row]]
@@ -56,7 +57,7 @@ def _context(run: SuiteRun) -> Row:
 
 
 def _sentences(run: SuiteRun, *fields: str) -> Iterator[Any]:
-    """Stream item, condition and these fields of every sentence, in the suite's order."""
+    """Stream item, condition, tokens and `fields` of every sentence, in the suite's order."""
     rows = run.sentence_scores.order_by("sentence__position")
     names = ("sentence__item", "sentence__condition", "tokens", "not_computed", *fields)
     return rows.values_list(*names, named=True).iterator(chunk_size=200)
@@ -107,8 +108,8 @@ FRAMES: dict[str, Frame] = {
 
 
 def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
-    """Return the table for runs of these revisions. Tables with a condition also get a column per factor of the
-    designs, at the end."""
+    """Return the table for runs of these revisions. A table with a condition column also gets one column per
+    factor of the revisions' designs, at the end."""
     frame = FRAMES[what]
     if ("condition", TEXT) not in frame.columns:
         return frame
@@ -142,7 +143,7 @@ def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None
 
 
 ROWS_AT_ONCE = 20_000
-"""Rows of a Parquet row group, which are in memory at once."""
+"""Number of rows per Parquet row group; one group is in memory at a time."""
 
 
 def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
@@ -201,20 +202,20 @@ def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
 
 
 def require_room(rows: int, hint: str) -> None:
-    """Raise TooMuch before any row is built."""
+    """Raise TooMuch if `rows` exceeds GYM_EXPORT_MAX_ROWS (0 = no limit)."""
     if settings.GYM_EXPORT_MAX_ROWS and rows > settings.GYM_EXPORT_MAX_ROWS:
         raise TooMuch(rows, hint)
 
 
 class Budget:
-    """Count rows over all tables of a file while they are written; raise TooMuch beyond the limit."""
+    """Row counter over all tables of a file while they are written. Raises TooMuch beyond the limit."""
 
     def __init__(self, hint: str) -> None:
         self.hint = hint
         self.taken = 0
 
     def through(self, rows: Generator[Row, None, None]) -> Iterator[Row]:
-        """Yield the rows while counting them; always close their generator and its database cursor."""
+        """Yield the rows and count them. Always closes their generator, and with it its database cursor."""
         with closing(rows):
             for row in rows:
                 self.taken += 1

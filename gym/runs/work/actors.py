@@ -32,7 +32,7 @@ ROWS = 500
 
 @handler("suite_run", seconds=7 * 86_400)
 def suite_run(context: JobContext) -> None:
-    """Load the model, score sentences missing in the cache, compute outcomes, store."""
+    """Load the model, score sentences missing in the cache, compute outcomes, and store the results."""
     run = _run_of(context)
     if run is None:
         raise PermanentFailure("The run was deleted.")
@@ -105,7 +105,7 @@ def score_run(context: JobContext, run: SuiteRun, backend: Backend) -> None:
 def write_result(
     run: SuiteRun, result: RunResult, facts: dict[str, Any], *, n_unique: int, coverage: Coverage | None
 ) -> None:
-    """Replace the run's results. Call inside the transaction that ends the attempt."""
+    """Replace the run's results. Call inside the transaction that completes the run."""
     revision: SuiteRevision = run.revision
     run.sentence_scores.all().delete()
     run.prediction_results.all().delete()

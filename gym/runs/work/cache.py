@@ -67,7 +67,8 @@ class Trimmed:
 def trim(
     keep: int | None = None, *, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Trimmed:
-    """Evict least recently read sentences until `keep` are left (default GYM_SCORE_CACHE_SENTENCES, 0 = keep all).
+    """Evict the least recently read sentences until `keep` are left. The default of `keep` is
+    GYM_SCORE_CACHE_SENTENCES, where 0 means no limit.
 
     `progress(done, total)` is called after each batch and may raise to stop.
     """
@@ -86,7 +87,7 @@ def trim(
 
 
 def _idle() -> QuerySet[ScoreCache]:
-    """Return scores that no active run uses."""
+    """Return scores whose scorer is not used by an active run."""
     busy = SuiteRun.objects.filter(completed_at=None, job__state__in=ACTIVE_STATES).exclude(scorer="")
     return ScoreCache.objects.exclude(scorer__in=busy.values("scorer"))
 

@@ -36,13 +36,13 @@ def public(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
 
 
 def require_not_in_use(runs: QuerySet[SuiteRun]) -> None:
-    """Raise InUse if anything that is kept, such as a published collection, shows one of these runs."""
+    """Raise InUse if one of these runs is shown by an object that is kept, such as a published collection."""
     runs_deleting.send(sender=SuiteRun, runs=runs)
 
 
 def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
-    """Delete runs with their results; stop runs under way. Each public run leaves a DeletedRun with this note, since
-    others may have cited their addresses. Raises InUse without deleting any."""
+    """Delete runs with their results; stop runs under way. Each public run leaves a DeletedRun with this
+    note, because its address may have been cited. Raises InUse without deleting any."""
     with transaction.atomic():
         require_not_in_use(runs)
         for run in runs.filter(job__state__in=ACTIVE_STATES).select_related("job"):

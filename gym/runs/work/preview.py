@@ -48,7 +48,8 @@ WAIT_SECONDS = 0.2
 POLL_SECONDS = 0.01
 KEEP = timedelta(minutes=30)
 RECENT = timedelta(minutes=2)
-"""Recent failures are reported instead of retried; longer than the polling interval of a page in the background."""
+"""Time for which a failure is reported instead of retried; longer than the polling interval of a background
+page."""
 
 
 class PreviewFailed(Exception):
@@ -57,8 +58,8 @@ class PreviewFailed(Exception):
 
 @dataclass(frozen=True)
 class Waiting:
-    """Scores are being computed. `loading`: no worker has the model in memory; `load_seconds`: duration of the last
-    load, None = unknown."""
+    """Result of `preview` while scores are being computed. `loading`: no worker has the model in memory;
+    `load_seconds`: duration of the last load, None = unknown."""
 
     job: str
     loading: bool = False
@@ -187,7 +188,8 @@ def _results(
 def _words(
     row: SentenceResult, facts: ModelFacts, coverage: Coverage | None
 ) -> tuple[list[str] | None, list[str] | None]:
-    """List distinct words of the sentence that the model knows, and those it does not; None if not determined."""
+    """List the distinct words of the sentence that the model knows, and the unknown ones; None if not
+    determined."""
     words = coverage and words_of(
         row.text, row.tokens, facts.vocabulary_size, in_pieces=coverage.spelling.is_in_pieces
     )
@@ -200,8 +202,8 @@ Judged = tuple[list[int | None], list[float | None], list[bool | None]]
 def _judge(
     text: str, document: SuiteDocument, grid: Grid, chosen: Sequence[int | None], error: TokenError
 ) -> Judged:
-    """Compute outcome codes, margins and "too close to call" of one formula; null if it is malformed or the item is not
-    among the rows."""
+    """Compute outcome codes, margins and "too close to call" of one formula. All are None if the formula is
+    invalid, and for items that are not in the grid."""
     nothing: Judged = [None] * len(chosen), [None] * len(chosen), [None] * len(chosen)
     try:
         formula = parse(text)
@@ -316,7 +318,8 @@ def score_preview(context: JobContext) -> None:
 def score_missing(
     context: JobContext, backend: Backend, policy: ScoringPolicy, texts: Sequence[str]
 ) -> dict[str, Scores]:
-    """Return scores of all these texts; new scores are added to the cache, except transient failures."""
+    """Score the texts that the cache lacks, and return the scores of all texts. New scores are cached, except
+    transient failures."""
     scorer = score_store.scorer_key(backend.facts, policy)
     known = cache.read(scorer, texts)
     missing = [text for text in dict.fromkeys(texts) if text not in known]

@@ -26,7 +26,7 @@ from lmgym.runs.token_arrays import Scores
 from suites.selectors import document_of
 
 POLL_SECONDS = 0.1
-"""Interval between checks whether helpers have finished."""
+"""Interval at which an attempt checks whether helpers have finished."""
 
 
 class Scoring:
@@ -70,8 +70,8 @@ class Scoring:
             self.context.check()
 
     def _plan(self) -> None:
-        """Plan and store the run's chunks once, so that later attempts find the same ones. Chunks belong to one
-        scorer: on another device, or after a new check of the model, they are planned again."""
+        """Plan and store the run's chunks once, so that later attempts use the same chunks. Chunks belong to
+        one scorer: on another device, or after a new check of the model, they are planned again."""
         run = self.run
         if run.scorer != self.scorer:
             known = cache.read(self.scorer, self.texts)

@@ -119,10 +119,10 @@ def queue_once(
     actor: User,
     again: bool = False,
 ) -> QueuedRun:
-    """Return an existing equal run, or queue a new one. `again`: always queue a new one.
+    """Return an equivalent run (see `same_run`), or queue a new one. `again`: always queue a new one.
 
-    Locks the account from the lookup to the new row, so that simultaneous requests create only one run. Raises the same
-    errors as `queue_run`.
+    Locks the account from the lookup until the new row is written, so that simultaneous requests create only
+    one run. Raises the same errors as `queue_run`.
     """
     policy = policy or default_policy(revision)
     with transaction.atomic():
@@ -181,8 +181,8 @@ class Queued:
 
 
 def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
-    """Return the board's missing cells whose model is hosted and ready and may be run by this user. Seeds are counted
-    individually, and filters are ignored."""
+    """Return the board's missing cells whose model is hosted and ready and may be run by this user. Seeds of
+    a group are counted individually, and a rate counts whether it was computed or uploaded."""
     if not user.is_authenticated:
         return []
     models = {model.pk for row in board.rows for model in row.models}

@@ -1,7 +1,7 @@
 """Chunk ownership when several workers score one run, and recruiting of idle workers.
 
-A chunk belongs to the attempt that claimed it until it is scored or that attempt has ended. The job's lease is
-therefore the only one. Numbers do not depend on which attempt scores a chunk.
+A chunk belongs to the attempt that claimed it until it is scored or that attempt has ended, so chunks need no
+lease in addition to the job's. Numbers do not depend on which attempt scores a chunk.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class SharedChunks:
         return None
 
     def others_at_work(self) -> bool:
-        """Return whether all remaining chunks are claimed by others. Call when `take` returned None."""
+        """Return whether other attempts are still scoring chunks. Call when `take` returned None."""
         return self._left().exists()
 
     def keep(self, chunk: RunChunk, scores: Mapping[str, object], *, done: bool) -> None:
-        """Store the scores of a chunk; release one that could not be scored. Does nothing if the run was planned again
-        in the meantime."""
+        """Store the scores of a chunk, and release it unless `done`. Does nothing if the run was planned
+        again in the meantime."""
         changes = {"scores": scores or None, "done": done, **({} if done else {"taken_by": None})}
         RunChunk.objects.filter(pk=chunk.pk).update(**changes)
 

@@ -1,5 +1,6 @@
-"""Names of start tokens in runs' policies. "auto" means the model's own token. When that token changes, the policies of
-earlier runs name their former token, and these no longer count as runs under the default policy."""
+"""Names of start tokens in runs' policies. "auto" means the model's own token. When that token changes, the
+policies of earlier runs are changed to name the former token, and these runs no longer count as runs under
+the default policy."""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ def _bos_of(bos: str, used: str | None, current: str | None) -> str:
 
 
 def name_if_former(run: SuiteRun, facts: ModelFacts) -> None:
-    """Name the start token if the model's token has changed while the run waited or was computed. Call before its
-    results are written. `facts`: facts of the model with which it was computed."""
+    """Name the start token in the run's policy if the model's token changed while the run waited or was
+    computed. Call before the results are written. `facts`: facts of the model with which the run was
+    computed."""
     settled = RegisteredModel.objects.only("facts").get(pk=run.model_id)
     if not settled.start_tokens:
         return
@@ -46,7 +48,8 @@ def name_if_former(run: SuiteRun, facts: ModelFacts) -> None:
 
 @receiver(start_token_settled, dispatch_uid="gym.runs.work.start_tokens")
 def name_former_tokens(model: RegisteredModel, **_: Any) -> None:
-    """Name the former token in existing runs; use "auto" for runs with the model's current token."""
+    """Name the former token in the policies of existing runs; use "auto" for runs with the model's current
+    token."""
     runs = SuiteRun.objects.filter(
         model=model, source=SuiteRun.Source.COMPUTED, completed_at__isnull=False
     ).select_related("revision")

@@ -101,7 +101,8 @@ def plan_upload(
 
 
 def require_target(revision: SuiteRevision, actor: User) -> None:
-    """Require a frozen revision that this user may see."""
+    """Raise PermissionDenied or ValidationError unless the revision is frozen and this user may upload
+    results for its suite."""
     if not suite_permissions.can_run(actor, revision.suite):
         raise PermissionDenied("you may not upload results for this suite")
     if not revision.is_frozen:
@@ -132,8 +133,8 @@ def _fitting(
     plan: Plan,
     actor: User,
 ) -> list[PlannedRun]:
-    """Match parts of one suite name to the first candidate that fits all of them. If the next match ranks equally, the
-    name is ambiguous and none is chosen."""
+    """Match the parts with one suite name to the first candidate that fits all of them. If the next match
+    ranks equally, the name is ambiguous and no candidate is chosen."""
     tried: list[list[PlannedRun]] = []
     for revision in candidates:
         document = documents.setdefault(revision.pk, document_of(revision))
@@ -155,7 +156,8 @@ def _fitting(
 
 
 def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) -> PlannedRun:
-    """Fit a part to a revision. If it names another suite, it must have the suite's sentences."""
+    """Fit a part to a revision. A part that names another suite is refused unless its sentences are those of
+    this suite."""
     try:
         applied = fit_part(part, document)
     except FormatError as error:
@@ -174,8 +176,8 @@ def planned_run(part: Part, revision: SuiteRevision, document: SuiteDocument) ->
 def _candidates(
     uploaded: Uploaded, revision: SuiteRevision | None, actor: User, plan: Plan
 ) -> dict[str, list[SuiteRevision]]:
-    """Map each suite name in the file to the revisions it may refer to, best first (`_rank`). With `revision`, only
-    names of that suite are matched; if there is none, all names."""
+    """Map each suite name in the file to the revisions it may refer to, best first (`_rank`). With
+    `revision`, only names of its suite are matched, or all names if the file has none of them."""
     if revision is not None:
         names = {"", *_names(revision)} & set(uploaded.suites) or set(uploaded.suites)
         others = [name for name in uploaded.suites if name not in names]
@@ -203,7 +205,8 @@ def _candidates(
 
 
 def _rank(revision: SuiteRevision, name: str, actor: User) -> tuple[bool, bool]:
-    """Sort key: the actor's own suites first, even if published under another slug; then suites with this slug."""
+    """Return a sort key: the actor's own suites come first, even if published under another slug; then suites
+    with this slug."""
     return revision.suite.owner_id != actor.pk, revision.suite.slug != name
 
 
@@ -212,7 +215,7 @@ def _names(revision: SuiteRevision) -> set[str]:
 
 
 def report_of(plan: Plan) -> dict[str, Any]:
-    """Return the part of a report that is not stored in the runs."""
+    """Return the parts of an upload's report that are not stored with its runs."""
     return {
         "kind": KINDS[plan.uploaded.kind],
         "notices": [_shown(row) for row in plan.notices if not row.is_warning],
@@ -237,12 +240,12 @@ def _shown(row: Notice) -> dict[str, str]:
 
 
 def notices_of(planned: PlannedRun, report: dict[str, Any]) -> list[str]:
-    """Return notices about a run as sentences, then those about the whole file from `report_of`."""
+    """Return notices about a run as sentences, followed by notices about the whole file from `report_of`."""
     return _sentences(planned, report, is_warning=False)
 
 
 def warnings_of(planned: PlannedRun, report: dict[str, Any]) -> list[str]:
-    """Return warnings in the same order: reasons why the values may not be surprisals in bits."""
+    """Return warnings in the order of `notices_of`: reasons why the values may not be surprisals in bits."""
     return _sentences(planned, report, is_warning=True)
 
 

@@ -71,7 +71,8 @@ JOB = "results_upload"
 AT_ONCE = 300
 """Largest number of runs saved within a request; larger files become a job."""
 STEP = 20
-"""Runs saved per transaction: on SQLite no other process can write in the meantime."""
+"""Number of runs saved per transaction; small because on SQLite no other process can write during a
+transaction."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,8 @@ def keep(
     step: Callable[[], AbstractContextManager[Any]] = transaction.atomic,
     progress: Callable[[int], None] = lambda done: None,
 ) -> None:
-    """Build the runs, a few in each `step`. `progress(done)` is called after each, without locks held."""
+    """Create the planned runs, at most STEP in each `step`. `progress(done)` is called after each step,
+    without locks held."""
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
@@ -216,7 +218,7 @@ def upload_result(planned: PlannedRun, upload: ResultUpload, *, actor: User) -> 
 
 
 def check_choice(plan: Plan, choice: ModelChoice, *, actor: User) -> None:
-    """Reject a choice of model that does not suit the plan's results."""
+    """Raise ValidationError or PermissionDenied if the chosen model does not suit the plan's results."""
     names = plan.models
     if choice.model is not None:
         if not model_permissions.can_upload_to(actor, choice.model):
@@ -274,7 +276,7 @@ def _called(name: str, choice: ModelChoice) -> str:
 
 
 def _known(name: str, choice: ModelChoice, actor: User) -> RegisteredModel | None:
-    """Return the actor's uploaded model with this name."""
+    """Return the actor's uploaded model with this name (and slug, if one is chosen), or None."""
     mine = RegisteredModel.objects.filter(owner=actor, backend=UPLOADED, name=_called(name, choice))
     known = mine.order_by("pk").first()
     return None if known is not None and choice.slug and choice.slug != known.slug else known

@@ -356,7 +356,7 @@ class Field:
 
 
 class Builder:
-    """Stores parsed fields by key: merges objects, appends to lists and links earlier values."""
+    """Builder of objects from parsed fields: merges objects, appends to lists and links earlier values."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -411,7 +411,8 @@ class Builder:
 
     @staticmethod
     def _kept(earlier: Node | None, value: Node) -> Node:
-        """Return the earlier value if an optional substitution may be undefined, so that it is kept."""
+        """Return the value, chained to the earlier value if it is an optional substitution,
+        which may be undefined."""
         if earlier is not None and isinstance(value, Substitution) and value.optional:
             return Chain(value.at, [earlier, value])
         return value

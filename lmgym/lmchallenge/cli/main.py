@@ -1,9 +1,9 @@
 """Command line: parser and dispatch.
 
-`run`, `stats`, `ic-opt` and `pretty` work like `lmc` of LM Challenge 4; `diff`, `grep` and `validate` like that of
-version 5; `compare`, `corpus` and `serve` are additions. The caller loads players named `model:NAME`: `lmgym lmc` by
-path or hub id, `manage.py lmc` from its site's models. Command modules are imported when used, because they import
-numpy.
+`run`, `stats`, `ic-opt` and `pretty` behave like the commands of LM Challenge 4, and `diff`, `grep` and
+`validate` like the commands of version 5; `compare`, `corpus` and `serve` are additions. The caller loads
+players named `model:NAME`: `lmgym lmc` by path or hub id, `manage.py lmc` from the site's models. Command
+modules are imported lazily, because they import numpy.
 """
 
 from __future__ import annotations

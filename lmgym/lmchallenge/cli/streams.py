@@ -24,7 +24,7 @@ class Streams:
 
     @property
     def is_terminal(self) -> bool:
-        """Return whether standard output is a terminal."""
+        """Whether standard output is a terminal."""
         return self.out.isatty()
 
     @property

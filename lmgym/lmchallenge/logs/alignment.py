@@ -54,7 +54,7 @@ class Match:
 
     @property
     def words(self) -> str:
-        """Describe the match in one or two sentences."""
+        """Description of the match in one or two sentences."""
         if self.lines == self.of:
             which = f"{self.lines:,} of {self.of:,} lines"
         elif self.last - self.first + 1 == self.lines:

@@ -1,6 +1,7 @@
 """Split lines of a log into coloured pieces with outcome, rank, score and predictions, for pages, exports and the API.
 
-For wp, the colours mean rank 1 and ranks up to 3, as labelled; the reference's `pretty` is off by one there.
+For wp, the colours mark rank 1 and ranks up to 3, as labelled; in the reference's `pretty`
+they are off by one.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class TextFingerprint:
 
     @property
     def hexdigest(self) -> str:
-        """Return the hash in hexadecimal."""
+        """The hash in hexadecimal."""
         return self._names.hexdigest()
 
     def matches(self, other: TextFingerprint) -> bool:
@@ -100,7 +100,7 @@ class WordsFingerprint:
 
     @property
     def hexdigest(self) -> str:
-        """Return the hash in hexadecimal."""
+        """The hash in hexadecimal."""
         return self._words.hexdigest()
 
 
@@ -263,7 +263,8 @@ def _clusters(table: Table, cluster: str) -> tuple[np.ndarray[Any, np.dtype[np.i
 
 
 def _bootstrap(sums: list[Floats], seed: int) -> tuple[float, float, float]:
-    """Resample clusters: 95% interval and two-sided p of the difference between two ratios of sums.
+    """Resample clusters; return the 95% interval and two-sided p of the difference
+    between two ratios of sums.
 
     `sums`: numerators of both sides, then denominators, each float64[n_clusters].
     """

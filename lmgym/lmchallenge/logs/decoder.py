@@ -57,7 +57,7 @@ class RankedEntry(Entry, gc=False, kw_only=True):
         self._require_target()
 
     def predicted(self) -> Any:
-        """Predictions as in the log, or None. They are not validated because no metric uses them."""
+        """Return the predictions as logged, or None. They are not validated because no metric uses them."""
         return json.loads(bytes(self.predictions)) if isinstance(self.predictions, Raw) else None
 
 
@@ -304,7 +304,7 @@ def _is_count(entry: Any, key: str) -> bool:
 
 
 def _huge(score: Any) -> str:
-    """Return a problem for an integer score that is too large for a double, else ""."""
+    """Return an error message if the score is an integer too large for a double, else ""."""
     try:
         float(score if type(score) is int else 0)
     except OverflowError:

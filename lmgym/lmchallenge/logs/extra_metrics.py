@@ -275,7 +275,7 @@ def cross_validated(table: Table, target: str = "accuracy", number: int = FOLDS)
 def interval_by_line(
     line: Ints, above: Floats, below: Floats, lines: int, seed: int = 0
 ) -> tuple[float, float] | tuple[None, None]:
-    """Resample lines, whose tokens depend on each other: 95% interval of a ratio of sums.
+    """Compute the 95% interval of a ratio of sums by resampling lines, whose tokens depend on each other.
 
     Args:
         line: int64[n_tokens], line of each token.

@@ -63,8 +63,8 @@ class Domain:
         return domain
 
     def values(self) -> list[float]:
-        """Return min + step * i for each i, rounded as in the reference, so a value may differ slightly from its
-        decimal form.
+        """Return low + step * i for each i, computed as in the reference, so a value may differ slightly from
+        its decimal form.
         """
         if self.n == 1:
             return [(self.low + self.high) / 2]

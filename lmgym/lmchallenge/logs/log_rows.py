@@ -71,7 +71,8 @@ _BLOCK = 1 << 20
 
 
 class Recorder:
-    """Append rows to an uncompressed log file. `done` is the number of its lines, for `play(skip=)`.
+    """Writer that appends rows to an uncompressed log file. `done` is the number of lines in the file, for
+    `play(skip=)`.
 
     A partial last line, left when a writer was killed, is removed. Each line is flushed to the operating system, so
     that killing the process loses none; `sync` writes them to disk, so that they survive a power failure.

@@ -177,7 +177,7 @@ def ansi(
 
 
 def coded(pieces: list[tuple[str, Colour]]) -> str:
-    """Return texts with their colours as escape codes."""
+    """Join texts, coloured with ANSI escape codes."""
     out: list[str] = []
     current: Colour = (DEFAULT, False)
     for text, colour in [*pieces, ("", (DEFAULT, False))]:
@@ -198,7 +198,7 @@ CHANGES: dict[str, int] = {
     "both-wrong": YELLOW,
     "skipped": BLUE,
 }
-"""Colour of each change of a token from the best baseline. Some are also bold, see CHANGE_WORDS."""
+"""Colours for changes from the best baseline. Some changes are also bold, see CHANGE_WORDS."""
 CHANGE_WORDS: dict[str, dict[tuple[str, bool], str]] = {
     "wp": {
         ("better", True): "better, newly within rank 1 or 3",

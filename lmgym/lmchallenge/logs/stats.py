@@ -22,8 +22,8 @@ IC_METRICS = ("accuracy", "corrected_errors", "miscorrected", "improvement", "sk
 def statistics(table: Table, partition: str = "all", mix: Mix | None = None) -> list[dict[str, Any]]:
     """Return one dictionary per part, in the order of the log.
 
-    For `ic`, `mix` must be one of the table's mixtures; default: the one with the best accuracy over the whole log, as
-    the reference does.
+    For `ic`, `mix` must be one of the table's mixtures; default: the mixture with the best accuracy over the
+    whole log, as in the reference.
     """
     part_of_line = table.lines.parts(partition)
     parts = int(part_of_line[-1]) + 1
@@ -58,7 +58,9 @@ def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | No
 
 
 def best(results: list[tuple[Mix, float | None]]) -> tuple[Mix, float | None]:
-    """Return the first mixture with the highest value; ties go to the lowest penalty, then the lowest alpha."""
+    """Return the first mixture with the highest value, and that value; ties go to the lowest penalty, then
+    the lowest alpha.
+    """
     return max(results, key=lambda pair: -np.inf if pair[1] is None else pair[1])
 
 

@@ -77,8 +77,8 @@ class Lines:
         return len(self.users)
 
     def parts(self, partition: str) -> Ints:
-        """Return int64[n_lines], the part of each line: consecutive lines of one partition. Consecutive lines without a
-        userId form a part as well. Raises OptionError.
+        """Return int64[n_lines], the index of each line's part. With "user", consecutive lines with the same
+        userId, or without one, form a part. Raises OptionError.
         """
         if partition == "all":
             return np.zeros(len(self), dtype=np.int64)
@@ -200,7 +200,7 @@ def read_table(
 
 
 class _Builder:
-    """Collects entries and turns them into columns, one block at a time."""
+    """Builder of a Table: collects entries and turns them into columns, one block at a time."""
 
     def __init__(self, filters: tuple[str, ...], mixes: tuple[Mix, ...]) -> None:
         self.filters, self.mixes = filters, mixes
@@ -315,7 +315,7 @@ def _counted(game: str, filters: Sequence[str], parts: Sequence[str | int]) -> N
 
 
 class _Characters:
-    """Counts the characters of each text that pass a filter, by code point."""
+    """Counter of the characters in each text that pass a filter, code point by code point."""
 
     def __init__(self, keeps: Callable[[str], bool]) -> None:
         self.keeps = keeps

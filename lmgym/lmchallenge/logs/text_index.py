@@ -94,10 +94,11 @@ class Index:
             outcome: lines with a token of this outcome; ERROR: of any error.
             word: lines with this word (ignoring case), with `outcome` if that is set.
             user: lines of this user; NOBODY includes lines without a user.
-            worst_first: sort by loss, then by counted tokens, descending. Default: the order of the log.
+            worst_first: sort by loss, then by counted tokens, descending, with lines without counted tokens
+                last. Default: the order of the log.
 
         Returns:
-            int64, indices of lines; those without counted tokens come last.
+            int64, indices of lines.
         """
         mask = np.ones(len(self.numbers), dtype=np.bool_)
         if user:

@@ -1,7 +1,8 @@
 """Loaded models as players. They do not learn, and their replies are always final.
 
-**Causal models.** The score of a candidate c after a context x is the natural logarithm of the probability that the
-text continues with c and c ends there (what follows does not extend it to a longer token of the game):
+**Causal models.** The score of a candidate c after a context x is the natural logarithm of the
+probability that the text continues with c and c ends there (the text after it does not extend it to a
+longer token of the game):
 
     p(c | x) = P(text begins with x c, then something that ends c) / P(text begins with x)
 

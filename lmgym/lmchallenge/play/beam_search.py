@@ -116,8 +116,8 @@ class Search:
         return self._limits.steps + (max(0, len(ways[0]) - 1) if ways else 0)
 
     def _best_paths(self, beams: list[_Beam], ended: dict[str, float]) -> list[_Beam]:
-        """Keep the best paths. Those far behind the last prediction are dropped, since extending a path only lowers its
-        probability; their share in other spellings of a prediction is lost.
+        """Keep the best paths. Paths far behind the last prediction are dropped, since extending a path only
+        lowers its probability; their share in other spellings of a prediction is lost.
         """
         most = self._limits.predictions
         least = sorted(ended.values())[-most] - BEHIND if len(ended) >= most else -math.inf
@@ -148,8 +148,8 @@ class Search:
                 _add(ended[at], beam.text, beam.score + mass)
 
     def _ending_mask(self, beam: _Beam) -> Flags | None:
-        """Return a mask of the tokens that reach the end of the context or end the game's token; None if there are
-        none.
+        """Return a mask of the tokens that reach the end of the context or end the game's token;
+        None if no token does.
         """
         if beam.rest:
             return self._token_strings.beginning(beam.rest)
@@ -184,8 +184,9 @@ class Search:
                 beams[at].append(_Beam(path, b"", text, part, score))
 
     def _worthwhile(self, numbers: Ints, scores: Floats, rows: list[tuple[int, _Beam]]) -> tuple[Ints, Ints]:
-        """Return rows and columns of the tokens that may end a prediction, and of those that only continue one. Limited
-        to the number kept per context, since the others would be dropped immediately.
+        """Return rows and columns of the tokens worth keeping: all tokens that may end a prediction and, of
+        the tokens that only continue one, as many as are kept per context. The others would be dropped
+        immediately.
         """
         kinds = np.array([KINDS.index(self._kind(beam)) for _, beam in rows])
         nothing = np.zeros(self._token_strings.size, np.bool_)

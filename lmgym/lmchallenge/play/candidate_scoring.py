@@ -57,7 +57,9 @@ class _Plan(NamedTuple):
 
 @dataclass
 class _Sums:
-    """Token sequences whose probabilities are summed, by sum. Sequences with the same prefix share it as a stem."""
+    """Token sequences, and the sum to which each adds its probability (`owner`). Sequences with the same
+    prefix share it as a stem.
+    """
 
     sequences: list[Path] = field(default_factory=list)
     stems: dict[Path, int] = field(default_factory=dict)
@@ -81,8 +83,8 @@ class _Sums:
 
 
 class CandidateScorer:
-    """Scores each candidate by the spellings with the fewest tokens: up to `paths` of them, always including the
-    tokenizer's own.
+    """Scorer that sums each candidate's probability over the spellings with the fewest tokens: up to `paths`
+    spellings, always including the tokenizer's own.
     """
 
     def __init__(self, token_strings: TokenStrings, window: Window, paths: int) -> None:

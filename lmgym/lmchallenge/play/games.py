@@ -60,8 +60,8 @@ class Game(Protocol):
 class WordPrediction:
     """Next word: for each token, the model predicts it from everything before it.
 
-    The score is that of the first prediction equal to the token. The rank is the number of predictions with at least
-    that score, so ties count against the model and the order of the predictions does not matter.
+    The score comes from the first prediction equal to the token. The rank is the number of predictions with
+    at least that score, so ties count against the model and the order of the predictions does not matter.
     """
 
     targets: bool = True
@@ -158,7 +158,9 @@ class InputCorrection:
         self.random = random
 
     def play(self, line: str) -> Play:
-        """Play a line. One entry per token: score [error, model], candidates with both scores, and what was typed."""
+        """Play a line. One entry per token: score [error, model], candidates with both scores,
+        and the word as typed.
+        """
         corrupted = [(start, token, self.errors.corrupt(token, self.random)) for start, token in tokens(line)]
         entries: list[Entry] = []
         for part in pieces(corrupted):

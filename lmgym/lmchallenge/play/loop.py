@@ -194,7 +194,7 @@ def _learn(learning: _Learning, player: Player, *, skipping: bool) -> None:
 
 
 def _blocks(lines: Iterable[Line], train: bool, together: int, skip: int) -> Iterator[list[Line]]:
-    """Yield blocks of lines that may be played together: any lines without training, else those of one batch."""
+    """Yield blocks of lines that may be played together: with training, only lines of one batch."""
     block: list[Line] = []
     source = iter(lines)
     while True:

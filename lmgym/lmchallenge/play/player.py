@@ -40,7 +40,7 @@ class Player(Protocol):
         """Learn from a line."""
 
     def clear(self) -> None:
-        """Forget what `train` taught."""
+        """Forget all training."""
 
     def check(self, now: bool = False) -> bool:
         """Check the replies so far. Returns True while their validity is unknown and lines must be held back. With

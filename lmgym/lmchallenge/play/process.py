@@ -4,13 +4,13 @@ No shell is involved. Startup and each reply have a timeout. The end of standard
 copied to a transcript. Tabs, newlines and carriage returns in the corpus are sent as spaces and lone surrogates as
 U+FFFD, character for character, so that offsets stay the same.
 
-A process must be silent after `train` and `clear`, and answer `predict` with exactly one line. Unrequested output is
-detected before the next command is sent. But an extra line that arrives while a reply is awaited is taken for the
-reply; every later reply then belongs to the previous request, and one line is always pending. Checkpoints detect this:
-for the time of two slow replies, at least `settle`, no command is sent and no output may arrive. Checkpoints follow the
-first line, the first reply after the first `clear`, and the first reply after the first `train`; then there is one
-every CHECK_EVERY seconds, and a last one at the end of the output. Between them, `check` reports that lines must be
-held.
+A process must be silent after `train` and `clear`, and answer `predict` with exactly one line. Unrequested
+output is detected before the next command is sent. But an extra line that arrives while a reply is awaited is
+taken for the reply; every later reply then belongs to the previous request, and one line is always pending.
+Checkpoints detect this: for the time of two slow replies, at least `settle`, no command is sent and no output
+may arrive. Checkpoints follow the first line, the first reply after the first `clear`, and the first reply
+after the first `train`; after that they take place every CHECK_EVERY seconds, and finally at the end of the
+output. Between them, `check` reports that lines must be held.
 """
 
 from __future__ import annotations
@@ -135,12 +135,12 @@ class ProcessPlayer:
         return [self._predict(request) for request in requests]
 
     def train(self, text: str) -> None:
-        """Send the line."""
+        """Send a `train` command with the line."""
         self._said.add("train")
         self._send(f"train\t{on_the_wire(text)}")
 
     def clear(self) -> None:
-        """Send the command."""
+        """Send a `clear` command."""
         self._said.add("clear")
         self._send("clear")
 

@@ -1,10 +1,10 @@
 """The vocabulary of a subword model as byte strings: how each token is spelled, and which tokens may follow the end of
 a word.
 
-A language model over tokens assigns a string the total probability of all its spellings. `segmentations` lists the
-spellings with the fewest tokens, `covers` those that reach or pass the end of a prefix. A context longer than the
-model's window loses its beginning, a quarter of the window at a time, so that a line's contexts share the
-remainder. Does not import torch.
+A language model over tokens assigns a string the total probability of all its spellings. `segmentations`
+lists the spellings with the fewest tokens, `covers` the spellings that reach or pass the end of a prefix. A
+context longer than the model's window loses its beginning, a quarter of the window at a time, so that a
+line's contexts share the remainder. Does not import torch.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class TokenStrings:
         return token_strings
 
     def data(self, text: str, *, at_start: bool) -> bytes:
-        """Return the bytes to spell."""
+        """Encode a text as UTF-8. `at_start`: include the space that the tokenizer may put before a text."""
         data = text.encode("utf-8", "replace")
         return b" " + data if at_start and self.prefixed else data
 

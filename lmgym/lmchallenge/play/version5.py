@@ -1,6 +1,7 @@
 """The games of version 5: word completion (wc), word entropy (we), character entropy (ce), word reranking (wr).
 
-They are played like those of version 4 (`play.loop`). An entry is a token; with its user and message it is a log row.
+They are played like the games of version 4 (`play.loop`). Each entry is one token; adding user and message
+makes it a log row.
 """
 
 from __future__ import annotations
@@ -84,8 +85,8 @@ class WordReranking(InputCorrection):
     key = _ENTRIES
 
     def play(self, line: str) -> Play:
-        """Play a line. One entry per token: what was typed, and `results` [candidate, error score, model score], best
-        error score first.
+        """Play a line. One entry per token: the word as typed, and `results` [candidate, error score, model
+        score], best error score first.
         """
         entries = yield from super().play(line)
         return [{**place, **entry} for place, entry in zip(_placed(tokens(line)), entries, strict=True)]

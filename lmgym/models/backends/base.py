@@ -247,7 +247,7 @@ def first_line(error: Exception, folder: Path) -> str:
 
 
 def describe_exception(error: Exception, folder: Path) -> str:
-    """Describe in one line an exception that a model raised when it was tested."""
+    """Describe an exception raised while a model was tested, on one line."""
     return f"Testing the model raised {type(error).__name__}: {first_line(error, folder)}"
 
 

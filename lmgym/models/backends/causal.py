@@ -57,7 +57,7 @@ _LEFT_TO_RIGHT = "Surprisal needs a causal language model (GPT-2, Llama, OPT, Py
 
 
 _SEE_LATER_TOKENS = frozenset({"cpmant", "prophetnet", "xlnet"})
-"""Model types whose causal class in transformers 5.24 lets tokens see later ones."""
+"""Model types whose causal class in transformers 5.24 lets tokens attend to later tokens."""
 
 
 class _Encoded(NamedTuple):
@@ -72,9 +72,9 @@ class _Part(NamedTuple):
     """One window of a text.
 
     Attributes:
-        ids: tokens to read.
-        n_context: number of these that are context only.
-        place: the other tokens in the text.
+        ids: ids of the tokens to read.
+        n_context: number of leading tokens that serve only as context.
+        place: positions of the remaining tokens in the text.
     """
 
     ids: list[int]
@@ -373,7 +373,7 @@ def _flags_of(cuts: list[list[_Part]], flags: Sequence[Sequence[bool]] | None) -
 def _joined(
     cuts: list[list[_Part]], values: Sequence[Computed | ScoringFailure]
 ) -> list[Computed | ScoringFailure]:
-    """Join the values of each text's windows; a text fails with its first window that does."""
+    """Join the values of each text's windows; a text with failed windows gets the first failure."""
     import numpy as np
 
     from lmgym.models.engine.execute import Computed
@@ -619,7 +619,7 @@ def _require_causal(settings: Any, stated: str) -> None:
 
 
 def _says_causal(settings: Any) -> bool:
-    """Return whether `architectures` is empty or names a causal class or a bare body."""
+    """Return whether `architectures` is empty or names a causal class or a model without a head."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
     stated = settings.architectures or ()

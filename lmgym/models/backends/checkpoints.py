@@ -36,7 +36,7 @@ def choose(text: str, refs: Mapping[str, str], repo: str) -> list[Checkpoint]:
         repo: name of the repository, for messages.
 
     Raises:
-        BackendError: nothing has a requested name, a name has no step, or two have the same step.
+        BackendError: a name or pattern has no match, a match has no step, or two matches have the same step.
     """
     names = dict.fromkeys(name for part in _parts(text) for name in _expanded(part))
     if not names:
@@ -69,9 +69,10 @@ def choose(text: str, refs: Mapping[str, str], repo: str) -> list[Checkpoint]:
 
 
 def step_in(revision: str) -> int | None:
-    """Return the training step that the name of a revision states, or None.
+    """Return the training step in the name of a revision, or None.
 
-    It is the number after "step" (step1000, stage1-step5k-tokens21B), else the only number (checkpoint-500).
+    The step is the number after "step" (step1000, stage1-step5k-tokens21B), else the only number
+    (checkpoint-500).
     """
     found = _STEP.search(revision)
     if found is None:

@@ -224,7 +224,7 @@ def _read(evidence: _Evidence, dialect: Dialect) -> _Verdict:
 
 
 def _echoed(continuation: _Continuation, prompts: dict[str, Prompt]) -> float | None:
-    """Return the bits of the word in its prompt; None unless it is one token there, after the tokens of the prefix."""
+    """Return the bits of the word in its prompt; None unless it is a single token right after the prefix."""
     prefix, prompt = prompts[continuation.prefix], prompts[continuation.prompt]
     index = len(prefix.tokens)
     if prompt.tokens[:index] != prefix.tokens or index >= len(prompt.tokens):

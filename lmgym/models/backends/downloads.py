@@ -34,9 +34,9 @@ class Download:
 
     Attributes:
         place: "hub", "directory" (the model directory of this site) or "nowhere" if no file is needed.
-        repo: present name of the repository; `requested_repo` may be an old one.
-        needs_token: the Hub does not show the model, or give its files, without a token with access; or it does not
-            exist.
+        repo: current name of the repository; `requested_repo` may be an old name.
+        needs_token: the Hub hides the model or its files without a token that has access, or the model does
+            not exist.
         unknown: why the size is unknown, or "".
         obstacle: why the check would reject the model, judging by the file list, or "".
         cache: folder of downloads.
@@ -113,7 +113,7 @@ def download_of(
 def downloads_of(
     configs: Sequence[dict[str, Any]], *, hub_allowed: bool, token: HubToken | None, seconds: float
 ) -> list[Download]:
-    """List the files of several Hub models at the same time. Those not listed within `seconds` are unknown."""
+    """List the files of several Hub models in parallel. Sizes not received within `seconds` are unknown."""
     pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="hub listing")
     until = monotonic() + seconds
     try:

@@ -62,7 +62,7 @@ _TEXT_PARTS = ("text_config", "llm_config", "language_config")
 HINT = "Use the config.json that was saved with these weights."
 MAX_LOOPED_LAYERS = 256
 """Some models run their layers several times and count each pass as a layer (HRM). If the configuration has more layers
-than the weights, the model is built without memory to recognise this case, which takes 40 ms per layer."""
+than the weights, the model is built on the meta device to recognise this case, in 40 ms per layer."""
 
 
 def inside(model_dir: Path, name: str) -> Path:
@@ -310,7 +310,7 @@ def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _layer_keys(text: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys of the number of layers.
+    """Return the configuration keys that hold the number of layers.
 
     ALBERT applies one layer many times; decoders taken from an encoder-decoder have a separate key.
     """

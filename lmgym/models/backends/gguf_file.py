@@ -22,8 +22,8 @@ class Header:
     """Header of a GGUF file.
 
     Attributes:
-        numbers: number of values in the weights.
-        types: their formats, most frequent (by tensors) first.
+        numbers: number of parameters.
+        types: formats of the tensors, most frequent first.
     """
 
     architecture: str
@@ -61,7 +61,7 @@ def hide_progress() -> None:
 
     from tqdm import tqdm
 
-    # Not `transformers.modeling_gguf_pytorch_utils`: its lazy package may lack the attribute at a second load.
+    # Not `transformers.modeling_gguf_pytorch_utils`: the lazy package may lack it when loaded a second time.
     reader: Any = import_module("transformers.modeling_gguf_pytorch_utils")
     reader.tqdm = partial(tqdm, disable=True)
 

@@ -1,4 +1,4 @@
-"""Error of a half-precision type: the same weights and sentences in float32.
+"""Numerical error of half-precision types, measured against float32 with the same weights and sentences.
 
 The standard deviation of a token's error decides which outcomes are too close to call (`engine.scores.TokenError`).
 torch is imported inside functions.
@@ -48,7 +48,8 @@ def texts() -> list[str]:
 
 
 def encoded_texts(tokenizer: Any, model: Any) -> list[list[int]]:
-    """Tokenize `texts`, after the declared start token if there is one; without texts that the model cannot read."""
+    """Tokenize `texts`, each after the declared start token, if any. Drops texts that the model cannot read,
+    or that have fewer than two tokens."""
     from lmgym.models.backends.loading import readable_length
 
     start = tokenizer.bos_token_id
@@ -92,7 +93,7 @@ def float32_values(
     """Compute values of a copy of the model in float32.
 
     Returns:
-        The values, None if there is no room for a copy; and in that case a note.
+        The values and "", or None and the reason why the model cannot be copied.
     """
     from lmgym.models.engine.memory import give_back, is_out_of_memory
 

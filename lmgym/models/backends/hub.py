@@ -1,9 +1,9 @@
 """Hugging Face Hub: pin a model to a commit, check it before fetching, and fetch only harmless files.
 
-`hub_listing` requests file lists. The Hub's own library fetches files, only when a model is loaded and never to render
-a page. The caller decides which access token may be used; tokens in the environment or stored by huggingface_hub are
-ignored. A token is sent only for a model that the Hub does not give without one, and only to the Hub's endpoint. Every
-failure is a BackendError. With `HF_HUB_OFFLINE=1`, only cached models work.
+`hub_listing` requests file lists. The Hub's own library fetches files, only when a model is loaded and never
+to render a page. The caller decides which access token may be used; tokens in the environment or stored by
+huggingface_hub are ignored. A token is sent only for a model that requires one, and only to the Hub's
+endpoint. Every failure is a BackendError. With `HF_HUB_OFFLINE=1`, only cached models work.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ MAX_FILES = 2_000
 TIMEOUT_SECONDS = 30.0
 REPORT_SECONDS = 0.5
 _PAUSES = (1.0, 5.0)
-"""Seconds before a transfer that broke is tried again. huggingface_hub (2.4) resumes one whose server hung up, but not
-after a reset connection or an error of the storage."""
+"""Seconds before each retry of a broken transfer. huggingface_hub (2.4) resumes a transfer if the server
+hangs up, but not after a connection reset or a storage error."""
 
 _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"
-_REPO = re.compile(f"({_PART}/)?{_PART}")  # a name without organisation is an old one, such as gpt2
+_REPO = re.compile(f"({_PART}/)?{_PART}")  # old names have no organisation, such as gpt2
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SKIPPED = ("*/*", "consolidated*")  # subfolders have other formats; "consolidated" repeats the weights
@@ -46,9 +46,9 @@ class HubModel:
     """A model at one commit.
 
     Attributes:
-        repo: its present name.
+        repo: current name of its repository.
         files: bytes of the files to fetch, by name.
-        token: the token without which the Hub does not give the files; None = not needed, or there is none.
+        token: token required to download the files; None = not needed or not available.
     """
 
     repo: str
@@ -65,8 +65,10 @@ class HubModel:
 
 
 class Fetched(NamedTuple):
-    """A model on this machine: its folder, the present name of its repository, its commit, and its licence if the Hub
-    was asked."""
+    """A model on this machine: its folder, the current name of its repository, its commit, and its licence.
+
+    The licence is "" if the Hub was not contacted.
+    """
 
     folder: Path
     repo: str
@@ -112,7 +114,8 @@ def look(repo: str, revision: str, *, seconds: float, token: HubToken | None = N
         The model, and the reason to reject it or "".
 
     Raises:
-        BackendError: the model is unknown.
+        AccessDenied: see `resolve`.
+        BackendError: the Hub did not list the model, and the cache does not have it.
     """
     try:
         model, names = _listing(repo, revision, seconds, token)
@@ -135,7 +138,7 @@ def look(repo: str, revision: str, *, seconds: float, token: HubToken | None = N
 def _listing(
     repo: str, revision: str, seconds: float, token: HubToken | None, *, patient: bool = False
 ) -> tuple[HubModel, dict[str, int]]:
-    """Return the model with the files to fetch, and the bytes of all its files. Asks without the token first."""
+    """Return the model, and the sizes of all files in its repository. Tries without the token first."""
     check_names(repo, revision)
     used = None
     try:
@@ -189,7 +192,7 @@ def _snapshot(repo: str, commit: str, *, local: bool, token: HubToken | None) ->
 
 
 Report = Callable[[int, int], None]
-"""Called during a download with the bytes downloaded so far and in total, in another thread."""
+"""Callback (bytes downloaded so far, total bytes), called from another thread during a download."""
 
 
 def fetch(
@@ -207,15 +210,15 @@ def fetch(
 
     Args:
         report: called every REPORT_SECONDS.
-        budget: bytes that downloads of this site may take up in the cache; 0 = no limit. The commit is marked as one of
-            the site's, see `hub_cache`. None: not for a site.
-        token: used if the Hub does not give the files without one.
-        ask_access: ask the Hub whether this token may read a commit in the cache that was downloaded with a token.
+        budget: limit in bytes on this site's downloads in the cache; 0 = no limit. The commit is marked as
+            the site's (see `hub_cache`). None = the caller is not a site, and nothing is marked.
+        token: used if the Hub requires one.
+        ask_access: check with the Hub that `token` may read a cached commit that was downloaded with a token.
 
     Raises:
-        BackendUnavailable: the Hub or the network failed; trying again may help.
+        BackendUnavailable: the Hub or the network failed, or a file is damaged; a retry may succeed.
         AccessDenied: see `resolve`.
-        BackendError: see `resolve`; or there is no room, or the files are not those of the Hub.
+        BackendError: see `resolve`; or the disk or the budget has too little space.
     """
     check_names(repo, revision)
     must_ask = ask_access and hub_cache.is_restricted(repo, revision)
@@ -280,7 +283,7 @@ def _reporting(model: HubModel, missing: Mapping[str, int], report: Report | Non
 
 
 def _download(model: HubModel) -> Path:
-    """Fetch the files of a model by plain HTTP: Xet transfers were never tried."""
+    """Download a model's files over plain HTTP, with retries. Xet is disabled because it was never tested."""
     from huggingface_hub import constants
 
     constants.HF_HUB_DISABLE_XET = True
@@ -297,7 +300,10 @@ def _download(model: HubModel) -> Path:
 
 @contextmanager
 def _no_long_waits(repo: str) -> Iterator[None]:
-    """Fail when a status 429 demands a longer wait than MAX_WAIT_SECONDS: huggingface_hub would wait for hours."""
+    """Raise an error if a status 429 demands a wait of more than MAX_WAIT_SECONDS.
+
+    huggingface_hub would wait for hours.
+    """
     from huggingface_hub import get_session
 
     def refuse(response: Any) -> None:
@@ -315,8 +321,11 @@ def _no_long_waits(repo: str) -> Iterator[None]:
 
 @contextmanager
 def _token_stays() -> Iterator[None]:
-    """Drop tokens from requests to other servers than the Hub's endpoint. huggingface_hub does so for storage, but not
-    when a list continues at an address that the Hub names, as mirrors do."""
+    """Remove tokens from requests to servers other than the Hub's endpoint.
+
+    huggingface_hub removes them for storage servers, but not if the next page of a list is on another server,
+    as with some mirrors.
+    """
     from huggingface_hub import constants, get_session
 
     endpoint = urlsplit(constants.ENDPOINT)
@@ -335,7 +344,7 @@ def _token_stays() -> Iterator[None]:
 
 
 def _may_be_repeated(error: Exception) -> bool:
-    """Return whether a transfer broke off or the storage refused a signed address, which may have expired."""
+    """Return whether a transfer broke off, or the storage rejected a signed URL, which may have expired."""
     from huggingface_hub import constants, errors
 
     if isinstance(error, errors.HfHubHTTPError):
@@ -345,9 +354,12 @@ def _may_be_repeated(error: Exception) -> bool:
 
 
 def _require_names(model: HubModel, folder: Path, names: Mapping[str, int]) -> None:
-    """Compare downloaded files with the digests by which the Hub names them. Wrong ones are deleted.
+    """Check that downloaded files match the digests in their cache names, and delete files that differ.
 
     huggingface_hub compares only sizes.
+
+    Raises:
+        BackendUnavailable: a file differs.
     """
     for name in names:
         path = folder / name
@@ -403,7 +415,7 @@ def _in_words(error: Exception, repo: str, revision: str, token: HubToken | None
         return hub_listing.disabled(repo)
     if isinstance(error, errors.OfflineModeIsEnabled):
         return hub_listing.not_here(repo, revision)
-    if isinstance(error, errors.LocalEntryNotFoundError):  # raised by what kept the Hub from answering
+    if isinstance(error, errors.LocalEntryNotFoundError):  # its cause is the failed request
         cause = error.__cause__
         return (
             _in_words(cause, repo, revision, token)

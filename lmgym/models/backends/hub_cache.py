@@ -1,9 +1,9 @@
-"""The Hub's cache on this machine: space, interrupted downloads, and deletion of what a site put there.
+"""Local cache of the Hub: disk space, interrupted downloads, and deletion of commits that a site downloaded.
 
-Other programs of the same account keep their models in the cache, too. So a site marks the commits that it downloads,
-counts those against its limit, and deletes no others. The layout is that of huggingface_hub:
-`models--org--name/{blobs,snapshots}`, with locks of running downloads in `.locks`; marks are files in `lm-gym` that say
-whether a token was needed.
+The cache is shared with other programs of the same account. A site therefore marks the commits that it
+downloads, counts only marked commits against its limit, and deletes only marked commits. The layout is
+huggingface_hub's: `models--org--name/{blobs,snapshots}`, with locks of running downloads in `.locks`. Marks
+are files in `models--org--name/lm-gym` and record whether a token was needed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Cached:
 
     Attributes:
         bytes: size of its files, some of which other commits may share.
-        begun: when its last download began, in seconds since 1970.
+        begun: start of its last download, in seconds since 1970.
     """
 
     repo: str
@@ -36,7 +36,7 @@ class Cached:
 
 
 def kept(repo: str, commit: str, names: Iterable[str]) -> set[str]:
-    """Return which of these files are in the cache of this machine."""
+    """Return the names of the files that are in this machine's cache."""
     from huggingface_hub import try_to_load_from_cache
 
     return {name for name in names if isinstance(try_to_load_from_cache(repo, name, revision=commit), str)}
@@ -53,15 +53,16 @@ def space() -> tuple[Path, int | None]:
 
 
 def arrived(repo: str, commit: str, sizes: Mapping[str, int]) -> int:
-    """Return the bytes of these files that have been downloaded so far."""
+    """Return the number of bytes downloaded so far, including partial files. `sizes`: bytes by file name."""
     here = kept(repo, commit, sizes)
     return sum(sizes[name] for name in here) + sum(map(_size, _partials(_folder(repo))))
 
 
 def drop_partials(repo: str = "*") -> None:
-    """Delete what killed downloads left of a repository, or of all. What is being downloaded is locked and stays.
+    """Delete partial files left by killed downloads of one or all repositories.
 
-    huggingface_hub (2.4) continues such a file only within the process that began it.
+    Files of running downloads are locked and kept. huggingface_hub (2.4) resumes a partial file only in the
+    process that created it.
     """
     from filelock import FileLock, Timeout
 
@@ -70,21 +71,26 @@ def drop_partials(repo: str = "*") -> None:
             with FileLock(_lock_of(path), timeout=0):
                 path.unlink(missing_ok=True)
         except Timeout:
-            continue  # it is being downloaded
+            continue  # a running download holds the lock
 
 
 def is_busy(repo: str) -> bool:
-    """Return whether files of a repository are being downloaded. Interrupted downloads are cleaned up."""
+    """Delete leftovers of killed downloads and return whether a download of the repository is running."""
     drop_partials(repo)
     return bool(_partials(_folder(repo)))
 
 
-# --- what a site downloaded ---
+# --- commits downloaded by a site ---
 
 
 def mark(repo: str, commit: str, *, is_new: bool, restricted: bool = False) -> None:
-    """Mark a commit that a site begins to download. One that other programs downloaded in part (not `is_new`, without a
-    mark) stays theirs. `restricted`: the Hub gives its files only with a token."""
+    """Mark a commit as a site's, before the site downloads it.
+
+    Args:
+        is_new: no file of the commit was in the cache. An unmarked commit that is not new belongs to another
+            program and is not marked.
+        restricted: the Hub requires a token to download the files.
+    """
     path = _folder(repo) / _MARKS / commit
     if is_new or path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +115,7 @@ def marked() -> list[Cached]:
 
 
 def used_bytes() -> int:
-    """Return the bytes that commits downloaded by sites take up."""
+    """Return the total size in bytes of the commits that sites downloaded; shared files count once."""
     blobs = {
         blob for path in _cache().glob(f"models--*/{_MARKS}/*") for blob in _blobs(path.parents[1], path.name)
     }
@@ -149,7 +155,7 @@ def _folder(repo: str) -> Path:
 
 
 def _partials(folder: Path) -> list[Path]:
-    """Return the files being downloaded, or left by killed downloads. `folder` may be a pattern."""
+    """Return the partial files of running and killed downloads. `folder` may be a glob pattern."""
     paths = _cache().glob(f"{folder.name}/blobs/*.incomplete")
     return [path for path in sorted(paths) if _PARTIAL.fullmatch(path.name)]
 
@@ -161,8 +167,11 @@ def _lock_of(partial: Path) -> Path:
 
 
 def _blobs(folder: Path, commit: str) -> set[Path]:
-    """Return the files that hold the contents of a commit. A blob may itself link to a store of several repositories,
-    which is not the site's."""
+    """Return the files with the contents of a commit.
+
+    Links are followed only to the blob. The blob may itself be a link to a store shared by several
+    repositories, which does not belong to the site.
+    """
     snapshot = folder / "snapshots" / commit
     return {
         Path(os.path.abspath(path.parent / path.readlink())) if path.is_symlink() else path

@@ -32,7 +32,7 @@ _Body = TypeVar("_Body")
 
 
 class AccessDenied(BackendError):
-    """The Hub shows a repository, or its files, only with a token, or not with this one."""
+    """The Hub does not show a repository or its files without a token, or with the token in use."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class Listing:
     """Commit, licence and files of a repository.
 
     Attributes:
-        repo: its present name; the requested one may be an old or short one.
+        repo: current name; the requested name may be old or short.
         sizes: bytes by file name; 0 = unknown.
-        is_gated: the files are given only to accounts that its owners admit.
+        is_gated: only accounts approved by the owners may download the files.
     """
 
     repo: str
@@ -99,7 +99,8 @@ def ask(
 
     Args:
         seconds: deadline of the request.
-        patient: wait as the Hub demands when it receives too many requests (status 429), up to MAX_WAIT_SECONDS each.
+        patient: on status 429 (too many requests), wait as long as the Hub demands, up to MAX_WAIT_SECONDS
+            each time.
         token: sent with the request.
 
     Raises:
@@ -134,7 +135,7 @@ def require_access(repo: str, token: HubToken, *, seconds: float, patient: bool 
 def _get(
     repo: str, path: str, revision: str, seconds: float, token: HubToken | None, *, patient: bool = False
 ) -> Response:
-    """Request a path below the repository's address in the Hub's API; return a success."""
+    """Request a path below the repository's URL in the Hub's API. Returns only a successful response."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
@@ -234,7 +235,7 @@ def disabled(repo: str) -> BackendError:
 def bad_status(
     repo: str, status: int, headers: Mapping[str, str], token: HubToken | None = None
 ) -> BackendError:
-    """Build the error for a status that no error code of the Hub explains."""
+    """Build the error for an HTTP status without a known error code of the Hub."""
     if token and headers.get("x-error-message") == "Invalid credentials in Authorization header":
         return bad_token(repo, token)
     if status == 401 or (status == 403 and token):
@@ -267,7 +268,7 @@ def interrupted(repo: str, error: Exception) -> BackendUnavailable:
 
 
 def pause_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait after status 429, or None if the Hub does not say."""
+    """Return the seconds to wait after status 429, or None if no header gives them."""
     from huggingface_hub.utils._http import parse_ratelimit_headers
 
     limit = parse_ratelimit_headers(headers)
@@ -277,7 +278,7 @@ def pause_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def _policy(endpoint: str, seconds: float) -> NetPolicy:
-    """Allow only this Hub, which the operator configured, and its redirects. Raises ValueError."""
+    """Build a policy that allows only the configured endpoint, with redirects on it. Raises ValueError."""
     parts = urlsplit(endpoint)
     port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

@@ -144,7 +144,7 @@ def _tail(errors: IO[bytes]) -> str:
 
 
 class LMZooBackend:
-    """Scores texts with `get_surprisals`. The container decides on start and end tokens."""
+    """Backend that scores texts with `get_surprisals`. The container decides on start and end tokens."""
 
     def __init__(
         self, name: str, argv: Sequence[str], seconds: float, spec: dict[str, Any], rules: TokenRules
@@ -309,7 +309,7 @@ class LMZooBackend:
 def read_surprisals(text: str, n_sentences: int) -> list[list[Row]]:
     """Read tokens and bits of each sentence from the table `sentence_id token_id token surprisal`.
 
-    Sentences and tokens count from 1.
+    Numbers of sentences and tokens start at 1.
 
     Raises:
         BackendError: an invalid table, with the line.

@@ -94,8 +94,8 @@ SPREAD: dict[str, Any] = {"device_map": "auto"}
 """Arguments of from_pretrained to distribute a model."""
 
 _one_at_a_time = threading.Lock()
-"""transformers uses process-wide settings to build a model without memory. If two models were loaded at once, one of
-them might be left without weights."""
+"""transformers uses process-wide settings to build a model on the meta device. If two models were loaded at
+once, one of them might be left without weights."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -226,8 +226,9 @@ def read_model(
 def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
     """Check that no layers are missing.
 
-    If the configuration has more layers than the weights, the model is built without memory to list missing weights. If
-    it runs its layers several times, none are missing. transformers would first initialise all missing layers.
+    If the configuration has more layers than the weights, the model is built on the meta device to list
+    missing weights. If it runs its layers several times, none are missing. transformers would first
+    initialise all missing layers.
 
     Raises:
         BackendError: layers are missing.
@@ -332,7 +333,7 @@ def device_name(device: torch.device, model: Any) -> str:
 
 
 def describe_device(name: str) -> str:
-    """Name the default device of models. Raises DeviceMissing."""
+    """Name the device that a device setting selects, for display. Raises DeviceMissing."""
     import torch
 
     device = choose_device(name)

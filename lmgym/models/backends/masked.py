@@ -187,7 +187,11 @@ class MaskedBackend:
 
 
 def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> MaskedBackend:
-    """Load a model. The configuration is that of a causal model plus "method" (original or within_word_l2r).
+    """Load a model.
+
+    Args:
+        config: as in `causal.load`, plus "method" (original or within_word_l2r), without "cpu_bfloat16" and
+            "bos_token".
 
     Raises:
         BackendError: the model cannot be used.

@@ -20,7 +20,7 @@ from lmgym.models.engine.scores import ScoringFailure, TokenScores
 
 
 class NgramBackend:
-    """Scores words and punctuation. Unknown words are "<unk>" with id 0; their offsets locate the spelling."""
+    """Backend that scores words and punctuation. Unknown words are "<unk>" (id 0) and keep their offsets."""
 
     def __init__(self, model: NgramModel, *, fingerprint: str) -> None:
         self.model = model

@@ -42,7 +42,7 @@ _NOISE = 1e-3
 
 @dataclass(frozen=True)
 class _Manner:
-    """The server's processing of prompts.
+    """Behaviour of a server, detected with a probe sentence.
 
     Attributes:
         tokens: tokens of a probe sentence, as spelled by the server.
@@ -65,7 +65,7 @@ class _Manner:
 
 
 def _find_manner(server: Server, method: str, batch: int) -> _Manner:
-    """Request one sentence, then two. Raises NetError, NotEchoed or Unreadable if the first fails."""
+    """Detect how a server processes one prompt and a list. Raises NetError, NotEchoed or Unreadable."""
     response = server.ask([_PROBE], method)
     probe = read_choice(response.choices[0], _PROBE, Dialect(method))
     hidden = response.prompt_tokens == len(probe.tokens) + 1
@@ -90,7 +90,7 @@ def _start(manner: _Manner, bos: str) -> str:
 
 
 class OpenAIBackend:
-    """Scores texts with the log-probabilities that a server returns."""
+    """Backend that computes surprisals from the log-probabilities that a server returns."""
 
     def __init__(self, server: Server, config: dict[str, Any], manner: _Manner, proof: Proof) -> None:
         self._server = server
@@ -270,7 +270,7 @@ def load(
     external_access: ExternalAccess,
     sleep: Callable[[float], None] = time.sleep,
 ) -> OpenAIBackend:
-    """Try each method until one works and is verified. Raises BackendError if none is."""
+    """Build a backend with the first method that works and is verified. Raises BackendError if none is."""
     if external_access.net is None:
         raise BackendError("This site does not allow this model to send requests.")
     policy = replace(external_access.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)

@@ -2,8 +2,8 @@
 
 Standard input is JSON: the model's `slug`, the arguments of `load_backend`, `hub_budget` (`budget` of `hub.fetch`),
 `hub_token` (value and name of a HubToken, or null), and `parent`, the process ID of the caller. Standard output is
-lines of JSON. While files are downloaded, they are `{"downloaded", "total"}` in bytes. The last one is
-`{"facts", "probe", "seconds", "repo"}` with the present name of the Hub's repository, or "", or
+lines of JSON. While files are downloaded, they are `{"downloaded", "total"}` in bytes. The last line is
+`{"facts", "probe", "seconds", "repo"}` with the current name of the Hub's repository, or "", or
 
     {"problem": why the model does not work, "memory_in_use": other programs use the memory it needs,
      "unavailable": the same request may succeed later, "lacks": what is missing on this machine,

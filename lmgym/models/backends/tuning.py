@@ -159,7 +159,7 @@ def prepare_masked(
     """Build a runner for a masked model with all optimisations that reproduce the plain values; see `prepare`.
 
     Returns:
-        The runner, and rows that run its last layer only for scored tokens (None = for all).
+        The runner, and a `Rows` function that runs the last layer only for scored tokens (None = for all).
     """
     from lmgym.models.engine import packing as packs
     from lmgym.models.engine.masked import choose_batching, make_masked_runner, plain_runner, probe_bits

@@ -91,7 +91,7 @@ class Seen:
         )
 
     def _named(self, path: Path) -> str:
-        """Return the name of the file in the Hub's cache to which a snapshot's file links, or ""."""
+        """Return the name of the blob in the Hub's cache that a snapshot's file links to, or ""."""
         return path.readlink().name if self._in_cache and path.is_symlink() else ""
 
     def _not_of_the_hub(self, name: str) -> BackendError:
@@ -102,7 +102,10 @@ class Seen:
 
 
 def fits_name(path: Path, name: str) -> bool:
-    """Return whether a file has the content after which the Hub's cache names it. Other names, of mirrors, fit any."""
+    """Return whether a file's digest matches its name in the Hub's cache.
+
+    Names that are not digests, as some mirrors use, match any file.
+    """
     if _SHA256.fullmatch(name):
         return _digest(path) == name
     return not _GIT.fullmatch(name) or name in _small_names(path)

@@ -24,7 +24,7 @@ _UNITS = {
 
 
 class UniformBackend:
-    """Scores words or non-blank characters.
+    """Backend that gives every word or non-blank character the same surprisal.
 
     Context is ignored, so start and end policies have no effect: the first token always has a value, and no end token
     is scored.

@@ -1,8 +1,8 @@
 """Tree attention in blocks of queries, for models that use transformers' attention registry. Needs torch.
 
-In depth-first order, the ancestors of a run of consecutive nodes that precede the run are the ancestors of its first
-node. A block of queries therefore needs only its own keys and one path: the cost is linear in the length of the chunk,
-and no quadratic mask is built.
+In depth-first order, every ancestor that precedes a run of consecutive nodes is an ancestor of the run's
+first node. A block of queries therefore needs only its own keys and one path: the cost is linear in the
+length of the chunk, and no quadratic mask is built.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def additive(hidden: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 @contextmanager
 def attending(keys: torch.Tensor | None) -> Iterator[None]:
-    """Within the context, make models in this thread attend to these key blocks; None leaves attention unchanged."""
+    """Make models in this thread attend to key blocks within the context; None leaves attention unchanged."""
     _active.keys = keys
     try:
         yield
@@ -93,9 +93,10 @@ def attend(
     scaling: float | None = None,
     **named: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention function for transformers' registry: [1, heads, n, d] each -> [1, n, heads, d].
+    """Compute attention in the active key blocks; without active blocks, call transformers' SDPA function.
 
-    While blocks are active, `attention_mask` is additive, [blocks, 1, width, k].
+    Registered with transformers by `install`. Query, key and value are [1, heads, n, d], the output is
+    [1, n, heads, d]. While blocks are active, `attention_mask` is additive, [blocks, 1, width, k].
 
     Raises:
         ValueError: the attention has extra terms, such as a soft cap.

@@ -119,7 +119,10 @@ def compute_flat(
     stems: Sequence[Sequence[int]] = (),
     stem_of: Sequence[int] | None = None,
 ) -> Flat:
-    """Like `compute`, but faster for many short sequences: flags and values of all sequences are concatenated."""
+    """Compute the values of `compute` with flags and results of all sequences concatenated.
+
+    This is faster for many short sequences.
+    """
     own_lengths = list(map(len, sequences))
     starts = np.concatenate(([0], np.cumsum(own_lengths, dtype=np.int64)))
     lengths = own_lengths
@@ -209,7 +212,7 @@ class _Ledger(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Values that are still on the device."""
+    """Values of one job, still on the device."""
 
     job: Job
     bits: torch.Tensor
@@ -247,7 +250,7 @@ def _run(
 def _read(
     runner: ModelRunner, forest: Forest, sets: torch.Tensor | None, job: Job, states: torch.Tensor
 ) -> _Work:
-    """Apply the head to the nodes that are read."""
+    """Apply the head to a job's hidden rows and look up the values of its edges and rows."""
     row = np.searchsorted(job.nodes, forest.edge_node[job.edges])
     return _Work(job, *look_up(runner, states, row, forest.edge_token[job.edges], sets))
 

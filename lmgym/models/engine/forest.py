@@ -21,8 +21,8 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 FILL = 0.75
-"""Minimal share of a chunk's room that is used. In its last quarter, the chunk ends at the node with the fewest
-ancestors, because these are run again in the next chunk."""
+"""Minimum fraction of a chunk's capacity for new nodes that is filled. In the remaining quarter, the chunk is
+cut at the node with the fewest ancestors, because the next chunk runs the ancestors again."""
 
 
 class Forest(NamedTuple):
@@ -52,7 +52,8 @@ class Chunk(NamedTuple):
     """Nodes to run together: the ancestors of node `first`, which are run again, and nodes [first, last).
 
     Attributes:
-        token, position, end: int64[p], input id, position id and (local) end of the range that sees the key.
+        token, position, end: int64[p], input id, position id, and local end of the range of queries that see
+            the key.
         edges: slice of the forest's edges.
         rows: slice of the forest's row_node.
         node_at: the local index of node q is q - first + node_at.
@@ -83,7 +84,7 @@ def grow(
     stems: Sequence[Sequence[int]] = (),
     stem_of: Sequence[int] | None = None,
 ) -> Forest:
-    """Plan the needed tokens of sequences.
+    """Plan the forest that covers the needed tokens of sequences.
 
     Args:
         sequences: token ids, including start tokens.

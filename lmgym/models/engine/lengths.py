@@ -54,9 +54,10 @@ class Turns(NamedTuple):
         return cls(tuple(sorted(steps)), min(fluid, default=None))
 
     def kind(self, length: int) -> tuple[int, int]:
-        """Return the kind of a text; different kinds must not share a forward pass.
+        """Return the kind of a text with `length` tokens.
 
-        (0, 0) is the usual kind. Texts of other kinds are run whole, because the kind depends on the whole length.
+        Texts of different kinds must not share a forward pass. (0, 0) is the usual kind. Texts of other kinds
+        are run whole, because the kind depends on the whole length.
         """
         passed = sum(length > step for step in self.steps)
         return passed, length if self.fluid is not None and length > self.fluid else 0
@@ -68,19 +69,22 @@ class Turns(NamedTuple):
 
 
 def reach(config: Any) -> int | None:
-    """Return the length of the longest text of the usual kind that every layer sees whole; None = unlimited."""
+    """Return the length of the longest text of the usual kind that fits the attention window of every layer.
+
+    None = unlimited.
+    """
     windows = _numbers(config.get_text_config(), _WINDOWS)
     first = Turns.of(config).first
     return min(windows if first is None else [*windows, first], default=None)
 
 
 def counts_places(config: Any) -> bool:
-    """Return whether values depend on the index of a text in its row."""
+    """Return True if values depend on a token's index in its row, so that texts cannot share a row."""
     return bool(_numbers(config.get_text_config(), _COUNTED))
 
 
 def _numbers(text: Any, names: tuple[str, ...]) -> list[int]:
-    """Return the settings that are positive integers."""
+    """Return the values of the named settings that are positive integers."""
     values = [getattr(text, name, None) for name in names]
     return [value for value in values if isinstance(value, int) and value > 0]
 

@@ -73,7 +73,7 @@ def masked_copies(
 
 
 class Distinct(NamedTuple):
-    """A distinct input: sentences that differ in one word share the copy in which it is masked.
+    """A distinct masked input, shared by all sentences that differ only in masked tokens.
 
     Attributes:
         ids: input ids, with masks.

@@ -19,8 +19,8 @@ from torch import nn
 from lmgym.models.engine.vocabulary import WORDS, PartedHead
 
 POSITIONS = 512
-"""Rows per product for which weights are packed and timed, as in a whole chunk. More rows speed up stock products more
-than packed ones."""
+"""Rows per matrix product for which weights are packed and timed, as in a full chunk. With more rows, stock
+kernels gain more than packed ones."""
 GAIN = 1.1
 """Minimal speed-up for packing, because packed weights are no longer shared between processes by mmap."""
 _REPEATS = 4

@@ -25,7 +25,7 @@ Read = Callable[["Job", torch.Tensor], Result]
 
 
 class Way(NamedTuple):
-    """Mode of running sequences: as trees or in padded batches, and their kind (`Turns.kind`)."""
+    """Mode of running sequences of one kind (`Turns.kind`): in prefix trees or in padded batches."""
 
     by_tree: bool
     kind: tuple[int, int]

@@ -1,4 +1,4 @@
-"""Deterministic planning of the work, so that a repeated job has the same chunks."""
+"""Deterministic planning of texts, chunks and tokens to score, so that a repeated job has the same chunks."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ class TokenScores:
         ids: id in the vocabulary.
         offsets: character range [start, end) in the text; (0, 0) for a start token, (n, n) for an end token.
         bits: surprisal -log2 p(token | preceding text); None = not scored.
-        special: start and end tokens, which belong to no region.
-        not_computed: tokens without a value because they were not requested (`needed` of `Backend.score`); empty if all
-            were. Other tokens with None cannot have a value.
+        special: True for start and end tokens, which belong to no region.
+        not_computed: True for tokens without a value because they were not requested (`needed` of
+            `Backend.score`); empty if all were requested. Other tokens with None cannot have a value.
         boundary_bits: only with the policy whitespace="trailing", under which `bits` are raw: -log2 of the probability
             that whitespace or the end follows the token (after a start token: that no whitespace follows); None = not
             computed. See engine.whitespace.
@@ -97,7 +97,7 @@ def _optional(values: Sequence[float | None] | None) -> list[float | None] | Non
 
 @dataclass(frozen=True, slots=True)
 class ScoringFailure:
-    """A text could not be scored; other texts are not affected.
+    """Failure to score one text; other texts are not affected.
 
     Attributes:
         reason: a sentence for the user.
@@ -156,7 +156,7 @@ def error_bound(dtype: str, *, half: float = 0.0, ways: float = 0.0) -> float:
 
 
 SIGMAS = 3.0
-"""Standard deviations of a margin's error within which it is too close to call."""
+"""A margin smaller than this many standard deviations of its error is too close to call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,9 @@ def _byte_of() -> dict[str, int]:
 
 @lru_cache(maxsize=50_000)
 def _surfaces(token: str, rules: TokenRules) -> tuple[bytes, ...]:
-    """List the forms of a token in the text, most likely first; an empty form means that the token has only markers and
-    spaces.
+    """List the surface forms of a token, most likely first.
+
+    An empty form means that the token has only markers and spaces.
     """
     bare = token
     if rules.sentinel and token != rules.sentinel:
@@ -305,7 +306,8 @@ def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> lis
 def _end_of_part(text: str, token: str, start: int, following: int) -> int | None:
     """Return the end of a token that includes part of a character; None for other tokens.
 
-    llama-cpp-python omits the part from the spelling of the token. The last part of a character covers it.
+    llama-cpp-python omits the part from the spelling of the token. Each part gets the span of the whole
+    character.
     """
     stretch = text[start:following]
     if start == following and not token:

@@ -29,8 +29,8 @@ class TokenRules:
     Attributes:
         cased: True if the vocabulary is case-sensitive.
         prefix, suffix, unknown, special: spellings of start, end, unknown and other special tokens.
-        moses: tokens are in Moses spelling.
-        dropped: returns True for characters that the tokenizer drops; None = none.
+        moses: True if tokens are in Moses spelling.
+        dropped: predicate for characters that the tokenizer drops; None = it drops none.
     """
 
     cased: bool = True

@@ -1,10 +1,11 @@
 """Test which optimisations reproduce the values of a loaded model (`make_runner`). Needs torch.
 
-The name of a model does not matter. Trees are used only if all its attention goes through `block_attention` and the
-bits of branching probe sequences equal those of one sequence at a time. The first condition excludes models that apply
-a window, a causal buffer or ALiBi themselves: these depend on indices in the row, which gathered keys change. The
-second detects anything else that mixes positions (state-space layers, convolutions, position counters). All other
-models run in padded batches, and the reason is shown on the model's page.
+The name of a model does not matter. Trees are used only if all attention of the model goes through
+`block_attention`, and branching probe sequences get the same bits as when run one at a time. The first
+condition excludes models that apply a window, a causal buffer or ALiBi themselves, because these depend on
+indices in the row, which gathered keys change. The second condition detects anything else that mixes
+positions (state-space layers, convolutions, position counters). All other models run in padded batches, and
+the reason is shown on the model's page.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def _bits(
 
 
 def apart(a: Floats, b: Floats) -> float:
-    """Return the largest difference; infinite if any is NaN."""
+    """Return the largest absolute difference between two arrays; infinite if a value is NaN."""
     gap = float(np.abs(a - b).max(initial=0.0))
     return gap if np.isfinite(gap) else float("inf")
 
@@ -220,7 +221,7 @@ def _try_trees(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floa
 def _tree_gap(
     runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, most: float
 ) -> tuple[float, float, str]:
-    """Return the difference between tree and plain values in bits, the tolerated difference, and a description."""
+    """Return the gap between tree and plain values in bits, the tolerated gap, and a description."""
     try:
         gap = apart(_bits(runner, probes), plain)
         leak = apart(_leaking(runner, probes, plain), plain)

@@ -37,7 +37,7 @@ def blank_sets(
     Args:
         tokens: spellings, None for rows without a token.
         ends: ids of end tokens.
-        special: ids of special tokens; those that are not in `ends` belong to neither set.
+        special: ids of special tokens; ids that are not in `ends` belong to neither set.
         continuing: prefix of tokens inside a word, such as WordPiece's "##"; all other tokens begin a word. "" = words
             begin at whitespace.
     """

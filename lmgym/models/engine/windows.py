@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Window(NamedTuple):
     """Tokens [begin, end) of a text that are read in one pass.
 
-    Those before `fresh` were scored in an earlier window, and are context only.
+    Tokens before `fresh` were scored in an earlier window and serve only as context.
     """
 
     begin: int
@@ -17,7 +17,7 @@ class Window(NamedTuple):
 
 
 def windows(length: int, size: int, overlap: int) -> list[Window]:
-    """Cut a text into windows of `size` tokens; consecutive ones share `overlap` tokens, and the last may be shorter.
+    """Cut a text into windows of `size` tokens. Neighbours share `overlap` tokens; the last may be shorter.
 
     Every token is fresh in exactly one window: the first that contains it.
 

@@ -33,7 +33,7 @@ class Cell(RuleCounts):
         policy: differences from the default policy, in words.
         whitespace: whitespace correction of the values.
         n_words, n_unknown_words: None = not counted (`lmgym.runs.coverage`).
-        verdict: None for grouped seeds, which have a range instead of an interval.
+        verdict: NO_VERDICT for grouped seeds, which have a range instead of an interval.
     """
 
     rate: float = described("pass rate under the rule", "0 to 1")
@@ -85,7 +85,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class Column(Generic[Revision]):
-    """`key`: the suite's slug; "slug r2" if the table has several revisions of the suite."""
+    """A suite revision as a column. `key`: the suite's slug; "slug r2" if the table has several revisions of
+    the suite."""
 
     revision: Revision
     key: str
@@ -106,8 +107,8 @@ class Column(Generic[Revision]):
 
 @dataclass(frozen=True)
 class Row(Generic[Model]):
-    """`models` has several members when the row groups seeds of one model. `label` is a unique name. `gaps`: cells
-    without a rate, for each of the models."""
+    """A model as a row, or several `models` if the row groups the seeds of one model. `label` is a unique
+    name. `gaps`: cells without a rate, for each of the models."""
 
     name: str
     models: tuple[Model, ...]
@@ -167,9 +168,8 @@ class Board(Generic[Revision, Model]):
 
     @property
     def has_suites_in_rows(self) -> bool:
-        """Return whether suites are the rows of tables for readers (page, heat map, LaTeX); by default, if there are
-        more suites than models.
-        """
+        """Whether suites are the rows of tables for readers (page, heat map, LaTeX); by default, if there are
+        more suites than models."""
         if self.options.layout or not self.rows:
             return self.options.layout == "suites" and bool(self.rows)
         return len(self.columns) > len(self.rows)

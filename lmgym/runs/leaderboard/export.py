@@ -25,7 +25,7 @@ LONG_HEADER = (
 
 
 def note(board: Board) -> str:
-    """Note on how the numbers were computed, for every table and file."""
+    """Write the note on how the numbers were computed, for every table and file."""
     rule = board.options.rule
     weights = "weighted" if board.is_weighted else "unweighted"
     n = len(board.columns)
@@ -81,7 +81,7 @@ def _sharing(board: Board) -> str:
 
 
 def weights_column(board: Board) -> dict[str, str]:
-    """Weights as a column of wide files: {"weights": "a:2,b:0.5"}; empty if all are 1."""
+    """Return the weights as a column of wide files: {"weights": "a:2,b:0.5"}. Empty if all weights are 1."""
     named = [f"{column.key}:{column.weight:g}" for column in board.columns if column.weight != 1]
     return {"weights": ",".join(named)} if named else {}
 
@@ -145,7 +145,7 @@ def missing_column(row: Row) -> str:
 
 
 def members(row: Row) -> str:
-    """Slugs of the models that a row groups."""
+    """Return the slugs of the models that a row groups."""
     return " ".join(model.slug for model in row.models)
 
 
@@ -235,7 +235,7 @@ def score_kind(row: Row, cell: Cell) -> str:
 
 
 def as_json(board: Board, address: str) -> dict[str, Any]:
-    """Everything on the page as JSON; rates are 0..1, missing values null."""
+    """Return everything on the page as JSON; rates are 0..1, missing values null."""
     return {
         "address": address,
         **head_json(board),
@@ -244,7 +244,7 @@ def as_json(board: Board, address: str) -> dict[str, Any]:
 
 
 def head_json(board: Board) -> dict[str, Any]:
-    """JSON common to all rows: rule, note, suites with their weights."""
+    """Return the JSON common to all rows: rule, note, suites with their weights."""
     return {
         "rule": rule_json(board.options.rule),
         "note": note(board),
@@ -267,7 +267,7 @@ def _suite(column: Column) -> BoardSuite:
 
 
 def row_json(board: Board, row: Row) -> dict[str, Any]:
-    """JSON of one row: a model, or grouped seeds."""
+    """Return the JSON of one row: a model, or grouped seeds."""
     return {
         "model": [model.slug for model in row.models],
         "name": row.name,

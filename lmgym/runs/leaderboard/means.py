@@ -13,16 +13,15 @@ from lmgym.stats import weighted_mean
 
 @dataclass(frozen=True)
 class Material:
-    """Groups of items that share material in the table's suites, and each run's pass rate by item; None if there are
-    too many runs.
-    """
+    """Groups of items that share material in the table's suites. `shares`: pass rates by run and item; None
+    if there are too many runs."""
 
     groups: Groups
     shares: Mapping[str, Mapping[int, float]] | None
 
 
 def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -> Mean | None:
-    """Weighted mean of the available cells; suites of weight 0 do not count."""
+    """Return the weighted mean of the available cells; suites of weight 0 do not count."""
     counting = [(column, cell) for column, cell in pairs if column.weight > 0]
     known = [(column, cell) for column, cell in counting if cell is not None]
     sizes = [effective_items(cell) for _, cell in known]

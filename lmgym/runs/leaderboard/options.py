@@ -17,8 +17,8 @@ MAX_NAMES = 500
 
 @dataclass(frozen=True)
 class Options:
-    """`weights`: suite slug -> weight, 1 if missing. `common`: only suites that all shown models have run. `layout`:
-    rows are `models` or `suites`; empty = whichever is more numerous."""
+    """Options of a leaderboard. `weights`: suite slug -> weight, 1 if missing. `common`: only suites that all
+    shown models have run. `layout`: rows are `models` or `suites`; empty = whichever is more numerous."""
 
     rule: Rule = EACH
     tag: str = ""
@@ -36,7 +36,7 @@ class Options:
         return self.weights.get(slug, 1.0)
 
     def query(self, **changes: object) -> str:
-        """Query string in its shortest form; `changes` replace fields."""
+        """Return the query string in its shortest form; `changes` replace fields."""
         return _query(replace(self, **changes))  # type: ignore[arg-type]
 
     @property

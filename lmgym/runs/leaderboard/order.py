@@ -68,7 +68,7 @@ def in_order(
 
 
 def _lacking_in_mean(rows: Sequence[Row], kind: str, place: int | None) -> set[int]:
-    """Ids of rows whose mean covers fewer suites than others; empty when sorting by a suite."""
+    """Return the ids of rows whose mean covers fewer suites than others; empty when sorting by a suite."""
     if place is None:
         return {id(row) for row in rows if row.rank is None}
     if kind == "suite":

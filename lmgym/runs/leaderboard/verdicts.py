@@ -11,7 +11,7 @@ from lmgym.runs.coverage import coverage_share
 from lmgym.runs.rules import RULE_COUNTS, RuleCounts
 
 Place: TypeAlias = tuple[int, int]
-"""(revision, model)"""
+"""A cell: (revision id, model id)."""
 Values: TypeAlias = tuple[object, ...]
 """Values of a run: RULE_COUNTS, key, n_words, n_unknown_words, …"""
 _KEY = len(RULE_COUNTS)

@@ -54,8 +54,8 @@ class FileSentence:
 class ScorePart:
     """Surprisals of one model on one suite; names are empty if the file has none.
 
-    `values[metric]` is only filled for evaluated suites, which may have several metrics. `numbered`: LM Zoo files
-    number their sentences instead of naming item and condition.
+    `metrics` is set only for evaluated suites: the metric whose values were read. `numbered`: the file
+    numbers its sentences, as LM Zoo does, instead of naming item and condition.
     """
 
     kind: str
@@ -69,7 +69,8 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """`number`: number of the prediction in the suite, from 1, if the file states it."""
+    """Outcome of one item in a file. `number`: number of the prediction in the suite, from 1, if the file
+    states it."""
 
     where: str
     item: int

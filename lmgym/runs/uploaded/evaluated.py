@@ -16,7 +16,7 @@ Where = tuple[str | int, ...]
 
 
 def read_evaluated(text: str, unit: str, report: Report) -> Uploaded:
-    """Read one part with one value per metric and region, see `ScorePart`. Raises `FormatError`.
+    """Read one part with the values of one metric (see `_chosen`). Raises `FormatError`.
 
     With unit AUTO values are bits, as syntaxgym-core writes them.
     """

@@ -25,7 +25,7 @@ LISTED = 12
 
 @dataclass(frozen=True)
 class FittedPart:
-    """A part as results of a suite. `missing`: names of the data that the file lacks.
+    """Results of a suite from a part of a file. `missing`: names of the data that the file lacks.
 
     `metric` is empty for outcomes; `end_scored`: some end token has bits; `shift` was added to the file's item
     numbers.

@@ -11,8 +11,8 @@ from lmgym.text import is_unspaced
 from lmgym.text.problems import Report
 
 MOST_MEAN_BITS = 20.0
-"""A guess among a million words has 20 bits; vocabularies have up to 262,144 tokens, 18 bits. Rare words may exceed
-this, the mean of a suite does not."""
+"""A guess among a million words has 20 bits; vocabularies have up to 262,144 tokens (18 bits). A rare word
+may exceed this, but the mean of a suite does not."""
 _OF_WORDS = ("sum", "mean", "median", "min")
 """Metrics whose mean over regions is at most the mean over words."""
 

@@ -1,4 +1,4 @@
-"""`read_results`: read a result file of any supported kind."""
+"""Read result files of any supported kind."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ Roles = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`skipped`: number of lines before the header; `above`: those with text."""
+    """Header line of a table. `skipped`: number of lines before it; `above`: number of these lines that have
+    text."""
 
     titles: list[str]
     skipped: int
@@ -61,13 +62,13 @@ class Table:
     line: int
 
     def text(self, row: Row, role: str) -> str:
-        """Text of a cell without its spreadsheet guard; empty if there is no such column."""
+        """Return the text of a cell without its spreadsheet guard; empty if there is no such column."""
         place = self.roles.get(role)
         return unguard(row.cells[place]) if place is not None else ""
 
 
 def plain(title: str) -> str:
-    """`Item Number` -> `item_number`."""
+    """Normalise the title of a column: `Item Number` becomes `item_number`."""
     return re.sub(r"[\s\-.]+", "_", unguard(title).strip().lower())
 
 

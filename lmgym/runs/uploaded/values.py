@@ -15,7 +15,7 @@ from lmgym.text import listing, unguard
 from lmgym.text.problems import Report
 
 _SAME = 1e-3
-"""Relative difference of numbers rounded to four digits or more."""
+"""Tolerance for equality of numbers that are rounded to four or more digits."""
 _ENOUGH = 3
 """Rows with distinct values needed before a ratio of columns is meaningful."""
 _RATIOS = {"nats": FACTORS["nats"], "powers of ten": FACTORS["log10"]}
@@ -36,7 +36,8 @@ class ValueColumn:
         return sign * FACTORS[self.unit or "bits"]
 
     def bits(self, row: Row, report: Report) -> float | None:
-        """Surprisal in bits; None for an empty cell, or for a malformed one (a problem is reported)."""
+        """Return the surprisal in bits; None for an empty cell, or for a malformed one (a problem is
+        reported)."""
         text = unguard(row.cells[self.place]).strip()
         if not text:
             return None
@@ -64,7 +65,8 @@ def has_values(header: Sequence[str]) -> bool:
 
 
 def stated_unit(table: Table) -> str:
-    """ "bits" for a table exported by this program (it has a column `score_kind`); empty for others."""
+    """Return "bits" for a table exported by this program (it has a column `score_kind`), else an empty
+    string."""
     return "bits" if "score_kind" in map(plain, table.header) else ""
 
 

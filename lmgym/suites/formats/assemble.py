@@ -26,7 +26,7 @@ from lmgym.text.problems import Report
 
 @dataclass(slots=True)
 class CellStatistics:
-    """Counts changes by `tidy`, for one notice about the suite instead of one per cell."""
+    """Counts of the changes made by `tidy`, for one notice about the suite instead of one per cell."""
 
     leading: int = 0
     trailing: int = 0

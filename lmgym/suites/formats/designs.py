@@ -157,7 +157,7 @@ def factors_in(meta: Mapping[str, Any], conditions: Sequence[str]) -> Design:
 
 
 def kept(meta: Mapping[str, Any], conditions: Sequence[str]) -> dict[str, Any]:
-    """Return the meta block for these conditions, with others removed from its design."""
+    """Return the meta block with its design restricted to these conditions."""
     design = factors_in(meta, conditions)
     return in_meta(meta, design) if design else dict(meta)
 
@@ -188,7 +188,8 @@ def in_meta(meta: Mapping[str, Any], design: Design) -> dict[str, Any]:
 
 
 def with_factors(document: SuiteDocument, factors: object) -> SuiteDocument:
-    """Return the document with these factors, in the form of the meta block. Raises DesignError."""
+    """Return the document with its factors replaced. `factors`: a list as stored in the meta block. Raises
+    DesignError."""
     design = read_factors(factors, document.conditions)
     return replace(document, meta=in_meta(document.meta, design))
 
@@ -225,7 +226,7 @@ def cell_of(design: Design, condition: str) -> Cell | None:
 
 
 def placed(design: Design, names: Mapping[Cell, str]) -> Design:
-    """Return the design with these conditions in its cells."""
+    """Return the design with its cells assigned to conditions. `names`: cell to condition."""
     return tuple(
         replace(factor, conditions={name: cell[place] for cell, name in names.items()})
         for place, factor in enumerate(design)

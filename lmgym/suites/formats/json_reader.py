@@ -89,7 +89,7 @@ def _document(root: Any, report: Report) -> SuiteDocument:
 
 
 class _Soundness:
-    """Tells which parts of the document are structurally valid and can be checked further."""
+    """Structural validity of the parts of the document. Only valid parts are checked further."""
 
     def __init__(self, broken: set[Path_]) -> None:
         self._broken = broken
@@ -106,7 +106,7 @@ class _Soundness:
 
     @property
     def iterable_items(self) -> bool:
-        """True if `items` is a list, even with invalid entries."""
+        """Whether `items` is a list, even with invalid entries."""
         return ("items",) not in self._broken
 
 
@@ -167,7 +167,7 @@ def _sentence(condition: dict[str, Any], item_index: int, index: int, item: int)
     return RawSentence(where, item_where, item, name, regions, _unknown(condition, _CONDITION))
 
 
-# ---- structure: checked against `suite.schema.json`, with errors explained for authors of suites ----
+# ---- structure: checked against `suite.schema.json`; errors are explained to authors of suites ----
 
 Path_: TypeAlias = tuple[str | int, ...]
 

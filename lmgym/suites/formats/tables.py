@@ -92,7 +92,7 @@ class Table:
 
     @property
     def is_long(self) -> bool:
-        """True if the table has one row per region instead of one per sentence."""
+        """Whether the table has one row per region instead of one per sentence."""
         has_region_column = "region" in self.roles or "name" in self.roles
         return has_region_column or ("content" in self.roles and len(self.header) == 3 + len(self.data))
 

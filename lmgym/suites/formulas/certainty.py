@@ -33,7 +33,7 @@ Slopes = Mapping[tuple[str, Region], Floats]
 has slope 0."""
 
 Bound = Callable[[Slopes], Floats]
-"""Maximal error in bits of a margin with these slopes."""
+"""Function from the slopes of a margin to its maximal error in bits."""
 
 _Dual = tuple[Floats, Slopes]
 
@@ -70,7 +70,7 @@ def _doubt(node: Boolean, values: Values, bound: Bound) -> tuple[Truths, Truths]
 
 
 def margin_slopes(node: Comparison, values: Values) -> Slopes:
-    """Return the slopes of a comparison's margin; at a jump, those on one side."""
+    """Return the slopes of a comparison's margin; at a jump, the slopes on one side."""
     (a, da), (b, db) = _dual(node.left, values), _dual(node.right, values)
     if node.operator in ("=", "!="):
         sign, apart = (1.0 if node.operator == "=" else -1.0), _sign(a - b)

@@ -82,7 +82,7 @@ class Formula:
 
     @cached_property
     def conditions(self) -> frozenset[str]:
-        """All conditions."""
+        """Names of all conditions that the formula refers to."""
         return frozenset(condition for condition, _ in self.references)
 
     @cached_property

@@ -81,7 +81,7 @@ class NotUnderstood(FormatError):
 
 
 def read_any(data: bytes, filename: str, options: ParseOptions = NOTHING) -> SuiteDocument:
-    """Parse a file without asking questions; notices of the document say how a sheet was read.
+    """Parse a file without asking questions; the document's notices describe how a sheet was interpreted.
 
     Raises:
         NotUnderstood: the file has problems or needs options.
@@ -125,7 +125,7 @@ def _is_unicode(data: bytes) -> bool:
 
 
 def _which_encoding(data: bytes, filename: str) -> ParseResult:
-    """Report the problems of the readers, with a preview in each encoding that fits."""
+    """Return the problems that the readers report, with a preview in each encoding that fits."""
     try:
         read_suite(data, filename)
         problems: list[Problem] = []

@@ -44,7 +44,7 @@ class ParseOptions:
 
     @property
     def about_cells(self) -> bool:
-        """Return whether an option affects how a table is read as a suite."""
+        """Whether an option affects how a table is read as a suite."""
         return bool(self.header or self.columns or self.conditions or self.regions)
 
 

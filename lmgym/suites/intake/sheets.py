@@ -44,7 +44,7 @@ _HEADERS = {
     "content": "content contents text region_content words word string",
 }
 _WEAK = {"item": ("no", "nr", "number", "set", "frame"), "condition": ("type", "variant", "version")}
-"""Headings of these columns if no heading is in `_HEADERS`; otherwise they are regions."""
+"""Headings that name these columns only if no heading is in `_HEADERS`; otherwise they name regions."""
 _ROLES = {name: role for role, names in _HEADERS.items() for name in names.split()}
 SEPARATOR = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
 """Excel's line that declares the separator."""
@@ -113,7 +113,7 @@ def shape(document: SuiteDocument) -> str:
 
 
 class _SheetReader:
-    """Parses one sheet; `read` may be called once."""
+    """Parser for one sheet; call `read` only once."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class _SheetReader:
         if "content" not in roles and not texts:
             self._ask("columns", "sheet", "no column contains text", "Choose the columns of regions.")
         if "content" in roles and texts:
-            message = "one column has the role “{ROLES['content']}”, and another is a region"
+            message = f"one column has the role “{ROLES['content']}”, and another is a region"
             self._ask(
                 "columns",
                 "sheet",

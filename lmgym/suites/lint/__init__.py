@@ -47,7 +47,7 @@ CODES = {
 }
 
 SETTINGS = {"straddle-risk": "join"}
-"""Findings that a setting of the suite can resolve, by code: the join policy of regions."""
+"""Setting of the suite that can resolve a finding, by finding code; "join" is the join policy of regions."""
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 

@@ -63,7 +63,7 @@ class Design:
 
     @cached_property
     def _reach(self) -> dict[tuple[str, str], float]:
-        """The last region number in comparisons of two conditions, by pair of conditions."""
+        """Last region number in comparisons of two conditions, by pair of conditions."""
         reach: dict[tuple[str, str], float] = {}
         for _, formula in self.formulas:
             for node, _ in walk(formula.ast):
@@ -86,7 +86,7 @@ class Design:
 
     @cached_property
     def _compared(self) -> set[tuple[str, str, int | str]]:
-        """(condition, condition, region) of comparisons with the region on both sides.
+        """Set of (condition, condition, region) for comparisons with the region on both sides.
 
         `*` is ignored: a suite that compares whole sentences may vary a different region in each item.
         """

@@ -1,8 +1,9 @@
-"""Checks of the text: spaces, joins between regions, unusual characters, doubled words and repeated items, and of
-wording: articles, agreement after “who”, words that differ where other items share one, tokenised text.
+"""Checks of the text: spaces, joins between regions, unusual characters, doubled words and repeated items;
+and checks of wording: articles, agreement after “who”, words that differ where other items share one,
+tokenised text.
 
-Findings about wording are only informational. Each is suppressed if many items have it, because it is then part of the
-design, and checks of English are skipped in other languages.
+Findings about wording are only informational. Each is suppressed if many items have it, because it is then
+part of the design, and checks of English are skipped in other languages.
 """
 
 from __future__ import annotations
@@ -390,8 +391,8 @@ def _is_head(words: Sequence[str], at: int) -> bool:
 
 
 def _odd_words(design: Design) -> Iterator[Finding]:
-    """Report texts of two conditions that, unlike in most items where they differ, do not begin or end with the same
-    word."""
+    """Report items in which the texts of two conditions do not begin (or end) with the same word, although
+    they do in most items where the texts differ."""
     if len(design.conditions) > _MOST_CONDITIONS:
         return
     for region in range(len(design.doc.region_names)):

@@ -1,4 +1,5 @@
-"""Starts, kills and queries the processes of the lab. Imports no Django, as they have their own databases."""
+"""Start, kill and query the processes of the lab. Imports no Django, as the processes have their own
+databases."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def lose_messages(queue: str) -> None:
 
 
 def ready(queue: str) -> int:
-    """Number of ready messages, or of claimable jobs without messages."""
+    """Return the number of ready messages, or of claimable jobs if the broker has no messages."""
     return broker.ready_messages(queue) if broker.needs_messages() else fairness.ready(queue).count()
 
 

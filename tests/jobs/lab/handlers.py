@@ -15,7 +15,7 @@ from tests.jobs.lab.values import value_of
 
 @handler("lab.chunks")
 def work_off_chunks(context: JobContext) -> None:
-    """Existing chunks are kept; a killed run loses at most its current chunk."""
+    """Process the missing chunks. A killed run loses at most its current chunk."""
     n, seconds = context.payload["n"], context.payload.get("seconds", 0.0)
     have = set(Chunk.objects.filter(job_id=context.job_id).values_list("number", flat=True))
     for number in range(n):
@@ -35,7 +35,7 @@ def work_off_chunks(context: JobContext) -> None:
 
 @handler("lab.deaf")
 def sleep_without_listening(context: JobContext) -> None:
-    """Simulates a hung kernel or download: it never calls check()."""
+    """Simulate a hung kernel or download: never call check()."""
     time.sleep(context.payload["seconds"])
     with context.finish():
         Receipt.objects.create(job_id=context.job_id, checksum=-1)
@@ -43,23 +43,23 @@ def sleep_without_listening(context: JobContext) -> None:
 
 @handler("lab.frozen")
 def freeze_while_writing(context: JobContext) -> None:
-    """Simulates a suspended machine. The first attempt freezes in a transaction, the second does not."""
+    """Simulate a suspended machine. The first attempt freezes in a transaction, the second does not."""
     with context.finish():
         Receipt.objects.create(job_id=context.job_id, checksum=context.attempt)
         if context.attempt == 1:
             os.kill(os.getpid(), signal.SIGSTOP)
-            time.sleep(1)  # the process stops only when one of its threads is given the signal
+            time.sleep(1)  # the process stops only when one of its threads receives the signal
 
 
 @handler("lab.poison")
 def kill_the_worker(context: JobContext) -> None:
-    """Simulates a segmentation fault or the out-of-memory killer."""
+    """Simulate a segmentation fault or the out-of-memory killer."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 @handler("lab.picky")
 def need_files(context: JobContext) -> None:
-    """Some workers of the lab have the files, others do not."""
+    """Require files that only some workers of the lab have."""
     if "LAB_FILES" not in os.environ:
         raise MissingResource("the files of the model x")
 

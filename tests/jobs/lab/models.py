@@ -2,7 +2,7 @@ from django.db import models
 
 
 class Chunk(models.Model):
-    """One result row. Deliberately without a unique constraint: doubled work must show."""
+    """One result row. Deliberately without a unique constraint, so that duplicate work is visible."""
 
     job_id = models.UUIDField()
     number = models.IntegerField()

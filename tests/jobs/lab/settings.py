@@ -7,7 +7,7 @@ from gym.settings import DATABASES
 
 INSTALLED_APPS = [
     "gym.accounts",
-    "django.contrib.admin.apps.SimpleAdminConfig",  # no lists of accounts: theirs need the whole site
+    "django.contrib.admin.apps.SimpleAdminConfig",  # no account lists, which need the whole site
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -44,6 +44,6 @@ GYM_JOB_STOP_SECONDS = float(os.environ.get("LAB_STOP", "3"))
 GYM_JOB_REACT_SECONDS = float(os.environ.get("LAB_REACT", "7"))
 GYM_JOB_DEAF_SECONDS = float(os.environ.get("LAB_DEAF", "60"))
 DATABASES["default"].setdefault("OPTIONS", {})
-MIGRATION_MODULES = dict.fromkeys(  # straight to the current tables: migrations have tests of their own
+MIGRATION_MODULES = dict.fromkeys(  # create the current tables directly; migrations have their own tests
     ["accounts", "admin", "auth", "contenttypes", "sessions", "jobs"]
 )

@@ -1,4 +1,4 @@
-"""Running cases in tests: scripted agents, real servers, recorded expectations."""
+"""Helpers to run cases: scripted agents, real servers, recorded expectations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lmgym.agents.transport import TransportError
 
 
 class Scripted:
-    """A transport that answers every request by a function of its body; keeps what was asked."""
+    """Transport that answers each request with a function of its body, and records the requests."""
 
     unsent: tuple[str, ...] = ()
     scheme = "http"
@@ -46,7 +46,7 @@ class Scripted:
 
 
 def said(text: str | None = None, **more: Any) -> dict[str, Any]:
-    """One line as servers send it under MINIMAL."""
+    """Return one line as servers send it under the chat filter MINIMAL."""
     return {
         "response": {"type": "AGENT_FRAMEWORK", "text": text, "chat_context": {"chat_histories": []}, **more}
     }
@@ -57,7 +57,7 @@ def says(text: str | None = None, **more: Any) -> Scripted:
 
 
 class Asks:
-    """A judge whose answers come from a list, the last one for ever."""
+    """Judge whose answers come from a list; the last answer is repeated."""
 
     def __init__(self, *answers: str, name: str = "scripted") -> None:
         self.answers = list(answers)
@@ -79,7 +79,7 @@ def run(
 
 
 def one_check(part: str, test: str, actual: Any, reading: str = "document", judge: Any = None) -> Any:
-    """The outcome of `part: {test}` on an answer where that part is `actual`."""
+    """Run the check `part: {test}` on an answer whose `part` is `actual`, and return the iteration."""
     more = {} if part == "text" else {part: actual}
     transport = says(actual if part == "text" else "x", **more)
     result = run(
@@ -97,13 +97,13 @@ def judge_saying(*answers: str, **options: Any) -> VotingJudge:
 
 
 def findings(text: str) -> dict[str, Any]:
-    """Everything that is said about a document, by its code."""
+    """Return the problems of a document, by code."""
     _, problems = look_at(text)
     return {problem.code: problem for problem in problems}
 
 
 def refused(text: str) -> str:
-    """Why a document is no test case."""
+    """Return the reason why a document is not a test case."""
     with pytest.raises(CaseError) as caught:
         read_case(text)
     return str(caught.value)
@@ -111,7 +111,7 @@ def refused(text: str) -> str:
 
 @contextlib.contextmanager
 def demo_server_url() -> Iterator[str]:
-    """The embedded agents behind a real socket."""
+    """Serve the embedded agents on a real socket, and yield the address."""
     with make_server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()

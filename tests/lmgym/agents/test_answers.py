@@ -1,4 +1,4 @@
-"""The answer in a stream of JSON lines, by the rules of the reference's client."""
+"""Reading the answer from a stream of JSON lines, by the rules of the reference's client."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ HUGE = st.sampled_from(["1e400", "-1e999", "9" * 401, "NaN", "Infinity", "-0.0",
 
 
 def look(data: bytes) -> None:
-    """What was read can be stored: as JSON, where no number is odd."""
+    """Check that an answer can be stored as JSON, without NaN or infinite numbers."""
     try:
         answer = read(data, size=64)
     except ProtocolError as error:

@@ -1,4 +1,4 @@
-"""Failures grouped into modes, without a model and with one that chooses."""
+"""Failures grouped into modes, without a model and with a model that assigns them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def modes(result):
 
 
 def test_an_iteration_that_breaks_before_a_check_is_a_failure_too():
-    """The first turn checks nothing; what is checked comes after it."""
+    """The first turn has no checks; they come in later turns."""
     down = run(TALK, Scripted(lambda body: TransportError("status", "The server answered 500.")))
     assert modes(down) == [("Turn 1: The server answered 500.", {"connection": 2}, 2)]
     late = run(TALK, Scripted(lambda body: TransportError("timeout", "It took too long.")))
@@ -154,7 +154,7 @@ def named(result, asks, known=None):
 
 
 def says_differently(n: int):
-    """n iterations that fail one check on text, each in words of its own."""
+    """Run n iterations that fail one text check, each with a different answer."""
     answers = iter(["alpha one", "beta two", "gamma three", "delta four"])
     turn = "{text: q, response: {text: {keywords: noon}}}"
     text = f"agent: a, success_ratio: 1/{n}, interactions: [{turn}]"

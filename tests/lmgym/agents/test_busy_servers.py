@@ -26,7 +26,7 @@ def busy(retry_after: float | None = None, code: int = 429) -> TransportError:
 
 
 class Clock:
-    """Time that passes only where somebody waits."""
+    """Clock that advances only when something sleeps."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -39,7 +39,8 @@ class Clock:
 
 
 def waiting(*answers, clock: Clock | None = None) -> tuple[RetryingTransport, Scripted, Clock]:
-    """A server with these answers, the last one for ever."""
+    """Return a retrying transport, the scripted server behind it and its clock. The server's last answer is
+    repeated."""
     left, clock = list(answers), clock or Clock()
     scripted = Scripted(lambda body: left.pop(0) if len(left) > 1 else left[0])
     return RetryingTransport(scripted, clock=clock, sleep=clock.sleep), scripted, clock
@@ -113,7 +114,7 @@ def test_a_run_that_is_stopped_does_not_wait_on():
 
 
 class PutsOff(Scripted):
-    """As if it had been busy for 90 seconds."""
+    """Transport that extends the deadline, as if the server had been busy for 90 seconds."""
 
     def chat(self, agent, body, headers, deadline):
         deadline.extend(90)

@@ -26,7 +26,7 @@ def completion(content, finish_reason="stop", **message):
 
 
 def asked(*given, case=HELLO, **headers):
-    """The result of a case on a chat endpoint that answers so; several answers come one after the other."""
+    """Return the result of a case on a chat endpoint that gives these answers in turn."""
     answers = list(given)
 
     def behave(connection, request):

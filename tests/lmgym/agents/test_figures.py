@@ -43,7 +43,7 @@ def test_wilson_intervals_and_what_they_say():
 
 
 def test_both_ends_say_what_is_excluded():
-    """A required rate of 1 is never shown to be reached, however many pass."""
+    """A required rate of 1 is never proved, however many iterations pass."""
     assert evidence(3, 3, 1.0).verdict == "all passed so far; rates below 0.44 are excluded"
     assert evidence(1000, 1000, 1.0).verdict == "all passed so far; rates below 0.996 are excluded"
     assert evidence(2, 3, 1.0).verdict == "the rate is lower than required"

@@ -50,7 +50,7 @@ def doubling(n: int, form: str) -> str:
 
 
 def nested(inner: str) -> str:
-    """Keys of several parts within each other: deeper than any of them."""
+    """Nest keys of 60 parts 60 levels deep around `inner`, which exceeds the depth of each single key."""
     return (".".join("a" * 60) + "{") * 60 + inner + "}" * 60
 
 
@@ -79,7 +79,7 @@ BOMBS = {
     "nested circle": "a: {b: ${c}}, c: {d: ${a}}",
 }
 MANY = 10**9
-"""Parts: the other limits must hold without this one."""
+"""Number of parts that is never reached, so that the other limits are tested alone."""
 LARGE_BUT_FAIR = {
     "commas": "a: [" + "," * 500_000,
     "blanks": "a: 1" + " " * 900_000 + "}",
@@ -101,7 +101,7 @@ LARGE_BUT_FAIR = {
 
 @pytest.fixture
 def shut(monkeypatch):
-    """Whoever opens a file or a socket fails the test."""
+    """Fail the test if anything opens a file or a socket."""
 
     def refuse(*args, **kwargs):
         raise AssertionError(f"opened {args}")

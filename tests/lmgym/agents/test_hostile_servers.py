@@ -120,7 +120,7 @@ def test_a_good_server_passes():
     ],
 )
 def test_what_went_wrong_is_told_without_the_address(url):
-    """People who may see a run need not know where its agent is."""
+    """Errors do not reveal the agent's address to people who may see the run."""
     told = run(CASE, transport(url)).iterations[0].turns[0].error
     assert told
     for part in ("10.0.0.1", "127.0.0.1", "nosuch", "81", ":9", "::1", "deep"):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.published
 REFUSED = "refused"
 TALKS = "echo: SLEEP"
 
-# What neuro-san 0.7.15 does with each case: (outcome, passed, made); and what the document says where it differs.
+# Results of neuro-san 0.7.15 for each case (outcome, passed, made), and by the document where they differ.
 RECORDED = {
     "assess": (("fail", 0, 6), None),
     "assess_1_6": (("fail", 0, 6), None),
@@ -93,7 +93,7 @@ def test_on_the_embedded_agents(conformance, name):
 
 
 def python_with_neuro_san() -> str:
-    """An interpreter that has neuro-san 0.7.15; skips with the reason where there is none."""
+    """Return an interpreter that has neuro-san 0.7.15, or skip the test with the reason."""
     named = os.environ.get("GYM_NEURO_SAN_PYTHON")
     python = named or shutil.which("python3.12")
     if not python:
@@ -106,7 +106,7 @@ def python_with_neuro_san() -> str:
 
 
 def free_port() -> int:
-    """A port that is free, as is the next one."""
+    """Return a free port whose successor is also free."""
     while True:
         with socket.socket() as one, socket.socket() as two:
             one.bind(("127.0.0.1", 0))
@@ -150,7 +150,7 @@ def neuro_san(conformance, tmp_path_factory):
 
 AGENTS = {"agent: music_nerd,": "agent: music,", "agent: math_guy,": "agent: calc,"}
 ANSWERS = {'keywords: "know"': 'keywords: "echo"', '"do not know"': '"Hello world"'}
-"""The local server's agents say what ours say in other words."""
+"""Replacements in the cases, as the local server's agents word their answers differently from ours."""
 
 
 @pytest.mark.foreign

@@ -12,7 +12,7 @@ from lmgym.text.columns import record
 
 
 class Answers:
-    """A client whose server compared these cases: {name: (outcome, passed, n, outcome, passed, n)}."""
+    """Client whose server compares these cases: {name: (outcome, passed, n, outcome, passed, n)}."""
 
     def __init__(self, cases, early_stop=False) -> None:
         first, second = (
@@ -73,7 +73,7 @@ def test_alpha_decides_what_a_regression_is(status_of):
 
 
 def test_the_p_is_the_corrected_one(status_of):
-    """It is 0.020 of one case, and ten times that among ten."""
+    """The p is 0.020 for a single case, and ten times that among ten cases."""
     fell, same = ("pass", 20, 20, "pass", 14, 20), ("pass", 20, 20, "pass", 20, 20)
     assert status_of({"fell": fell}, "--alpha", "0.025")[0] == 1
     ten = {"fell": fell, **{f"same{number}": same for number in range(9)}}

@@ -15,7 +15,7 @@ from tests.lmgym.agents.helpers import Asks, findings, judge_saying, one_check, 
 BOTH = ["document", "reference-compatible"]
 PASS, FAIL, ERROR, SKIPPED = ["pass"], ["fail"], ["error"], ["skipped"]
 
-# part, test as in the file, what stands there, outcomes by the document, by the code where they differ
+# part, test as in the file, actual value, outcomes by the document, and by the code where they differ
 ROWS = [
     # value
     ("text", 'value: "Hello"', "Hello", PASS, None),
@@ -62,7 +62,7 @@ ROWS = [
     ("text", "not_keywords: 3", "x", ERROR, None),
     ("sly_data", "not_keywords: m", {"n": 1}, PASS, None),
     ("sly_data", "not_keywords: m", None, FAIL, None),
-    # less, greater: the code turns them round
+    # less, greater: the code swaps the operands
     ("structure", "k: {less: 5}", {"k": 4}, PASS, FAIL),
     ("structure", "k: {less: 5}", {"k": 6}, FAIL, PASS),
     ("structure", "k: {less: 5}", {"k": 5}, FAIL, None),
@@ -94,7 +94,7 @@ ROWS = [
     ("structure", 'k: {not_greater: "5"}', {"k": 4}, ERROR, None),
     ("structure", "k: {greater: 5}", {"k": [6]}, ERROR, None),
     ("structure", "k: {less: [9, 3]}", {"k": 5}, ["pass", "fail"], ["fail", "pass"]),
-    # missing data: the code compares all the same, and nothing has an order with None
+    # missing data: the code compares anyway, and None has no order
     ("structure", "k: {less: 5}", {}, FAIL, ERROR),
     ("structure", "k: {not_less: 5}", {}, FAIL, ERROR),
     ("structure", "k: {greater: 5}", {}, FAIL, ERROR),
@@ -107,7 +107,7 @@ ROWS = [
     ("structure", "k: {value: 5}", {}, FAIL, None),
     ("structure", "k: {keywords: a}", {}, FAIL, None),
     ("structure", "k: {not_keywords: a}", {}, FAIL, None),
-    # what cannot be compared ends the iteration by the code, and is an error of its own by the document
+    # incomparable values end the iteration in the code, and are an error of the check in the document
     ("structure", "k: {less: [a, 9], value: 5}", {"k": 5}, ["error", "pass", "pass"], ["error", "skipped", "skipped"]),
     # walking
     ("text", "KEYWORDS: x", "x", PASS, None),
@@ -142,7 +142,7 @@ def test_rows(part, test, actual, document, code):
 @pytest.mark.parametrize("reading", BOTH)
 @pytest.mark.parametrize("response", ["foo: {value: 1}", "text: Stones", "structure: [1]", "sly_data: 3"])
 def test_unknown_parts_and_bare_values_check_nothing_and_fail_nothing(reading, response):
-    """The check is a row that says so; the others are made, and decide."""
+    """The check is reported as skipped; the other checks are made and decide."""
     for keywords, outcome in (("ok", "pass"), ("no", "fail")):
         turn = f"{{text: q, response: {{{response}}}}}, {{text: q, response: {{text: {{keywords: {keywords}}}}}}}"
         result = run(f"agent: a, interactions: [{turn}]", says("ok"), reading)
@@ -162,7 +162,7 @@ def test_what_cannot_be_compared_ends_the_iteration_by_the_code_alone(reading):
         assert said == ["first", "second"] * 4
         assert outcomes(result.iterations[0]) == ["error", "pass", "pass"] * 2
     else:
-        # Of two connections and two turns only the first is asked; the next iteration begins anew.
+        # Only the first of two connections and turns is used; the next iteration starts over.
         assert said == ["first"] * 2
         assert outcomes(result.iterations[0]) == ["error"] + ["skipped"] * 5
         assert "cannot be compared" in result.iterations[0].checks[1].message
@@ -285,7 +285,7 @@ def test_what_is_no_verdict_is_a_judge_error_by_the_document_and_a_failure_by_th
 
 @pytest.mark.parametrize("test", ["gist", "not_gist"])
 def test_an_error_of_the_judge_that_holds_a_word_is_a_verdict_by_the_code_alone(test):
-    """The judge answers as servers do when its model is down: with status 200."""
+    """The judge answers like a server whose model is down: with status 200."""
     down = "Error from gist: Agent stopped due to exception Request failed."
 
     def judge(compatible):

@@ -116,7 +116,7 @@ def test_an_unquoted_ratio_is_text_as_well():
 
 @pytest.mark.parametrize(("reading", "outcome"), [("document", "pass"), ("reference-compatible", "fail")])
 def test_zero_needed(reading, outcome):
-    """By the document 0 of 2 is enough; 0.7.15 requires one success."""
+    """By the document, 0 of 2 is enough; 0.7.15 requires one success."""
     assert run(f"agent: a, success_ratio: 0/2\n{ASK}", says("no"), reading).outcome == outcome
     assert run(f"agent: a, success_ratio: 0/2\n{ASK}", says("ok"), reading).outcome == "pass"
 
@@ -339,7 +339,7 @@ def test_filters():
     ],
 )  # fmt: skip
 def test_filters_mean_the_same_in_any_case_and_what_is_none_is_minimal(chosen, everything):
-    """Told by what comes back: under MAXIMAL the server says who it is and what it heard."""
+    """The messages reveal the filter: under MAXIMAL the server also sends SYSTEM and HUMAN messages."""
     text = f"agent: echo, interactions: [{{text: hi, chat_filter: {chosen}, response: {{text: {{keywords: hi}}}}}}]"
     result = run(text, DemoTransport(), "reference-compatible")
     kinds = {message["type"] for message in result.iterations[0].turns[0].messages}

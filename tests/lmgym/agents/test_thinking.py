@@ -1,4 +1,4 @@
-"""Thoughts of a model are no part of a verdict, nor of an answer if the case says so."""
+"""A model's thinking is not part of a verdict, nor of an answer if the case excludes it."""
 
 from __future__ import annotations
 

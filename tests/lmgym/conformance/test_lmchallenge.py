@@ -1,5 +1,5 @@
-"""Recorded runs of the reference (LM Challenge 4.5): every log, statistic, search and colouring comes out the
-same."""
+"""Recorded runs of the reference (LM Challenge 4.5) are reproduced: every log, statistic, search and
+colouring."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _name(path: Path) -> str:
 
 
 def close(found: Any, expected: Any) -> bool:
-    """Equal, floats to 1e-9."""
+    """Return True if two values are equal, floats to within 1e-9."""
     if isinstance(expected, dict):
         return (
             isinstance(found, dict)
@@ -59,7 +59,7 @@ def close(found: Any, expected: Any) -> bool:
 
 
 def _run_of(log: Path) -> tuple[str, GameOptions, str, Path]:
-    """(model, options, corpus format, corpus file) from the name of a recorded log."""
+    """Return (model, options, corpus format, corpus file) from the name of a recorded log."""
     parts = log.name.removesuffix(".log").split(".")
     mini = parts[0] == "v4"
     parts = parts[1:] if mini else parts

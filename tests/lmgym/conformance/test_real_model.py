@@ -1,7 +1,7 @@
 """SmolLM2-135M-Instruct (Q4_1) on the published suites: bits and outcomes against recorded values of transformers in
 float64 (`python -m benchmarks.real_model`), and against minicons in the same run.
 
-The suites are not part of the repository; minicons needs a Python of its own, named by GYM_MINICONS_PYTHON.
+The suites are not part of the repository; minicons needs its own Python, set in GYM_MINICONS_PYTHON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.real_model, pytest.mark.published]
 
 RECORD = json.loads(Path(__file__).parents[1].joinpath("golden", "smollm2_float64.json").read_text())
 TOLERANCE_BITS = 3e-4
-"""Of a region, which is a sum over tokens."""
+"""Tolerance for a region, which is a sum over tokens."""
 MINICONS = """
 import json, sys
 from minicons import scorer
@@ -55,7 +55,7 @@ def suite(conformance: Path, name: str) -> SuiteDocument:
 
 
 def compare(run: Any, regions: list[list[float]], outcomes: list[str]) -> None:
-    """A float32 outcome may differ only where the run marks it as too close to call."""
+    """Require equal regions, and outcomes that differ only where the run marks them as too close to call."""
     ours = [row.regions for row in run.result.sentences]
     np.testing.assert_allclose(np.array(ours, dtype=float), regions, rtol=0, atol=TOLERANCE_BITS)
     for prediction, codes in zip(run.result.predictions, outcomes, strict=True):
@@ -75,7 +75,8 @@ def test_bits_and_outcomes_are_those_of_float64(conformance, loaded, name):
 
 @pytest.fixture(scope="module")
 def minicons(real_model: Path) -> Iterator[Bits]:
-    """Bits of every token of sentences, by minicons in a process of its own."""
+    """Function that returns the bits of every token of sentences, computed by minicons in a separate
+    process."""
     python = os.environ.get("GYM_MINICONS_PYTHON", "")
     if not python:
         pytest.skip("GYM_MINICONS_PYTHON names no Python with minicons")

@@ -49,7 +49,7 @@ def xlsx(*rows, name="Sheet") -> bytes:
 
 
 def changed(data: bytes, path: str, change) -> bytes:
-    """The workbook with one part changed."""
+    """Return the workbook with one part changed."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for info in old.infolist():

@@ -1,4 +1,4 @@
-"""Written archives."""
+"""Writing zip archives."""
 
 from __future__ import annotations
 

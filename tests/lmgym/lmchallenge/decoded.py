@@ -1,4 +1,4 @@
-"""Rows of logs, decoded."""
+"""Decode rows of logs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lmgym.lmchallenge.logs.table import Table, read_table
 
 
 def lines_of(rows: Iterable[Any]) -> list[tuple[int, LogLine]]:
-    """Numbered from 1."""
+    """Decode rows into lines numbered from 1."""
     return list(read_lines([json.dumps(row).encode() for row in rows]))
 
 
 def table_of(*rows: Any, keep: str = "all", mixes: Any = ()) -> Table:
-    """Rows of one game as columns."""
+    """Decode the rows of one game into a table."""
     return read_table(lines_of(rows), filters=[keep], mixes=mixes)

@@ -1,5 +1,5 @@
-"""Random games for both programs. Run by the reference's own Python, this file plays a list of them there:
-`REFERENCE_PYTHON differential.py < cases.json`; it needs nothing of this project.
+"""Random games for both programs. Run by the reference's own Python, this file plays a list of games with the
+reference: `REFERENCE_PYTHON differential.py < cases.json`. It needs no other code of this project.
 
 A case is the arguments of `lmc` and its standard input; an answer is [standard output, name of the error or null].
 """
@@ -34,12 +34,12 @@ SPACED = [
     "🏽 👍",
     "❤ \ufe0f",
 ]
-"""Emoji that the reference's list spells with blanks, whole, in part and glued."""
+"""Emoji that the reference's list spells with spaces: complete, partial, and attached to other characters."""
 WORDS = [*ODD.split(" "), *SPACED]
 
 
 class Model:
-    """Deterministic, moody, and learns: what it says depends on a hash of the context."""
+    """Deterministic model that learns. Its replies depend on a hash of the context."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
@@ -52,7 +52,8 @@ class Model:
         return None
 
     def predict(self, context: str, candidates: Iterable[str] | None) -> list[tuple[str, float]]:
-        """Scores with many ties; some candidates left out, some texts repeated; predictions of all lengths."""
+        """Return scores with many ties. Some candidates are missing, some texts are repeated, and lists have
+        various lengths."""
         seed = hashlib.md5(
             repr((context, len(self.learnt), self.options)).encode("utf-8", "surrogatepass"),
             usedforsecurity=False,
@@ -83,23 +84,23 @@ class Model:
         return -number / 3 if number & 1 else -float(number // 50)
 
     def train(self, text: str) -> None:
-        """Remember its words."""
+        """Learn the words of a text."""
         self.learnt.extend(text.split())
 
     def clear(self) -> None:
-        """Forget."""
+        """Forget the learnt words."""
         self.learnt = []
 
 
 def text(rand: random.Random) -> str:
-    """A line of anything, without what ends a line."""
+    """Generate a line of arbitrary text without line ends."""
     parts = rand.choices(WORDS, k=rand.choice([0, 1, 2, 5, 9]))
     gaps = ["", " ", " ", " ", "  ", "\t", ", ", "\u00a0", "\r\r"]
     return "".join(part + rand.choice(gaps) for part in parts)
 
 
 def corpus(rand: random.Random, form: str) -> str:
-    """A few lines, sometimes without the last newline."""
+    """Generate a few lines, sometimes without a final newline."""
     lines = [text(rand) for _ in range(rand.randrange(1, 9))]
     if form == "json":
         lines = [json.dumps(_row(rand, line), ensure_ascii=rand.random() < 0.5) for line in lines]
@@ -118,7 +119,7 @@ def _row(rand: random.Random, line: str) -> dict[str, Any]:
 
 
 def games(rand: random.Random, count: int, folder: str) -> Iterator[dict[str, Any]]:
-    """Cases of `run`; vocabularies are written into `folder`."""
+    """Yield cases of `run`; their vocabularies are written into `folder`."""
     for number in range(count):
         form = rand.choice(["text", "json"])
         options = ["-t"] if rand.random() < 0.5 else []
@@ -136,7 +137,7 @@ def games(rand: random.Random, count: int, folder: str) -> Iterator[dict[str, An
 
 
 def correction(rand: random.Random, path: str) -> list[str]:
-    """Options of ic or wr, and a vocabulary that is written to `path`."""
+    """Return options of ic or wr, and write their vocabulary to `path`."""
     words = rand.choices(WORDS, k=rand.randrange(60))
     words += ["".join(rand.choices("thecaosnm", k=rand.randrange(1, 5))) for _ in range(rand.randrange(60))]
     with open(path, "w", encoding="utf-8", newline="") as file:
@@ -150,7 +151,7 @@ def correction(rand: random.Random, path: str) -> list[str]:
 
 
 def readings(rand: random.Random, game: str, log: str, other: str) -> Iterator[list[str]]:
-    """Arguments of the commands that read a log, and another of the same texts."""
+    """Yield the arguments of commands that read a log, or also another log of the same texts."""
     keep = rand.choice(FILTERS)
     mix = json.dumps(
         {"alpha": rand.choice([0, 0.25, 0.7, 1, 1.5]), "oov_penalty": rand.choice([-8, -1.5, 0, 2])}
@@ -173,7 +174,7 @@ def readings(rand: random.Random, game: str, log: str, other: str) -> Iterator[l
 
 
 def main() -> None:
-    """Play the cases of standard input with the reference."""
+    """Play the cases from standard input with the reference."""
     import io
 
     import lmchallenge  # type: ignore[import-not-found]

@@ -1,5 +1,5 @@
-"""Random games of version 5 for both programs, as differential.py has them of version 4: run by the reference's own
-Python, this file plays a list of them there."""
+"""Random games of version 5 for both programs, as in differential.py for version 4. Run by the reference's
+own Python, this file plays a list of games with the reference."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ PATTERNS = [
 
 
 class Model(differential.Model):
-    """The same with options by name; its scores are log probabilities, infinities among them."""
+    """The model of version 4 with keyword options. Its scores are log probabilities, including infinite
+    ones."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(options)
 
 
 def games(rand: random.Random, count: int, folder: str) -> Iterator[dict[str, Any]]:
-    """Cases of `run`; vocabularies are written into `folder`."""
+    """Yield cases of `run`; their vocabularies are written into `folder`."""
     for number in range(count):
         form = rand.choice(["text", "json"])
         options = ["-t"] if rand.random() < 0.5 else []
@@ -44,7 +45,7 @@ def games(rand: random.Random, count: int, folder: str) -> Iterator[dict[str, An
 
 
 def readings(rand: random.Random, log: str, other: str) -> Iterator[list[str]]:
-    """Arguments of the commands that read a log, and another of the same texts."""
+    """Yield the arguments of commands that read a log, or also another log of the same texts."""
     few = ["-n", str(rand.randrange(1, 9))] if rand.random() < 0.3 else []
     yield ["stats", *few, log]
     yield ["stats", "-H", log, other]
@@ -57,7 +58,7 @@ def readings(rand: random.Random, log: str, other: str) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Play the cases of standard input with the reference."""
+    """Play the cases from standard input with the reference."""
     import lmchallenge  # type: ignore[import-not-found]
     from lmchallenge import run
     from ordered import Ordered  # type: ignore[import-not-found]  # benchmarks/lmchallenge is on the path there

@@ -13,7 +13,7 @@ SHOWING = (
     "extra",
     "extra-crash",
     "extra-hang",
-)  # replies tell the question
+)  # replies identify the request
 seen: dict[str, int] = {}
 asked = 0
 
@@ -28,7 +28,7 @@ def answer(context: str, candidates: list[str]) -> str:
 
 if MODE == "slow-start":
     time.sleep(0.6)
-if MODE in ("banner", "scored-banner"):  # says something before it loads for a while
+if MODE in ("banner", "scored-banner"):  # prints a line during a slow start
     sys.stdout.write("Loading model weights ...\n" if MODE == "banner" else "epoch\t3\n")
     sys.stdout.flush()
     time.sleep(0.3)
@@ -72,7 +72,7 @@ for raw in iter(sys.stdin.buffer.readline, b""):
             sys.stdout.write("cache flushed\t0\n")
             sys.stdout.flush()
         if MODE == "leaves" and asked == 6 and os.fork() == 0:
-            time.sleep(20)  # holds standard output
+            time.sleep(20)  # keeps standard output open
             os._exit(0)
         if MODE == "leaves" and asked == 6:
             os._exit(4)

@@ -1,4 +1,4 @@
-"""The built-in learner learns, forgets, and knows where it is in a word."""
+"""The built-in adaptive player learns, forgets, and completes words that have begun."""
 
 from __future__ import annotations
 

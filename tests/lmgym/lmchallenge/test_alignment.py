@@ -1,4 +1,4 @@
-"""A log is filed under a corpus only if its text is that of the corpus, as far as the log says."""
+"""A log is assigned to a corpus only if its text, as far as the log has it, is that of the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a causal model says about continuations is what summing over all token sequences by hand gives."""
+"""The causal player's probabilities of continuations equal a sum over all token sequences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALPHABET = ["a", "b", "ab", "ba", "Ġ", "Ġa", "Ġab", "!", "aĠ", "Ġb!", "b!"]
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory):
-    """A random model of a dozen tokens, among them some that run over the end of a word."""
+    """A random model with a dozen tokens, some of which extend beyond the end of a word."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     words = ["<unk>", "<s>", "</s>", *ALPHABET]
@@ -38,8 +38,8 @@ def toy(tmp_path_factory: pytest.TempPathFactory):
 
 
 def by_hand(backend, context: str, candidate: str) -> float:
-    """P(text begins with context + candidate, and the token of the game is over) / P(text begins with context), by
-    walking through every token sequence until it is long enough to tell."""
+    """Return log P(the text starts with context + candidate, and the game's token ends there) / P(the text
+    starts with context), by following every token sequence until it is decided."""
     with backend.held() as (runner, tokenizer):
         token_strings = TokenStrings.of(tokenizer, runner.vocabulary)
         known: dict[tuple[int, ...], list[float]] = {}
@@ -51,8 +51,8 @@ def by_hand(backend, context: str, candidate: str) -> float:
             return known[path]
 
         def mass(path: tuple[int, ...], text: str, wanted: str, over: str | None) -> float:
-            """Of all that begins with path: the share that begins with wanted (and then, in the kind `over`,
-            ends)."""
+            """Return the probability that a text with the tokens `path` starts with `wanted`, and that a
+            token of the kind `over`, if any, ends there."""
             if len(text) > len(wanted) or (len(text) == len(wanted) and over is None):
                 fits = text.startswith(wanted) and (over is None or not extends(over, text[len(wanted)]))
                 return float(fits)
@@ -146,7 +146,7 @@ def test_ways_that_would_be_given_up_at_once_are_left_out_without_changing_a_pre
         Request(text) for text in ("", "The keys to ", "The c", "The cab, ", "猫が ", "wait--", "a  ")
     ]
     short, full = (CausalPlayer(backend, beam=beam, steps=4) for _ in range(2))
-    # With no token known to be plain, every way on is looked at.
+    # If no token is known to be plain, every continuation is examined.
     full._search._token_strings.plain = lambda kind: np.zeros(full._search._token_strings.size, np.bool_)
     assert short.predict(requests) == full.predict(requests)
 
@@ -179,7 +179,7 @@ def test_predictions_after_a_context_that_is_next_to_impossible_are_told_apart(t
 
 @pytest.mark.parametrize("cached", [False, True])
 def test_the_same_answers_written_plainly_are_the_same(tmp_path: Path, cached: bool):
-    """What the benchmark compares the batched player with."""
+    """The benchmark compares the batched player with `same_answers`."""
     from transformers import AutoModelForCausalLM
 
     from benchmarks.lmchallenge.plain import same_answers
@@ -200,7 +200,7 @@ def test_the_same_answers_written_plainly_are_the_same(tmp_path: Path, cached: b
         found = plainly(request)
         assert [text for text, _ in found] == [text for text, _ in reply]
         assert [score for _, score in found] == pytest.approx([score for _, score in reply], abs=1e-4)
-    # The context is not projected onto the vocabulary for nothing.
+    # The context is not projected onto the vocabulary needlessly.
     assert max(projected) < 16 < len(tokenizer.encode(long).ids)
 
 

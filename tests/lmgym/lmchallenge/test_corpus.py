@@ -1,4 +1,4 @@
-"""Corpora and logs are read as they are, and what cannot be read is named."""
+"""Corpora and logs are read unchanged, and errors name what cannot be read."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_vocabulary_keeps_the_order_and_the_first_of_equals():
 
 
 def test_documents_own_shapes_are_read():
-    """Ranks of tc from 1, whole numbers, candidates of other lengths, an error score of 0."""
+    """Ranks of tc counted from 1, whole numbers, candidates of different lengths, an error score of 0."""
     ic = {
         "inputCorrections": [
             {

@@ -1,4 +1,4 @@
-"""Figures beyond the reference, checked by hand on logs that fit on a screen."""
+"""Metrics that the reference lacks, checked by hand on short logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The games, on a model made of functions: ranks, ties, the greedy typist, the error model, users and training."""
+"""The games with scripted players: ranks, ties, the greedy typist, the error model, users and training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lmgym.lmchallenge.tokens import EMOJI, FILTERS, tokens
 
 
 class Scripted:
-    """Answers by a function and remembers what it was told."""
+    """Player that answers with a function and records all calls."""
 
     def __init__(self, answer, together: int = 1) -> None:
         self.answer, self.together, self.told = answer, together, []
@@ -138,7 +138,7 @@ def test_training_follows_users_and_timestamps():
 
 
 class Learner(Scripted):
-    """Predicts what it was taught."""
+    """Player that predicts the words it was trained on."""
 
     def __init__(self, together: int = 1) -> None:
         super().__init__(None, together)

@@ -1,4 +1,4 @@
-"""Lines that are decoded by their schema mean what the same lines mean value by value."""
+"""Decoding lines by their schema gives the same result as decoding them value by value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USER = st.none() | st.sampled_from(["a", "b", 1, 1.0, True, [1], {"b": 1, "a": 2
 
 
 def often(usual, odd):
-    """Mostly the first."""
+    """Return a strategy that draws from `usual` in 12 of 13 cases, else from `odd`."""
     return st.one_of(*[usual] * 12, odd)
 
 
@@ -98,7 +98,7 @@ def read(lines: list[bytes], keep: str = "all") -> Table | str:
 
 @pytest.fixture
 def no_schema(monkeypatch: pytest.MonkeyPatch):
-    """As if no line fitted its schema: every line is checked value by value and converted."""
+    """No line fits its schema, so every line is checked and converted value by value."""
     monkeypatch.setattr(decoder, "_decoded", lambda raw, decoder: None)
 
 
@@ -205,7 +205,7 @@ def test_an_odd_line_is_named_wherever_it_stands_and_a_blank_one_passed_over(lin
         assert isinstance(found, Table)
         assert len(found.lines) == 39
     else:
-        other = at == 0 and b"textCompletions" in line  # then it is the next line that is of another game
+        other = at == 0 and b"textCompletions" in line  # the next line is then of another game
         assert f"line {2 if other else at + 1}" in str(found)
 
 

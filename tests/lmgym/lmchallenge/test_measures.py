@@ -1,4 +1,4 @@
-"""A figure that is measured token by token is the figure of the statistics, and so is compared, divided and drawn."""
+"""Metrics measured token by token equal those of the statistics, in comparisons, breakdowns and charts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_what_is_measured_is_what_the_reference_counts(game, keep, seed):
                 value = above[at] / below[at] if below[at] else None
                 wanted = row.get(
                     name, 0.0 if below[at] else None
-                )  # the reference leaves out idxN_hit3 of no rank
+                )  # the reference omits idxN_hit3 if there are no ranks
                 assert value == pytest.approx(wanted) if wanted is not None else value is None
     assert compared >= 2
     if game == "wp":
@@ -133,7 +133,7 @@ def test_p_values_of_one_table_are_corrected_together_and_the_verdict_follows():
 
 
 def both_versions(seed: int) -> tuple[list[bytes], list[bytes]]:
-    """A wp log with empty lines, and the same answers as a wc log, which has none of them."""
+    """Return a wp log with empty lines, and a wc log of the same answers, which has no empty lines."""
     some = random.Random(seed)
     old, new = [], []
     for message in range(20):

@@ -1,4 +1,4 @@
-"""Large corpora and logs are streams: what is held does not grow with them."""
+"""Large corpora and logs are streamed: memory does not grow with them."""
 
 from __future__ import annotations
 
@@ -60,8 +60,10 @@ print(played - small, counted - small)
 
 
 @pytest.mark.process
+@pytest.mark.long
 def test_a_corpus_of_a_hundred_thousand_lines_is_played_and_counted_in_bounded_memory(tmp_path: Path):
-    """Playing holds nothing of what is done; counting holds some tens of bytes per token (here 800,000)."""
+    """Playing keeps no finished lines in memory; counting keeps some tens of bytes per token (here 800,000
+    tokens)."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "log")],
         capture_output=True,
@@ -105,7 +107,7 @@ print(run(sys.argv[1], 60) - small)
 @pytest.mark.process
 @pytest.mark.parametrize("game", ["wp", "tc", "ic"])
 def test_memory_grows_with_the_line_and_not_with_its_square(game: str):
-    """60,000 characters: each of the 12,000 contexts held at once would be 370 MB."""
+    """In a line of 60,000 characters, the 12,000 contexts would take 370 MB if all were held at once."""
     done = subprocess.run(
         [sys.executable, "-c", LINE, game],
         capture_output=True,

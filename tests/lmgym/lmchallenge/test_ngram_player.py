@@ -1,4 +1,4 @@
-"""What the n-gram player says is what adding up the model's probabilities word by word gives."""
+"""The n-gram player's numbers equal sums of the model's probabilities, word by word."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def player(request: pytest.FixtureRequest) -> NgramPlayer:
 
 
 def chance(player: NgramPlayer, before: list[str], word: str) -> float:
-    """P(word | all words before it, the start included); the model itself sees as many as it can."""
+    """Return P(word | all words before it, including the start); the model uses as many as its order
+    allows."""
     model = player.model
     history = [BOS, *model.ids(before)][-(model.order - 1) :] if model.order > 1 else []
     (number,) = model.ids([word])
@@ -42,13 +43,13 @@ def chance(player: NgramPlayer, before: list[str], word: str) -> float:
 
 
 def words_of(text: str) -> list[str]:
-    """Words and full stops, by hand."""
+    """Split a text into words, full stops and commas."""
     return text.replace(".", " . ").replace(",", " , ").split()
 
 
 def by_hand(player: NgramPlayer, context: str, candidate: str) -> float | None:
-    """Over all words that the one at the end of the context may still become, the share that becomes this one; then
-    the words after it. None where one is unknown."""
+    """Return the share of the candidate's first word among all words that the last word of the context may
+    still become, times the probabilities of the following words; None if a word is unknown."""
     before = words_of(context)
     begun = before.pop() if context and not context.endswith(" ") else ""
     first, *others = words_of(begun + candidate) or [""]

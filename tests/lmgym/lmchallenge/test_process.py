@@ -1,4 +1,5 @@
-"""A model process ends every run in a result or a reason, never in a hang, never in shifted replies."""
+"""Every run with a model process ends with a result or a reason, never with a hang or with shifted
+replies."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ def test_a_line_too_many_after_training_is_found_even_when_it_is_late():
 
 @pytest.mark.parametrize("mode", ["banner", "scored-banner", "extra", "extra-crash", "extra-hang"])
 def test_no_reply_of_another_question_is_kept_whenever_the_line_too_many_comes(mode):
-    """A banner before a slow start, a line right behind an answer, and then an end or a crash before any checkpoint."""
+    """The modes print a line during a slow start, or an extra line after an answer, and then exit, crash or
+    hang before any checkpoint."""
     rows, error, _ = run(mode, ["the cat sat on the mat"] * 12, train=False, reply_timeout=0.5)
     assert error is not None
     assert [shifted(row) for row in rows] == [False] * len(rows)
@@ -112,14 +114,14 @@ def test_no_reply_of_another_question_is_kept_whenever_the_line_too_many_comes(m
 
 @pytest.mark.parametrize("train", [False, True])
 def test_a_banner_is_no_reply_to_the_one_question_of_a_first_line(train):
-    """The first reply waits for the start, so it does not tell how long the one behind it takes."""
+    """The first reply includes the start-up time, so it does not show how long a reply takes."""
     rows, error, _ = run("scored-banner", ["sat"] * 4, train=train, settle=SETTLE)
     assert error is not None
     assert rows == []
 
 
 def shifted(row) -> bool:
-    """Whether a reply tells another question than the one it stands for."""
+    """Return True if a reply in the row belongs to another request."""
     starts = [0, 4, 8, 12, 15, 19]
     return [entry["predictions"][0][0] for entry in row["wordPredictions"]] != [f"ctx{at}" for at in starts]
 

@@ -1,4 +1,4 @@
-"""A run that is killed in the middle goes on at a line boundary, and its log is the one of a run that was not."""
+"""A killed run resumes at the end of a line, and its log equals that of an undisturbed run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines are found by what their colours say, and put in order by what their statistics say."""
+"""Lines are found by their outcomes, shown as colours, and sorted by their statistics."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def a_log(game: str, seed: int) -> list[bytes]:
 
 
 def indexed(log: list[bytes], keep: str, mix: Mix | None = None) -> Index:
-    """As it comes out of the database."""
+    """Return the index of a log after packing and unpacking, as it is read from the database."""
     words = Words()
     lines = words.record_stream(read_lines(log))
     table = read_table(lines, filters=["nospace", keep], mixes=[Mix(0, 0), mix] if mix else [])
@@ -83,9 +83,9 @@ def test_a_line_has_the_outcomes_of_its_colours_and_the_loss_of_its_statistics(g
         if (game, outcome) == (
             "tc",
             "accepted",
-        ):  # of a text whose first character is not counted, the rest is
+        ):  # if the first character is not counted, the others are "saved"
             shown |= {at for at, line in enumerate(drawn) if "saved" in {one.outcome for one in line.pieces}}
-        if (game, outcome) == ("tc", "skipped"):  # here a whole text, there characters
+        if (game, outcome) == ("tc", "skipped"):  # counted by text in the index, by character in the colours
             assert set(index.found(outcome=outcome).tolist()) <= shown
             continue
         assert set(index.found(outcome=outcome).tolist()) == shown, outcome
@@ -163,7 +163,7 @@ def test_so_has_a_message_of_version_5(game, seed):
     for outcome in outcomes_of(game):
         found = set(index.found(outcome=outcome).tolist())
         shown = {at for at, line in enumerate(drawn) if outcome in {one.outcome for one in line.pieces}}
-        if outcome == "typed":  # a word that was completed after some letters is not one that was typed
+        if outcome == "typed":  # a word completed after some letters does not count as typed
             assert found <= shown
         else:
             assert found == shown, outcome

@@ -32,8 +32,8 @@ def write(
     architecture: str = "llama",
     more: Mapping[str, int | str] | None = None,
 ) -> Path:
-    """`quantised`: a GGMLQuantizationType for matrices whose rows are multiples of 32; the others stay F32. `more`:
-    other fields of the header."""
+    """Write a model and its tokenizer. `quantised`: a GGMLQuantizationType for matrices whose rows are
+    multiples of 32; the others stay F32. `more`: other fields of the header."""
     import gguf
 
     config = model.config
@@ -76,7 +76,8 @@ def write(
 
 
 def _rotary_order(values: np.ndarray, heads: int) -> np.ndarray:
-    """llama.cpp rotates neighbouring pairs of rows, transformers the two halves of a head."""
+    """Reorder rows for llama.cpp, which rotates neighbouring pairs of rows; transformers rotates the two
+    halves of a head."""
     pairs = values.reshape(heads, 2, values.shape[0] // heads // 2, values.shape[1])
     return np.ascontiguousarray(pairs.swapaxes(1, 2).reshape(values.shape))
 

@@ -43,19 +43,19 @@ LARGE = (".safetensors", ".bin")
 
 
 def git_name(content: bytes) -> str:
-    """Git's hash of a file."""
+    """Return Git's hash of a file."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 @dataclass
 class Repo:
-    """Files by commit, and commits by branch and tag."""
+    """A repository: files by commit, and commits by branch and tag."""
 
     commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
     refs: dict[str, str] = field(default_factory=dict)
     card: dict[str, Any] | None = field(default_factory=lambda: {"license": "apache-2.0"})
     tags: set[str] = field(default_factory=set)
-    """Which of the refs are tags."""
+    """Names of the refs that are tags."""
     gated: bool = False
     private: bool = False
     disabled: bool = False
@@ -103,11 +103,11 @@ class Request:
     path: str
     headers: dict[str, str]
     of: str
-    """Which server was asked: "hub" or "storage"."""
+    """Server that received the request: "hub" or "storage"."""
 
 
 class HubServer:
-    """A running Hub. `url` is its HF_ENDPOINT; `requests` lists what was asked."""
+    """A running Hub. `url` is its HF_ENDPOINT; `requests` lists the requests it received."""
 
     def __init__(self) -> None:
         self.repos: dict[str, Repo] = {}
@@ -137,12 +137,12 @@ class HubServer:
         self.faults.append(Fault(path, **more))
 
     def asked(self, path: str = "", method: str = "") -> list[Request]:
-        """Requests so far whose path contains `path`."""
+        """Return the requests so far whose path contains `path`."""
         with self._lock:
             return [one for one in self.requests if path in one.path and method in ("", one.method)]
 
     def tokens_sent(self, of: str = "") -> set[str]:
-        """Authorization headers of the requests so far, "" for those without."""
+        """Return the Authorization headers of the requests so far, "" for requests without one."""
         with self._lock:
             return {one.headers.get("authorization", "") for one in self.requests if of in ("", one.of)}
 
@@ -165,7 +165,7 @@ class HubServer:
             self.requests.append(request)
 
     def stored(self, sha256: str) -> bytes | None:
-        """A large file of any repository."""
+        """Return a large file of any repository, or None."""
         contents = (
             content
             for repo in self.repos.values()
@@ -294,7 +294,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._content(content, **headers, ETag=etag)
 
     def _commit(self, name: str, revision: str) -> tuple[Repo, str] | None:
-        """The repository and commit of a request; or None, after a redirect or an error."""
+        """Return the repository and commit of a request, or None after sending a redirect or an error."""
         if (repo := self._repo(name)) is None:
             return None
         if (commit := repo.find(revision)) is None:
@@ -306,7 +306,8 @@ class _Handler(BaseHTTPRequestHandler):
         return self.headers.get("Authorization", "").removeprefix("Bearer ")
 
     def _is_kept_out(self, name: str, repo: Repo) -> bool:
-        """Refuse a request for files of a gated repository without a token that may read them."""
+        """Return True after refusing a request for files of a gated repository without a token that may read
+        them."""
         if not repo.gated or name in self.hub.tokens.get(self._token(), ()):
             return False
         words = f"Access to model {name} is restricted"
@@ -317,7 +318,7 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def _repo(self, name: str) -> Repo | None:
-        """The repository of a request; or None, after a redirect or an error."""
+        """Return the repository of a request, or None after sending a redirect or an error."""
         token = self._token()
         if token and token not in self.hub.tokens:
             self._error(401, "", "Invalid credentials in Authorization header")

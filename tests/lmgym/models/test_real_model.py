@@ -88,7 +88,7 @@ def exact(real_model: Path) -> tuple[Any, Any]:
 
 
 def sentences() -> list[str]:
-    """Sixty: of the demo, of several scripts, short, long, with odd blanks and signs."""
+    """Return sixty sentences: of the demo, in several scripts, short, long, with odd spaces and symbols."""
     demo: list[str] = []
     for path in sorted(DEMO.glob("*.json")):
         items = lmgym.load_suite(path).sentences
@@ -122,7 +122,7 @@ def test_every_token_has_the_bits_of_float64(loaded, exact):
 
 
 def pieces_of(contents: tuple[str, ...], join: str) -> list[str]:
-    """Regions with the blanks that join them."""
+    """Return the regions with the spaces that join them."""
     if join == "none":
         return list(contents)
     pieces = plain.pieces_of(contents)
@@ -162,8 +162,8 @@ def test_every_policy_gives_the_values_of_a_plain_computation(loaded, exact, pol
 
 
 def test_the_whitespace_correction_gives_the_values_of_a_plain_computation(loaded, exact):
-    """A word's bits, less -log2 P(a blank follows) after the word before, plus the same after it. No blank may follow
-    the start token."""
+    """A word's bits, minus -log2 P(a space or the end follows) at the previous word, plus the same term at
+    the word. At the start token, the term is -log2 P(no space follows)."""
     import torch
 
     model, tokenizer = exact

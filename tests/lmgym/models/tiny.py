@@ -1,4 +1,4 @@
-"""Tokenizers of four families, trained on the spot, and models of a few thousand parameters."""
+"""Tokenizers of four families, trained on demand, and models of a few thousand parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPECIALS = ["<unk>", "<s>", "</s>"]
 
 
 def train(family: str, *, trim_offsets: bool = False) -> Any:
-    """A `tokenizers.Tokenizer` of the family, with <unk>, <s> and </s> as the first three tokens."""
+    """Train a `tokenizers.Tokenizer` of the family, with <unk>, <s> and </s> as the first three tokens."""
     from tokenizers import (
         Regex,
         Tokenizer,
@@ -58,7 +58,7 @@ def train(family: str, *, trim_offsets: bool = False) -> Any:
 
 
 def fast(tokenizer: Any, *, bos: str | None = "<s>", eos: str | None = "</s>") -> Any:
-    """The tokenizer as transformers wraps it."""
+    """Wrap a tokenizer as transformers does."""
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(
@@ -67,7 +67,7 @@ def fast(tokenizer: Any, *, bos: str | None = "<s>", eos: str | None = "</s>") -
 
 
 def gpt2(vocabulary: int, *, context: int = 256, seed: int = 1) -> Any:
-    """A random GPT-2 with clearly uneven predictions."""
+    """Build a random GPT-2 with clearly uneven predictions."""
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -86,7 +86,7 @@ def gpt2(vocabulary: int, *, context: int = 256, seed: int = 1) -> Any:
 
 
 def llama(vocabulary: int, *, seed: int = 2) -> Any:
-    """A random Llama: rotary positions, grouped keys, untied head."""
+    """Build a random Llama: rotary positions, grouped keys, untied head."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -107,7 +107,7 @@ def llama(vocabulary: int, *, seed: int = 2) -> Any:
 
 
 def save(folder: Path, model: Any, tokenizer: Any) -> Path:
-    """A model folder as save_pretrained writes it."""
+    """Write a model folder with save_pretrained."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -121,7 +121,7 @@ def edit_json(path: Path, **changes: Any) -> None:
 
 
 def causal(name: str, vocabulary: int) -> Any:
-    """A random model of another family, with clearly uneven predictions."""
+    """Build a random model of another family, with clearly uneven predictions."""
     import torch
     import transformers as t
 
@@ -177,7 +177,7 @@ def causal(name: str, vocabulary: int) -> Any:
 
 
 def framed(tokenizer: Any) -> Any:
-    """The tokenizer as masked models have it: a frame of start and end tokens, and a mask token."""
+    """Wrap a tokenizer as masked models do, with start and end tokens around a text, and a mask token."""
     from tokenizers import processors
     from transformers import PreTrainedTokenizerFast
 
@@ -196,7 +196,8 @@ def framed(tokenizer: Any) -> Any:
 
 
 def gap_filler(name: str, vocabulary: int) -> Any:
-    """A random BERT or a relative of RoBERTa with clearly uneven predictions; reads texts of 64 tokens."""
+    """Build a random BERT or a relative of RoBERTa with clearly uneven predictions, for texts of up to 64
+    tokens."""
     import torch
     import transformers as t
 
@@ -220,7 +221,7 @@ def gap_filler(name: str, vocabulary: int) -> Any:
         "fnet": lambda: t.FNetForMaskedLM(
             t.FNetConfig(**{name: value for name, value in shape.items() if name != "num_attention_heads"})
         ),
-        # MPNet's padding is 1 whatever the configuration says.
+        # MPNet's padding id is 1 whatever its configuration.
         "mpnet": lambda: t.MPNetForMaskedLM(t.MPNetConfig(**{**shape, "max_position_embeddings": 66})),
     }
     return kinds[name]().eval()

@@ -16,7 +16,7 @@ Behaviour = Callable[[socket.socket, bytes], None]
 class Server:
     port: int
     seen: list[bytes] = field(default_factory=list)
-    """Heads and bodies of the requests that came."""
+    """Heads and bodies of the received requests."""
 
     @property
     def url(self) -> str:
@@ -27,7 +27,7 @@ class Server:
 def server(
     behave: Behaviour | bytes, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
 ) -> Iterator[Server]:
-    """A server as a context manager; each connection has its own thread."""
+    """Run a server whose connections have a thread each."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     listening.bind((host, 0))

@@ -1,4 +1,4 @@
-"""Proxies of the environment: used only where a policy says so, and only for hosts that it names."""
+"""Proxies from environment variables: used only if a policy enables them, and only for the hosts it names."""
 
 from __future__ import annotations
 

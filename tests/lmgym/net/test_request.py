@@ -315,7 +315,7 @@ def test_a_connection_that_nobody_takes_is_unreachable_also_when_the_time_is_up(
     with socket.socket() as listening, contextlib.ExitStack() as held:
         listening.bind(("127.0.0.1", 0))
         listening.listen(0)
-        for _ in range(4):  # the queue of the system is full, so the next one gets no answer
+        for _ in range(4):  # the system's queue is full, so the next connection gets no answer
             waiting = held.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(listening.getsockname())

@@ -19,7 +19,8 @@ from tests.lmgym.net.hostile import answer, server
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server's and a client's context: a certificate for lab.example, and trust in nothing else."""
+    """TLS contexts of a server with a certificate for lab.example, and of a client that trusts only that
+    certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "lab.example")])
     now = datetime.now(UTC)  # noqa: TID251  no Django here

@@ -1,6 +1,8 @@
-"""Runs the reference's main() again and again: one JSON list of arguments per line in, code and output out.
+"""Run the reference's main() repeatedly: read one JSON list of arguments per line, write exit code and
+output.
 
-Started by test_beside_the_reference.py as a program of its own, because PYTHONHASHSEED counts from the start.
+Started by test_beside_the_reference.py as a separate program, because PYTHONHASHSEED takes effect at
+start-up.
 """
 
 import contextlib
@@ -21,6 +23,6 @@ for line in sys.stdin:
             evaluator.main(*arguments)
         except SystemExit as left:
             code = int(left.code or 0)
-        except Exception:  # a traceback: whatever it is, the reference's exit code is 1
+        except Exception:  # a traceback: the reference's exit code is 1, whatever the exception
             code = 1
     print(json.dumps([code, out.getvalue()]), flush=True)

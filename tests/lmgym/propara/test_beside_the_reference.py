@@ -1,9 +1,9 @@
-"""Files made up and spoilt afresh, given to the reference and to us. Runs where GYM_PROPARA_REFERENCE names its
-evaluator.py (allenai/aristo-leaderboard, propara/evaluator); it is not part of this repository.
+"""Comparison with the reference on random and randomly damaged files. Runs where GYM_PROPARA_REFERENCE names
+its evaluator.py (allenai/aristo-leaderboard, propara/evaluator); it is not part of this repository.
 
 One process of the reference answers all cases, so that thousands take minutes and not hours;
-benchmarks/propara/bench.py compares whole programs. GYM_PROPARA_CASES sets how many cases are tried,
-GYM_PROPARA_SEED which.
+benchmarks/propara/bench.py compares whole programs. GYM_PROPARA_CASES sets the number of cases,
+GYM_PROPARA_SEED their seed.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def written() -> list[str | None]:
 
 
 def world(rng: random.Random) -> tuple[str, str, str]:
-    """Answers, predictions and sentences, random or of the shipped answer set."""
+    """Return answers, predictions and sentences, either random or from the shipped answer set."""
     if rng.random() < 0.25:
         return shipped("answers"), shipped(rng.choice(["answers", "hasty"])), shipped("sentences")
     told: list[str] = []

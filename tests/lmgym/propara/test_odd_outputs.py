@@ -1,6 +1,7 @@
-"""Where files cannot be written, or are the same, the command does what the reference does, without a traceback.
+"""If output files cannot be written or are the same, the command behaves like the reference, but without a
+traceback.
 
-What is expected here was compared with the reference itself, byte for byte.
+The expected output was compared with the reference's, byte for byte.
 """
 
 from __future__ import annotations

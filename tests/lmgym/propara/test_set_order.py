@@ -21,7 +21,7 @@ print(json.dumps([[list(set(x)), list(set(x) - set(y))] for x, y in json.load(sy
 
 
 def asked(cases: list[tuple[list[str], list[str]]]) -> list[list[list[str]]]:
-    """Ask a Python process with that seed."""
+    """Return the results of a Python process with that hash seed."""
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(
         [sys.executable, "-c", _ASK],
@@ -35,7 +35,8 @@ def asked(cases: list[tuple[list[str], list[str]]]) -> list[list[list[str]]]:
 
 
 def made_up(rng: random.Random) -> tuple[list[str], list[str]]:
-    """One to eighty texts of all widths with duplicates, and others to subtract, partly the same."""
+    """Generate one to eighty texts of all widths with duplicates, and texts to subtract, some of them the
+    same."""
     letters = rng.choice(["abc ", "aé\xff", "水sea", "😀x水é"])
     texts = [
         "".join(rng.choices(letters, k=rng.randint(0, 20)))

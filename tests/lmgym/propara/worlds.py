@@ -42,7 +42,8 @@ PLACES = ("sea", "the sea", "seas", "a pond", "pond OR lake", "?", "-", "sky AND
 
 @st.composite
 def submissions(draw: st.DrawFn) -> tuple[str, str]:
-    """Answers and predictions about the same processes and participants, in valid rows without duplicates."""
+    """Draw answers and predictions about the same processes and participants, in valid rows without
+    duplicates."""
     answers: list[tuple] = []
     predictions: list[tuple] = []
     for process in draw(st.lists(st.integers(1, 50), min_size=1, max_size=3, unique=True)):
@@ -58,7 +59,7 @@ def submissions(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def track(process: int, name: str, where: list[str]) -> list[tuple]:
-    """Rows whose actions follow from the locations."""
+    """Return rows whose actions follow from the locations."""
     tokens = {"-": "null", "?": "unk"}
     rows = []
     for step, (before, after) in enumerate(pairwise(where), 1):

@@ -1,4 +1,4 @@
-"""A verdict against chance follows p: pure, over all small samples."""
+"""Verdicts against chance follow p: unit tests over all small samples."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_word_and_p_agree_for_every_count_up_to_40(chance):
             assert (verdict.decisive_p < ALPHA) == (verdict.words != CHANCE_WORDS["at"])
             interval = score_interval(k / n, n)
             disagree += expected == "at" and not interval.low <= chance <= interval.high
-    assert disagree > 0 or chance in (0.0, 1.0)  # the interval would have said otherwise
+    assert disagree > 0 or chance in (0.0, 1.0)  # the interval would give another verdict
 
 
 @pytest.mark.parametrize("n", [1, 27, 28])
@@ -93,7 +93,7 @@ def test_a_rate_without_p_does_not_count_in_the_family():
 
 
 def test_the_lower_tail_uses_the_effective_number_of_items():
-    """Two predictions about the same items that hold together carry no more than one."""
+    """Two predictions that always hold together carry no more information than one."""
     rows = [replace(prediction(3, 20, 0.5), position=k) for k in range(2)]
     found = score(rows, EACH, 2)
     assert found.judged == 40

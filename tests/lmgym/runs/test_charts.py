@@ -32,7 +32,7 @@ def two_conditions() -> list[Series]:
 
 
 def points(root: ET.Element) -> list[str]:
-    """Tooltips of the drawn points."""
+    """Return the tooltips of the drawn points."""
     return [t.text or "" for g in root.iter(f"{SVG}g") for t in g.findall(f"{SVG}title")]
 
 

@@ -19,7 +19,7 @@ def document(**options):
 
 
 def word_scores(text: str, bits: dict[str, float], default: float = 1.0) -> TokenScores:
-    """One token per blank-separated word."""
+    """Return scores with one token per space-separated word."""
     tokens, offsets, at = [], [], 0
     for word in text.split(" "):
         tokens.append(word)
@@ -92,7 +92,7 @@ def test_the_summary_has_mean_and_interval_by_condition_and_region():
     assert mismatch["regions"][1] == {
         "n": 3,
         "mean": pytest.approx(11 / 3),
-        "low": 0.0,  # 11/3 - 4.30 * 8/3 is below 0, which no surprisal is
+        "low": 0.0,  # 11/3 - 4.30 * 8/3 is negative, which a surprisal cannot be
         "high": pytest.approx(11 / 3 + 4.3026527 * 8 / 3, abs=1e-4),
         "not_computed": False,
     }

@@ -13,7 +13,7 @@ from lmgym.runs.lens import parts_of_characters, shown_sentence
     [
         ([(0, 1), (0, 1), (0, 1), (1, 2)], ["1/3", "2/3", "3/3", ""]),
         ([(0, 1), (0, 1), (1, 2), (1, 2)], ["1/2", "2/2", "1/2", "2/2"]),
-        ([(3, 5), (4, 5)], ["1/2", "2/2"]),  # the first has the blank before the character, too
+        ([(3, 5), (4, 5)], ["1/2", "2/2"]),  # the first token also has the space before the character
         (
             [(0, 1), (0, 2), (1, 2)],
             ["1/3", "2/3", "3/3"],

@@ -23,7 +23,7 @@ def test_the_page_of_names_is_made_from_the_classes() -> None:
 
 
 def test_one_name_has_one_type_in_every_table() -> None:
-    """Except that a boolean of an item is a count over items."""
+    """The exceptions are booleans of an item that other tables count over items."""
     kinds: dict[str, set[str]] = {}
     for table in names.TABLES.values():
         for kind in (tables.RunFacts, tables.StoredRunFacts, *table):

@@ -1,4 +1,4 @@
-"""Too close to call: how often, and with what factor, a region enters a formula counts."""
+"""Too close to call: the bound depends on how often, and with what factor, a region occurs in a formula."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_same_comparison_has_the_same_verdict_however_it_is_written(text):
 
 @given(st.sampled_from([0.25, 0.5, 2, 8, 1024]), st.integers(1, 5), st.integers(1, 40))
 def test_factors_and_repetition_change_no_verdict(factor, times, tokens):
-    values = grid([5.0] * 81, 5.0 + np.linspace(-0.02013, 0.01987, 81), tokens)  # never on a bound
+    values = grid([5.0] * 81, 5.0 + np.linspace(-0.02013, 0.01987, 81), tokens)  # never exactly on a bound
     sides = (" + ".join([f"{factor} * (1;%{name}%)"] * times) for name in "pq")
     assert close(" < ".join(sides), values) == close(PLAIN, values)
 

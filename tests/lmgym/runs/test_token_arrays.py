@@ -17,13 +17,14 @@ from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
 from lmgym.suites.regions import JOIN_POLICIES, METRICS, AlignmentError, align, join, region_values
 
 CELLS = st.text(alphabet="ab .\u00a0é🙂\u3000", max_size=6)
-SINGLES = st.floats(2**-40, 64, allow_nan=False, width=32)  # what models compute with, and so what is summed
+SINGLES = st.floats(2**-40, 64, allow_nan=False, width=32)  # models compute in float32
 BITS = st.one_of(st.none(), SINGLES, st.integers(0, 3).map(float))
 
 
 @st.composite
 def scored(draw, text: str) -> TokenScores:
-    """Any tokens a tokenizer might give: gaps, blanks of their own, empty ranges, start and end tokens."""
+    """Draw scores with any tokens that a tokenizer might return: with gaps, separate spaces, empty ranges,
+    start and end tokens."""
     n = len(text)
     cuts = sorted({0, n, *draw(st.lists(st.integers(0, n), max_size=6))})
     offsets = [span for span in pairwise(cuts) if draw(st.booleans()) or draw(st.booleans())]

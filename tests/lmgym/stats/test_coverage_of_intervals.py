@@ -1,5 +1,5 @@
-"""How often intervals hold the truth and verdicts err: a short form of `python -m benchmarks.intervals`, whose tables
-are in docs/statistics.md. Seeds are fixed; bounds leave room for the fewer samples."""
+"""Coverage of intervals and error rates of verdicts: a short form of `python -m benchmarks.intervals`, whose
+tables are in docs/statistics.md. Seeds are fixed; bounds leave room for the fewer samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.web.record import DOCS, put
 SAMPLES = 250
 IDEAL = 95.0
 ROUGHLY = 4.0
-"""Percentage points: three standard errors of a share of 95% in that many samples."""
+"""Percentage points: three standard errors of a share of 95% in this number of samples."""
 NEAR_1 = ("17 suites, all 0.97", "17 suites, all 0.99", "17 suites, all 0.03", "34 suites, all 0.95")
 
 
@@ -69,7 +69,7 @@ def test_a_bootstrap_of_the_difference_misses_the_truth_near_1():
 
 @pytest.mark.parametrize("setting", NULLS, ids=lambda one: one.name)
 def test_a_rate_at_chance_is_seldom_called_above_or_below_it(setting):
-    """ALPHA is 5 in 100 for each; predictions of one item may go together."""
+    """Each tail may err in ALPHA, 5%, of the samples; predictions of one item may be correlated."""
     assert max(errors_at_chance(setting, 1000)) <= 5.0 + 2.1
 
 

@@ -1,4 +1,4 @@
-"""Wilson's interval at its ends, and back from its limits to n."""
+"""Wilson's interval at 0 and 1, and n recovered from its limits."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ONLY_FIRST = (0.0, 0.05)
 
 
 def size(n: int, bound: float, first_alone: float) -> float:
-    """How often p < .05 where the true difference is at the bound: all samples, enumerated."""
+    """Return the probability of p < .05 if the true difference is at the bound, over all possible samples."""
     second, first = (grid.ravel() for grid in np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"))
     kept = second + first <= n
     second, first = second[kept], first[kept]

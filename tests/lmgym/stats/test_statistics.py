@@ -150,7 +150,7 @@ def test_equal_differences_have_no_interval():
 
 def test_differences_that_are_equal_but_for_rounding_have_no_interval_and_no_effect():
     first, second = [1 / 3, 2 / 3] * 6, [2 / 3, 1.0] * 6
-    assert np.ptp(np.subtract(second, first)) > 0  # a third is not one
+    assert np.ptp(np.subtract(second, first)) > 0  # 1/3 is rounded
     found = paired_difference(first, second)
     assert (found.mean, found.low, found.high, found.effect_size_g) == (
         pytest.approx(1 / 3),
@@ -237,7 +237,7 @@ def test_a_difference_over_suites_is_the_weighted_mean_of_theirs():
 
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_a_mean_of_suites_that_are_all_at_an_end_has_wilsons_interval_of_all_items(rate):
-    """One item fewer, in part, because each suite has a variance of its own."""
+    """The interval is that of slightly fewer items, because each suite has its own variance."""
     mean, limits = weighted_mean([rate] * 17, [24] * 17, [1.0] * 17)
     known = score_interval(rate, 17 * (23 + 1 / 17))
     assert (mean, limits.low, limits.high) == pytest.approx((rate, known.low, known.high))
@@ -306,7 +306,7 @@ def test_intervals_of_items_with_several_predictions_cover():
     rng = np.random.default_rng(11)
     held = []
     for _ in range(RUNS):
-        ease = rng.beta(2, 1, 30)  # items differ, so their two predictions go together
+        ease = rng.beta(2, 1, 30)  # items differ, so the two predictions of an item correlate
         shares = (rng.random((30, 2)) < ease[:, None]).mean(axis=1)
         interval = score_interval(shares.mean(), effective_n(shares, 2))
         held.append(interval.low <= 2 / 3 <= interval.high)

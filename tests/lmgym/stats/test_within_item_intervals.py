@@ -1,4 +1,5 @@
-"""Intervals of means of surprisals: they end at 0, and those within items are Cousineau's with Morey's correction."""
+"""Intervals of mean surprisals: they end at 0, and within items they are Cousineau's with Morey's
+correction."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def suite_json(
     formulas: tuple[str, ...] = (AGREEMENT,),
     **top: Any,
 ) -> dict[str, Any]:
-    """A small suite in the current dialect: items x (match, mismatch) x (Subject, Verb, Rest)."""
+    """Return a small suite in the current dialect: items x (match, mismatch) x (Subject, Verb, Rest)."""
     subjects = ["The woman", "The boys", "My old friend", "Some teachers", "The cat"]
     verbs = [("plays", "play"), ("run", "runs"), ("sings", "sing"), ("read", "reads"), ("sleeps", "sleep")]
 

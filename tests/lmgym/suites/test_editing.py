@@ -18,7 +18,7 @@ def cells(doc, item, condition):
 
 
 def assert_sound(doc):
-    """Every item has the document's conditions in its order, every sentence its regions."""
+    """Assert that items have the document's conditions in its order, and sentences have all its regions."""
     by_item: dict[int, list[str]] = {}
     for sentence in doc.sentences:
         by_item.setdefault(sentence.item, []).append(sentence.condition)

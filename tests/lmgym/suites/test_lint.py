@@ -21,7 +21,8 @@ def found(document: dict[str, Any], *codes: str) -> list[Finding]:
 
 
 def items(number: int, *rows: tuple[str, ...], **odd: tuple[tuple[str, ...], ...]) -> list[dict[str, Any]]:
-    """`number` items with the conditions a, b, c …; `#` becomes a word of the item; odd["item3"] replaces rows."""
+    """Return `number` items with the conditions a, b, c …; `#` becomes a word of the item; odd["item3"]
+    replaces rows."""
     made = []
     for n in range(1, number + 1):
         use = odd.get(f"item{n}", rows)
@@ -215,7 +216,8 @@ def test_no_design_no_finding():
 
 
 def confounded(number: int, formula: str = "(2;%a%) > (2;%b%)") -> dict[str, Any]:
-    """Eight items that compare “fell” in region 2 in two conditions; the first `number` have another verb in one."""
+    """Return eight items that compare “fell” in region 2 of two conditions; the first `number` have another
+    verb in one."""
     rows = (("The # that was", "fell", "here"), ("The #", "fell", "here"))
     odd = {f"item{n}": (rows[0], ("The #", f"sank{n}", "here")) for n in range(1, number + 1)}
     return factorial(number=8, formula=formula, rows=rows, **odd)
@@ -348,7 +350,7 @@ def test_the_remark_names_the_marks_that_are_there(marks, spelled, remedy):
 
 
 def one_in_ten(odd: str, usual: str = "The # cat sleeps") -> dict[str, Any]:
-    """Ten items with a clean text, the third of which has the odd one in its first condition."""
+    """Return ten items with a clean text; the third has the odd text in its first condition."""
     return factorial(rows=((usual, "x", "y"), (usual, "z", "y")), item3=((odd, "x", "y"), (usual, "z", "y")))
 
 

@@ -1,7 +1,7 @@
 """The linter finds the mistakes in the published suites, and almost nothing else.
 
 The suites are not part of this repository. GYM_CONFORMANCE_DIR names their folder, by default
-../shared/conformance beside the repository.
+../shared/conformance next to the repository.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
     not SUITES.is_dir(), reason="published suites are absent: set GYM_CONFORMANCE_DIR"
 )
 
-# Everything beyond remarks.
+# All findings except remarks.
 SLIPS = {
     "fgd_hierarchy": [("swapped-conditions", "error", "item 12")],
     "mvrr": [

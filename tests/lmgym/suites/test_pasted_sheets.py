@@ -26,7 +26,7 @@ def test_other_words_and_unknown_names_are_asked_one_after_the_other():
     assert list(columns.values()) == ["yes", "item", "condition", "text", "text", "data"]
     reading, asked = paste(GERMAN, **columns)
     assert reading.unknown == {"conditions": ["plural"], "regions": ["Subjekt"]}
-    assert proposed(asked)["regions.Subjekt"] == "=Subject"  # the nearest one
+    assert proposed(asked)["regions.Subjekt"] == "=Subject"  # the most similar name
     names = {"conditions.plural": "=mismatch", "regions.Subjekt": "=Subject"}
     reading, _ = paste(GERMAN, **columns, **names)
     assert reading.part.regions == ("Subject", "Verb")
@@ -49,4 +49,4 @@ def test_a_place_that_comes_twice_is_refused():
     two = "item\tcondition\tVerb\tVB\n1\tmatch\tx\ty\n"
     reading, asked = paste(two, **{"regions.VB": "=Verb"})
     assert "more than one region" in reading.problems[0].message
-    assert {one.name for one in asked} == {"regions.VB"}  # to be answered again
+    assert {one.name for one in asked} == {"regions.VB"}  # asked again

@@ -50,7 +50,7 @@ def reference_join(parts: list[str], policy: str) -> tuple[str, list[int]]:
         for character in ([" "] if blank else []) + kept:
             text.append(character)
             owners.append(number)
-    # A blank goes to whoever owns the next character that is none; at the very end it stays.
+    # A space belongs to the owner of the next other character; at the very end it keeps its own.
     for position in range(len(text) - 2, -1, -1):
         if text[position] == " " and any(later != " " for later in text[position:]):
             owners[position] = owners[position + 1]

@@ -1,12 +1,13 @@
-"""One module per room of the site: what everybody gets who asks for an address of it.
+"""Permissions, one module per section of the site: the status of every address for every user.
 
-A module has `ROWS`: (method, name of the address, arguments, answers). Every method that a page takes needs a row; the
-others must be answered by 405. It may have `LAST` (rows that take something away) and `furnish(people, world)`, which
-adds to the world of the table: names of arguments and what stands for them in addresses. Nothing is sent along: a form
-that somebody may fill in answers 400 to that.
+A module has `ROWS`: (method, URL name, arguments, statuses). Every method that a page accepts needs a row;
+the others must respond with 405. It may have `LAST` (rows that delete or revoke something) and
+`furnish(people, world)`, which adds to the table's world: names of arguments and the values that replace them
+in addresses. Requests have no body, so a form that the user may submit responds with 400.
 
-Answers are for (nobody, charlie the stranger, dora who may view, bob who may edit, alice the owner, staff).
-"in" = sent to the sign-in page. Things of the "private" rows belong to alice; dora and bob collaborate on them.
+Statuses are for (nobody, charlie the stranger, dora who may view, bob who may edit, alice the owner, staff).
+"in" = redirected to the sign-in page. Objects in "private" rows belong to alice; dora and bob collaborate on
+them.
 """
 
 from __future__ import annotations
@@ -24,25 +25,26 @@ HIDDEN = (404, 404, 200, 200, 200, 200)
 OWNERS = (404, 404, 404, 404, 200, 200)
 EDITORS = ("in", 404, 403, 200, 200, 200)
 EDITORS_ACT = ("in", 404, 403, 302, 302, 302)
-FILL = ("in", 400, 400, 400, 400, 400)  # who may fill in a form is told what is missing
+FILL = ("in", 400, 400, 400, 400, 400)  # users who may submit the form see what is missing
 FILL_EDITORS = ("in", 404, 403, 400, 400, 400)
 FILL_OPEN = ("in", 403, 403, 403, 400, 400)
 FILL_MINE = ("in", 404, 404, 404, 400, 400)
 NOT_THERE = (404, 404, 404, 404, 404, 404)
-OWNER = ("in", 404, 403, 403, 200, 200)  # what no collaborator does
+OWNER = ("in", 404, 403, 403, 200, 200)  # not permitted to any collaborator
 OWNER_ACTS = ("in", 404, 403, 403, 302, 302)
 API_EDITORS = (401, 404, 403, 200, 200, 200)
 API_OWNER = (401, 404, 403, 403, 200, 200)
 
 
 def share(thing: Any, people: Any) -> None:
-    """dora may view alice's thing, bob may edit it."""
+    """Let dora view and bob edit an object of alice."""
     for user, role in ((people.dora, Role.VIEW), (people.bob, Role.EDIT)):
         thing.collaborations.create(user=user, role=role)
 
 
 def people_rows(prefix: str, api: str, private: str, public: str, role: str) -> list[Row]:
-    """The People page of a private and of a public thing, and its operations. `role` is bob's on the private one."""
+    """Return the rows of the People page of a private and a public object, and of its actions. `role` is
+    bob's role on the private object."""
     members = ("in", 403, 403, 403, 200, 200)
     return [
         ("GET", f"{prefix}-people", [private], ("in", 404, 200, 200, 200, 200)),
@@ -59,7 +61,7 @@ def people_rows(prefix: str, api: str, private: str, public: str, role: str) -> 
 
 
 def leaving_rows(prefix: str, api: str, private: str, role: str) -> list[Row]:
-    """What ends a collaboration; for the end of the table."""
+    """Return the rows that end a collaboration, for the end of the table."""
     return [
         ("DELETE", f"{api}-person", [private, "dora"], (401, 404, 204, 403, 204, 204)),
         ("POST", f"{prefix}-collaborator-remove", [private, role], ("in", 404, 404, 403, 302, 302)),

@@ -1,4 +1,4 @@
-"""Who gets what: signing in, profile, tokens."""
+"""Permissions: signing in, profile, tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets what: agent servers, suites of agent tests, their cases and runs."""
+"""Permissions: agent servers, suites of agent tests, their cases and runs."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ ROWS: list[Row] = [
     ("GET", "agent-failures-download", [HIDDEN_RUN, HIDDEN_CASE_RUN, "json"], HIDDEN),
     ("GET", "agent-naming", [RUN, CASE_RUN], (286,) * 6),
     ("GET", "agent-naming", [HIDDEN_RUN, HIDDEN_CASE_RUN], (404, 404, 286, 286, 286, 286)),
-    ("POST", "agent-naming", [RUN, CASE_RUN], ANYBODY_ACTS),  # all of them are told why nothing is queued
+    ("POST", "agent-naming", [RUN, CASE_RUN], ANYBODY_ACTS),  # all of them see why nothing is queued
     ("POST", "agent-naming-forget", [RUN, CASE_RUN], MAY_NOT_ACT),
     ("POST", "agent-naming-forget", [HIDDEN_RUN, HIDDEN_CASE_RUN], EDITORS_ACT),
     ("GET", "agent-compare", [], (302,) * 6),
@@ -156,7 +156,7 @@ LAST: list[Row] = [
 
 
 def furnish(people: Any, world: dict[str, Any]) -> None:
-    """alice's public and private agents and tests, and a finished run of each."""
+    """Create alice's public and private agents and tests, and a finished run of each."""
     for name, visibility, run_name, case_run_name in (
         ("open", "public", RUN, CASE_RUN),
         ("secret", "private", HIDDEN_RUN, HIDDEN_CASE_RUN),

@@ -1,6 +1,6 @@
-"""Who gets what: the REST API. tests/api/test_every_operation.py fails for an operation without a row.
+"""Permissions: the REST API. tests/api/test_every_operation.py fails for an operation without a row.
 
-A body that is missing is a 400 for those who may: who may not gets 401, 403 or 404 before anybody looks at it."""
+A missing body is a 400 for users with permission. The others get 401, 403 or 404 before the body is read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ ALICES = (404, 404, 404, 404, 200, 200)
 
 
 def furnish(people: Any, world: dict[str, Any]) -> None:
-    """A private suite of alice's with a draft, for bob to edit and dora to view; a run, and things to throw away."""
+    """Create a private suite of alice with a draft, which bob may edit and dora view; a run; and objects to
+    delete."""
     for name in ("api-work", "api-doomed"):
         suite = make_suite(people.alice, name=name, visibility="private")
         roles = ((people.bob, "edit"), (people.dora, "view"))
@@ -75,7 +76,7 @@ ROWS: list[Row] = [
     ("GET", "api-export", ["public", 1, "exe"], NOT_THERE),
     ("GET", "api-export", ["private", 1, "lm-eval"], HIDDEN),
     ("GET", "api-export", ["public", 1, "bib"], OPEN),
-    ("GET", "api-revision", ["api-drafted", 2], ALICES),  # a draft beside a frozen revision
+    ("GET", "api-revision", ["api-drafted", 2], ALICES),  # a draft in addition to a frozen revision
     ("GET", "api-export", ["api-drafted", 2, "json"], ALICES),
     ("GET", "api-diff", ["api-drafted", 1, 2], ALICES),
     ("GET", "suite-revision", ["api-drafted", 2], ALICES),
@@ -105,7 +106,7 @@ ROWS: list[Row] = [
     ("GET", "api-run", ["private-run"], HIDDEN),
     ("GET", "api-run", ["secret-run"], ALICES),
     ("GET", "api-run-results", ["private-run"], HIDDEN),
-    ("GET", "api-run-results", ["api-run"], (404, 404, 409, 409, 409, 409)),  # not done yet
+    ("GET", "api-run-results", ["api-run"], (404, 404, 409, 409, 409, 409)),  # not finished
     ("GET", "api-run-predictions", ["private-run"], HIDDEN),
     ("GET", "api-run-items", ["private-run"], HIDDEN),
     ("GET", "api-run-regions", ["private-run"], HIDDEN),

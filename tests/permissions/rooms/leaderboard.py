@@ -1,4 +1,4 @@
-"""Who gets what: leaderboard, comparison."""
+"""Permissions: leaderboard, comparison."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ ROWS: list[Row] = [
     ("GET", "figure", ["run-regions", "svg"], NOT_THERE),
     ("GET", "figure", ["nothing-like-it", "svg"], NOT_THERE),
 ]
-NAMED = (400, 400, 400, 400, 400, 400)  # which models?
+NAMED = (400, 400, 400, 400, 400, 400)  # no models are named
 ROWS += [
     ("GET", "api-compare", [], NAMED),
     ("GET", "api-compare-suite", ["public"], NAMED),
     ("GET", "api-compare-items", ["private"], NAMED),
 ]
-# Queues runs on everything its sender sees, so it comes after what deletes suites.
+# Queues runs on all suites that the user sees, so it comes after the rows that delete suites.
 LAST: list[Row] = [
     ("POST", "leaderboard-run-missing", [], ("in", 302, 302, 302, 302, 302)),
     ("POST", "collection-run-missing", ["paper"], ("in", 302, 302, 302, 302, 302)),
@@ -46,7 +46,7 @@ LAST: list[Row] = [
     ("POST", "api-collection-publish", ["in-the-making"], (401, 404, 404, 404, 400, 400)),  # empty now
     ("DELETE", "api-collection", ["in-the-making"], (401, 404, 404, 404, 204, 204)),
     ("DELETE", "api-collection-suite", ["shared-list", "public", 1], (401, 404, 403, 204, 204, 204)),
-    ("POST", "collection-publish", ["shared-list"], OWNER_ACTS),  # empty now, which is said
+    ("POST", "collection-publish", ["shared-list"], OWNER_ACTS),  # empty now; a message explains
 ]
 ROWS += [
     ("GET", "export-table", ["scores", "csv"], OPEN),
@@ -62,7 +62,7 @@ ROWS += [
 
 
 def furnish(people, world) -> None:
-    """alice's published and her unpublished collection, and one that dora may view and bob may edit."""
+    """Create alice's published and unpublished collection, and one that dora may view and bob may edit."""
     from gym.collections.services import create_collection, publish_collection
     from suites.models import SuiteRevision
 
@@ -89,7 +89,7 @@ ROWS += [
     ("POST", "collection-edit", ["paper"], ("in", 403, 403, 403, 403, 403)),
     ("GET", "collection-edit", ["in-the-making"], ("in", 404, 404, 404, 200, 200)),
     ("POST", "collection-edit", ["in-the-making"], FILL_MINE),
-    ("GET", "collection-download", ["paper", "zip"], (302,) * 6),  # made by a job, see its page
+    ("GET", "collection-download", ["paper", "zip"], (302,) * 6),  # created by a job; redirects to its page
     ("GET", "collection-zip", ["paper"], OPEN),
     ("GET", "collection-zip", ["in-the-making"], OWNERS),
     ("POST", "collection-zip", ["paper"], (302,) * 6),

@@ -1,5 +1,5 @@
-"""Who gets what: corpora and games of LM Challenge. dora may view the private corpus and bob may edit it; games are
-their players' alone."""
+"""Permissions: corpora and games of LM Challenge. dora may view the private corpus and bob may edit it; games
+belong to their players alone."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ LAST: list[Row] = [
 
 
 def furnish(people, world) -> None:
-    """alice's open, unlisted and private corpora; a game of ic for all, and an uploaded log for herself."""
+    """Create alice's public, unlisted and private corpora; a public ic game, and an uploaded log for
+    herself."""
     corpus = make_corpus(people.alice, "The cat sat.\n", slug="open-corpus")
     unlisted = make_corpus(people.alice, "The cat sat.\n", slug="unlisted-corpus", visibility="unlisted")
     world["unlisted-corpus"] = unlisted.slug

@@ -1,4 +1,5 @@
-"""Who gets what: registered models. dora may view the shared one, bob may edit it; the private one is alice's alone."""
+"""Permissions: registered models. dora may view the shared one, bob may edit it; the private one is alice's
+alone."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ ROWS: list[Row] = [
     ("GET", "model-correct", ["shared-model"], OWNER),
     ("GET", "model-correct", ["public-model"], ("in", 403, 403, 403, 200, 200)),
     ("POST", "model-correct", ["shared-model"], ("in", 404, 403, 403, 400, 400)),
-    ("POST", "model-delete", ["public-model"], ("in", 403, 403, 403, 302, 302)),  # it has runs and stays
+    ("POST", "model-delete", ["public-model"], ("in", 403, 403, 403, 302, 302)),  # it has runs and is kept
     ("POST", "model-delete", ["private-model"], ("in", 404, 404, 404, 302, 302)),
     ("GET", "model-status", ["private-model"], (404, 404, 404, 404, 200, 200)),
     ("POST", "model-check", ["public-model"], ("in", 403, 403, 403, 302, 302)),
@@ -68,7 +69,7 @@ LAST: list[Row] = [
 
 
 def furnish(people, world) -> None:
-    """alice's private model on which dora and bob collaborate."""
+    """Create alice's private model on which dora and bob collaborate."""
     model = make_model(people.alice, slug="shared-model", visibility="private")
     share(model, people)
     make_model(people.alice, slug="doomed-model", visibility="private")

@@ -1,5 +1,5 @@
-"""Who gets what: ProPara's answer sets and submissions. dora may view the private set and bob may edit it; submissions
-are their senders' alone."""
+"""Permissions: ProPara's answer sets and submissions. dora may view the private set and bob may edit it;
+submissions belong to their submitters alone."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ LAST: list[Row] = [
 
 
 def furnish(people, world) -> None:
-    """alice's open, unlisted and private answer sets, and submissions of hers to the open one."""
+    """Create alice's public, unlisted and private answer sets, and her submissions to the public one."""
     version = make_version(people.alice, slug="open-answers")
     unlisted = make_set(people.alice, slug="unlisted-answers", visibility="unlisted")
     world["unlisted-answers"] = unlisted.slug

@@ -1,4 +1,4 @@
-"""Who gets what: runs, uploaded results."""
+"""Permissions: runs, uploaded results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ROWS: list[Row] = [
 LAST: list[Row] = [
     ("POST", "run-delete", ["public-run"], ("in", 403, 403, 403, 302, 302)),
     ("POST", "run-delete", ["private-run"], ("in", 404, 403, 403, 302, 302)),
-    ("GET", "run-detail", ["public-run"], OPEN),  # a published collection shows it
+    ("GET", "run-detail", ["public-run"], OPEN),  # it is in a published collection
     ("GET", "api-run", ["public-run"], OPEN),
     ("POST", "run-delete", ["loose-run"], ("in", 403, 403, 403, 302, 302)),
     ("GET", "run-detail", ["loose-run"], (200, 200, 200, 200, 410, 410)),
@@ -50,7 +50,7 @@ LAST: list[Row] = [
 
 
 def furnish(people, world) -> None:
-    """A run on an unlisted suite of alice's that has got a new secret address."""
+    """Create a run on an unlisted suite of alice with a new secret address."""
     revision = make_revision(people.alice, name="renewed", visibility="unlisted", collaborator=people.bob)
     revision.suite.collaborations.create(user=people.dora, role="view")
     model = make_model(people.alice, slug="renewed-model")

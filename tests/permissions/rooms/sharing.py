@@ -1,4 +1,5 @@
-"""Who gets what: invitations and notifications, each for one person alone. charlie is invited to things of alice's."""
+"""Permissions: invitations and notifications, each for one user alone. charlie is invited to objects of
+alice."""
 
 from __future__ import annotations
 

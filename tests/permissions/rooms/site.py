@@ -1,4 +1,4 @@
-"""Who gets what: the front page and what belongs to no room."""
+"""Permissions: the front page and pages that belong to no section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets what: the staff page."""
+"""Permissions: the staff page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets what: suites, drafts, sharing."""
+"""Permissions: suites, drafts, sharing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ROWS: list[Row] = [
     ("GET", "suite-editor", ["drafted"], EDITORS),
     ("GET", "suite-editor", ["public"], ("in", 403, 403, 403, 200, 200)),
     ("POST", "suite-editor", ["drafted"], EDITORS_ACT),
-    ("POST", "suite-pasted-sheet", ["private"], EDITORS),  # asked what the sheet leaves open
+    ("POST", "suite-pasted-sheet", ["private"], EDITORS),  # returns the open questions about the sheet
     ("POST", "suite-pasted-sheet", ["public"], ("in", 403, 403, 403, 200, 200)),
     ("POST", "suite-delete", ["private"], ("in", 404, 403, 403, 302, 302)),
     ("GET", "suite-people", ["private"], ("in", 404, 200, 200, 200, 200)),
@@ -75,7 +75,7 @@ ROWS: list[Row] = [
     ("GET", "suite-download", ["public", 1, "csv"], OPEN),
     ("GET", "suite-download", ["public", 1, "exe"], (404, 404, 404, 404, 404, 404)),
 ]
-WITHDRAWN = (410, 410, 307, 307, 307, 307)  # public once, unlisted now: a former address
+WITHDRAWN = (410, 410, 307, 307, 307, 307)  # public once and unlisted now: a former address
 WITHDRAWN_IN = ("in", 410, 307, 307, 307, 307)
 ROWS += [
     ("GET", "suite-detail", ["withdrawn"], WITHDRAWN),
@@ -96,7 +96,7 @@ ROWS += [
 
 
 def furnish(people, world) -> None:
-    """Two suites of alice's that were public: one is unlisted now, one private."""
+    """Create two suites of alice that were public: one is unlisted now, the other private."""
     for name, visibility in (("withdrawn", "unlisted"), ("closed", "private")):
         suite = make_suite(people.alice, name=name)
         share(suite, people)

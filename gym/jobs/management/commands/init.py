@@ -13,7 +13,7 @@ from gym.site_command import connection_problem, database_problem
 
 ADMIN = "admin"
 NO_DEMO = 3
-"""Exit status if only the demo data could not be created."""
+"""Exit status if everything except the demo data was created."""
 
 
 class Command(BaseCommand):

@@ -45,7 +45,7 @@ class Command(BaseCommand):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             self.prepare(demo=options["demo"])
-            os.environ["GYM_WORKERS"] = str(options["workers"])  # they share the CPU cores
+            os.environ["GYM_WORKERS"] = str(options["workers"])  # the workers share the CPU cores
             children = web_children(bound, host, threads=options["threads"], processes=options["processes"])
             children += [worker_child(f"worker{number}") for number in range(1, options["workers"] + 1)]
             note = getattr(settings, "GYM_DEMO_LINE", "") if options["demo"] else ""
@@ -160,7 +160,7 @@ def bind(command: str, host: str, port: int) -> socket.socket:
 
 
 class Announcement:
-    """Called periodically by the supervisor; prints the address of the site once the web server responds."""
+    """Callback for the supervisor that prints the address of the site once the web server responds."""
 
     def __init__(self, host: str, port: int, note: str) -> None:
         self.address = ({"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host), port)  # noqa: S104

@@ -43,7 +43,7 @@ class Command(SiteCommand):
             logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns on every burst
             serve_here(socket.socket(fileno=options["socket"]), options["threads"])
             return
-        connection.close()  # the parent serves no requests, so none can kill it
+        connection.close()  # the parent only supervises and needs no database
         with bind("web", options["host"], options["port"]) as bound:
             children = web_children(
                 bound, options["host"], threads=options["threads"], processes=options["processes"]

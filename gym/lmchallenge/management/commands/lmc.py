@@ -34,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument("arguments", nargs=argparse.REMAINDER)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run for `call_command`."""
+        """Run the command when it is called through `call_command`."""
         code = main(options["arguments"], "manage.py lmc")
         if code:
             sys.exit(code)

@@ -15,9 +15,8 @@ class Command(SiteCommand):
     help = "Recompute the pass rates, intervals and margins of every finished run from its stored outcomes."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Keys first, and no iterator(): on SQLite a transaction that begins before all rows of a query are read fails
-        # at once
-        # with "database is locked" if the site has written since.
+        # Keys first, and no iterator(): on SQLite a transaction that begins before all rows of a query are
+        # read fails at once with "database is locked" if the site has written since.
         finished = SuiteRun.objects.filter(completed_at__isnull=False)
         n = 0
         for key in list(finished.values_list("pk", flat=True)):

@@ -172,7 +172,7 @@ def _at(place: str, where: str) -> str:
 
 
 def _name(run: PlannedRun, choice: ModelChoice) -> str:
-    """Return the model's slug, or the name for the model to be created."""
+    """Return the slug of the run's model, or the name for a model that is yet to be created."""
     model = run.model or choice.model
     return model.slug if model is not None else choice.slug or run.part.model or "the new model"
 
@@ -200,7 +200,8 @@ def _revision(slug: str, number: int | None) -> SuiteRevision | None:
 
 
 def _choice(options: dict[str, Any]) -> ModelChoice:
-    """Build the choice for one file; called for each file, because the first file may have created the model."""
+    """Build the ModelChoice for one file. It is built again for each file, because an earlier file may have
+    created the model."""
     slug, group = options["model"], options["group"].strip()
     if "," in group:
         raise CommandError("--group takes a single name, without commas.")

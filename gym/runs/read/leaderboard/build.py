@@ -1,5 +1,5 @@
-"""Build models × suites from stored aggregates. Outcomes are read only for suites that share material, and the number
-of queries is constant.
+"""Build leaderboards (models × suites) from stored aggregates. Outcomes are read only for suites that share
+material, and the number of queries is constant.
 
 Rows are grouped (seeds), given unique labels and sorted; small tables are cut from the full one.
 """
@@ -139,7 +139,7 @@ _RATE, _KEY, _SOURCE = (_FIELDS.index(name) for name in ("rate", "run__key", "ru
 _OTHER_POLICY = Case(
     When(run__standing=SuiteRun.Standing.OTHER, then=F("run__policy")), output_field=JSONField(null=True)
 )
-"""The policy if it is not the default policy, else null, to keep most rows small."""
+"""The policy if it is not the default policy, else null, which keeps most rows small."""
 
 
 def _scores(
@@ -148,8 +148,8 @@ def _scores(
     options: Options,
     family: Sequence[SuiteRevision] | None,
 ) -> tuple[dict[Place, Cell], dict[Place, MissingRate]]:
-    """Return, by (revision, model), the run that counts (gym.runs.policies) if it has a rate under the rule, and the
-    missing rates. `family`: see `verdicts_of`."""
+    """Return two maps by (revision, model): the cells of the runs that count (gym.runs.policies), and the
+    missing rates of runs that count but have no rate under the rule. `family`: see `verdicts_of`."""
     by_pk = {row.pk: row for row in revisions}
     together = None if family is None else [row.pk for row in family]
     rows = RunScore.objects.filter(
@@ -317,7 +317,7 @@ class HomeTable:
 
     @property
     def other_policies(self) -> bool:
-        """Return whether any cell has a non-default policy."""
+        """Whether any cell has a non-default policy."""
         return any(cell is not None and cell.policy for _, cells in self.rows() for cell in cells)
 
     def rows(self) -> list[tuple[StoredColumn, list[Cell | None]]]:
@@ -342,7 +342,8 @@ def home_table(user: AnyUser, rule: Rule, *, most_suites: int, most_models: int)
 
 @dataclass(frozen=True)
 class FieldScores:
-    """Models on one suite: the best one's cell, the mean of their rates, and their number."""
+    """Scores of all models on one suite: the best model and its cell, the mean rate, and the number of
+    models."""
 
     best: Cell
     model: RegisteredModel

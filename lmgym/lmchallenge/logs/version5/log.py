@@ -19,7 +19,7 @@ from lmgym.lmchallenge.gzip_reader import ZIP
 from lmgym.lmchallenge.logs.log_rows import is_version_5, refuse_version_4
 
 GAMES = {"completions": "wc", "logp": "we", "results": "wr"}
-"""Key of the results -> game. Logs of `ce` look like those of `we`."""
+"""Key of the results -> game. Logs of `ce` look like `we` logs."""
 
 
 class Token(Struct, gc=False, kw_only=True):

@@ -179,7 +179,7 @@ CHANGES: dict[str, int] = {
     "right": BLACK,
     "skipped": BLUE,
 }
-"""Colour of each change of a piece of a token from the baseline. Some are also bold, see CHANGE_WORDS."""
+"""Colours for changes from the baseline. Some changes are also bold, see CHANGE_WORDS."""
 _ENTROPY_CHANGES = {
     ("better", True): "much lower entropy",
     ("better", False): "lower entropy",

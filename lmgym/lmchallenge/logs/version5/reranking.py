@@ -39,8 +39,8 @@ class Mixture:
 def best_mixture(error: array[float], model: array[float], lengths: array[int]) -> Mixture:
     """Find the best mixture by Nelder-Mead from the reference's starting point.
 
-    `lengths`: number of candidates of each token, the target first. If there is no model score, there is no mixture and
-    nothing is correct (beta is NaN).
+    `lengths`: number of candidates of each token, the target first. Without any model score, beta is NaN and
+    `correct` is 0.
     """
     of = np.frombuffer(lengths, dtype=np.int64)
     errors, models = _matrix(error, of), _matrix(model, of)

@@ -59,8 +59,8 @@ def parse(pattern: str) -> Predicate:
 def select(rows: Iterable[tuple[int, Row]], patterns: Sequence[str], keep: str = "all") -> Iterator[Row]:
     """Yield rows with `select`: True if all patterns match and the row was selected before.
 
-    `keep`: "all" rows, those of each "message" with a selected token, or only selected "token" rows. Raises OptionError
-    and LogError.
+    `keep`: "all" rows, the rows of each "message" with a selected token, or only selected "token" rows.
+    Raises OptionError and LogError.
     """
     predicates = [parse(pattern) for pattern in patterns]
     marked = (_marked(number, row, predicates) for number, row in rows)

@@ -137,8 +137,8 @@ class Counts:
         return self._mixture
 
     def sums(self) -> dict[str, Any]:
-        """Return counts and sums under the reference's names. As in the reference, wr logs without results have
-        `already_correct`, others `base_correct`.
+        """Return counts and sums under the reference's names. As in the reference, a log without reranking
+        results has `already_correct`, any other log `base_correct`.
         """
         mixture = self.mixture
         reranking: dict[str, Any] = {"max_candidates": 0, "already_correct": 0, "correct": 0, "args": None}

@@ -68,7 +68,7 @@ them are (`gemma3_text`, `qwen3_5_text`).
 
 
 def features(row: Row) -> list[str]:
-    """Describe what the configuration of a row contains beside plain attention."""
+    """Describe what the configuration of a row contains in addition to plain attention."""
     config = row.config(vocabulary=1)
     found = dict.fromkeys(text for name, text in _FEATURES if config.get(name))
     widths = [config[name] for name in _WINDOWS if config.get(name)]

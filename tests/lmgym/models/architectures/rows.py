@@ -60,7 +60,7 @@ class Row:
         settings: values that differ from SMALL.
         kind: backend: "causal" or "masked".
         name: name in the table; default: the model type.
-        special: remark in the table, beside those derived from the settings.
+        special: remark in the table, in addition to those derived from the settings.
         refusal: part of the message with which LM Gym refuses the model.
         saving: arguments of save_pretrained.
         make_tokenizer: function that builds the tokenizer; None = byte-level BPE.
@@ -117,7 +117,7 @@ def _with_added_tokens() -> Any:
 
 
 def _with_byte_fallback() -> Any:
-    """Characters of ASCII, and bytes for all others."""
+    """Build a tokenizer of ASCII characters, with bytes for all others."""
     from tokenizers import Tokenizer
 
     data = json.loads(tiny.train("character").to_str())

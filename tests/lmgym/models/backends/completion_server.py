@@ -21,12 +21,12 @@ _PIECES = re.compile(r"<s>|</s>| ?[^\s<]{1,5}| ?<|\s")
 
 
 def tokens_of(text: str) -> list[str]:
-    """Pieces of up to five letters with the blank before them; they spell the text."""
+    """Split a text into pieces of up to five letters, each with the preceding space."""
     return _PIECES.findall(text)
 
 
 def log_of(before: str, token: str) -> float:
-    """Natural logarithm of a token after a text, from a checksum: between -1 and -11."""
+    """Return the natural log probability of a token after a text, between -1 and -11, from a checksum."""
     return -1.0 - zlib.crc32(f"{before}|{token}".encode()) % 1000 / 100
 
 
@@ -38,24 +38,24 @@ class Behaviour:
     model: str = "tiny"
     adds_bos: bool = False
     echoes: bool = True
-    leaves_out: bool = False  # the start token is not in the answer, nor the value of the token behind it
-    counts: bool = False  # tells how many tokens the prompts have
+    leaves_out: bool = False  # omits the start token and the value of the next token
+    counts: bool = False  # reports the number of tokens of the prompts
     new_token: bool = True  # the generated token is in the echo
     lists: bool = True  # else 500 for more than one prompt
-    early: bool = False  # each value stands one place before its token
+    early: bool = False  # each value comes one position before its token
     next_place: bool = (
-        False  # values come from the distribution after each token, unless a start token stands first
+        False  # values come from the distribution after each token, unless there is a start token
     )
-    caches: bool = False  # values of what began an earlier prompt are 0
+    caches: bool = False  # values of a prefix shared with an earlier prompt are 0
     sharpness: float = 1.0  # factor of every value
     continues: bool = True  # lists likely next tokens
-    ends: int = 0  # so many texts are ended instead of continued
+    ends: int = 0  # number of texts that are ended instead of continued
     offsets: bool = True
     prompt_logprobs: bool = False
-    fragments: bool = False  # letters beyond ASCII come in parts
-    busy: int = 0  # so many answers with this status first
+    fragments: bool = False  # non-ASCII letters are split into parts
+    busy: int = 0  # number of answers with this status before the first result
     busy_status: int = 429
-    longest: int = 10_000  # characters of a prompt
+    longest: int = 10_000  # maximum characters of a prompt
     spoil: Any = None  # a function that changes an answer before it is sent
     seen: list[dict[str, Any]] = field(default_factory=list)
     kept: set[str] = field(default_factory=set)
@@ -76,7 +76,7 @@ class Behaviour:
         if any(len(prompt) > self.longest for prompt in asked["prompt"]):
             return 400, {"error": {"message": "the prompt is too long"}}
         choices = [self._choice(asked, number, prompt) for number, prompt in enumerate(asked["prompt"])]
-        answer: dict[str, Any] = {"choices": list(reversed(choices))}  # clients have to go by the index
+        answer: dict[str, Any] = {"choices": list(reversed(choices))}  # clients must use the index
         if self.counts:
             tokens = [token for prompt in asked["prompt"] for token in self._tokens(prompt)]
             answer["usage"] = {"prompt_tokens": len(tokens)}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Speaks the commands of an LM Zoo container; tests run it. The environment is empty, so its ways come as arguments."""
+"""Fake LM Zoo container that tests run as a program. The environment is empty, so its behaviour is set by
+arguments."""
 
 import json
 import os

@@ -36,7 +36,7 @@ def folder(tiny_models: Path, tmp_path: Path) -> Path:
 
 
 class Canary:
-    """Unpickling this writes a file."""
+    """Object that writes a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -37,7 +37,7 @@ NAME = "org/name"
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServer]:
-    """A Hub with one model; this process uses it with an empty cache."""
+    """A Hub with one model, used by this process with an empty cache."""
     with hub_server() as there:
         use_hub(monkeypatch, there.url, tmp_path / "cache")
         there.add(NAME, FILES)
@@ -46,7 +46,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServe
 
 @pytest.fixture(autouse=True)
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses of our code and the Hub's library, which take no time here."""
+    """Pauses made by our code and the Hub's library, which are shortened here."""
     asked: list[float] = []
     sleep = time.sleep
 
@@ -411,7 +411,7 @@ def test_a_full_disk_is_said_in_words(server: HubServer, monkeypatch: pytest.Mon
         hub.fetch(NAME, "main")
 
 
-# --- room, marks and deletion ---
+# --- free space, markers and deletion ---
 
 
 def test_nothing_is_downloaded_that_the_disk_has_no_room_for(
@@ -427,7 +427,7 @@ def test_nothing_is_downloaded_that_the_disk_has_no_room_for(
 
 def test_a_budget_counts_what_the_site_downloaded_and_nothing_else(server: HubServer) -> None:
     total = sum(SIZES.values())
-    hub.fetch(NAME, "main")  # by somebody else
+    hub.fetch(NAME, "main")  # downloaded by another program
     server.add("org/first", FILES)
     server.add("org/second", FILES)
     hub.fetch("org/first", "main", budget=total)
@@ -442,7 +442,7 @@ def test_a_budget_counts_what_the_site_downloaded_and_nothing_else(server: HubSe
 def test_a_commit_is_deleted_without_the_files_of_others(server: HubServer) -> None:
     first = hub.fetch(NAME, "main", budget=0)
     server.repos[NAME].commit(FILES | {"tokenizer.json": b"{}"})
-    second = hub.fetch(NAME, "main")  # by somebody else, so not marked
+    second = hub.fetch(NAME, "main")  # downloaded by another program, so not marked
     [old] = hub_cache.marked()
     assert (old.commit, hub_cache.delete([old])) == (first.commit, SIZES["tokenizer.json"])
     assert hub_cache.marked() == []

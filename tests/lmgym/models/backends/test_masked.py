@@ -42,14 +42,14 @@ def load(root: Path, name: str, method: str) -> MaskedBackend:
 
 @cache
 def exact_model(folder: Path) -> Any:
-    """The same files in float64."""
+    """Load the same files in float64."""
     from transformers import AutoModelForMaskedLM
 
     return AutoModelForMaskedLM.from_pretrained(folder).double().eval()
 
 
 def reference(backend: MaskedBackend, folder: Path, text: str, method: str) -> list[float | None]:
-    """Bits of each token, one masked copy at a time."""
+    """Return the bits of each token, one masked copy at a time; None for special tokens."""
     model = exact_model(folder)
     batch = backend._tokenizer(text)
     ids, words = batch["input_ids"], batch.word_ids()
@@ -165,7 +165,8 @@ def test_a_text_is_refused_by_name_from_the_first_token_that_has_no_position(
 
 @pytest.fixture
 def fnet(tmp_path: Path) -> Path:
-    """A model that mixes positions by a Fourier transform over padding too, without an attention mask."""
+    """A model that mixes all positions, including padding, by a Fourier transform, without an attention
+    mask."""
     tokenizer = tiny.framed(tiny.train("wordpiece"))
     return tiny.save(tmp_path / "fnet", tiny.gap_filler("fnet", len(tokenizer)), tokenizer)
 

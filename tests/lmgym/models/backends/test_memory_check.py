@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> list[Memory]:
-    """GPUs of 80 GB with 70 GB free, beside 64 GB of main memory with 50 GB free."""
+    """Two GPUs of 80 GB with 70 GB free, and 64 GB of main memory with 50 GB free."""
     found = [Memory("cuda:0", 80 * GB, 70 * GB), Memory("cuda:1", 80 * GB, 70 * GB)]
     monkeypatch.setattr(torch.cuda, "device_count", lambda: len(found))
     monkeypatch.setattr(memory_check, "gpu_memory", lambda device: found[device.index])

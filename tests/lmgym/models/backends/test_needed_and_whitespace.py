@@ -81,7 +81,8 @@ def test_the_flags_survive_json_and_are_left_out_when_there_are_none(backend: Ca
 
 
 def exact_terms(backend: CausalBackend, folder: Path, text: str) -> tuple[list[float], list[float]]:
-    """Return per token, in float64, -log2 P(the next token begins with a blank, or the text ends), and of the rest."""
+    """Return per token, in float64, -log2 P(the next token begins with a space, or the text ends), and -log2
+    P(neither)."""
     from transformers import GPT2LMHeadModel
 
     model = GPT2LMHeadModel.from_pretrained(folder).double().eval()
@@ -169,11 +170,11 @@ def test_only_words_that_end_move_bits() -> None:
 @pytest.mark.parametrize(
     ("text", "offsets", "ends"),
     [
-        ("a b", [(0, 1), (1, 3)], [True, True]),  # the blank belongs to the token
-        ("a b", [(0, 1), (2, 3)], [True, True]),  # or the tokenizer leaves it out
-        ("a b", [(0, 1), (1, 2), (2, 3)], [True, False, True]),  # or it is a token of its own
+        ("a b", [(0, 1), (1, 3)], [True, True]),  # the space belongs to the token
+        ("a b", [(0, 1), (2, 3)], [True, True]),  # the tokenizer omits the space
+        ("a b", [(0, 1), (1, 2), (2, 3)], [True, False, True]),  # the space is a separate token
         ("a\u00a0b", [(0, 1), (1, 3)], [False, True]),  # a no-break space is text
-        ("é b", [(0, 1), (0, 1), (1, 3)], [False, True, True]),  # two tokens of one character
+        ("é b", [(0, 1), (0, 1), (1, 3)], [False, True, True]),  # two tokens for one character
         ("ab ", [(0, 1), (1, 3)], [False, True]),
     ],
 )

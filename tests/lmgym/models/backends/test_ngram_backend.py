@@ -87,7 +87,7 @@ def test_without_start_token_the_first_word_is_unscored(backend: NgramBackend) -
     assert score.bits[0] is None
     assert not any(score.special)
     full = one(backend, "The cat sat", bos="always")
-    assert score.bits[2] == full.bits[3]  # a trigram model sees the same two words
+    assert score.bits[2] == full.bits[3]  # a trigram model uses the same two words
     assert score.bits[1] != full.bits[2]
 
 
@@ -267,7 +267,7 @@ def test_other_files(tmp_path: Path, data: bytes) -> None:
 
 
 def test_sentences_shorter_than_the_order(tmp_path: Path) -> None:
-    """No n-gram of the highest order at all: still a model, and still a file."""
+    """Without any n-gram of the highest order, the model still works and can be saved."""
     model = train_ngram(["a", "a"], 5)
     save_model(model, tmp_path / "short.ngram")
     again = load_model(tmp_path / "short.ngram")

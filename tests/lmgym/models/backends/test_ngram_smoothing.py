@@ -171,7 +171,7 @@ def test_nothing_to_train(sentences: list[str], order: int) -> None:
 
 
 def test_longer_contexts_fit_better() -> None:
-    """On the text it was trained on, every order explains more than the one below."""
+    """On the training text, every order fits better than the next lower one."""
 
     def bits(model: NgramModel) -> float:
         total = 0.0

@@ -35,7 +35,7 @@ def backend(there, sleep=lambda seconds: None, key: str = "", **config):
 
 
 def bits_by_hand(text: str, before: str = "") -> list[float | None]:
-    """log2 of the server's model; the first token has none."""
+    """Return the bits of each token by the server's model; None for the first token."""
     tokens = ([before] if before else []) + tokens_of(text)
     return [
         None if k == 0 else -log_of("".join(tokens[:k]), tokens[k]) / math.log(2) for k in range(len(tokens))

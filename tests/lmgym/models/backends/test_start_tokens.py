@@ -32,7 +32,7 @@ MANY_BITS = {"<|im_start|>": 9.82, "<|endoftext|>": 8.95, None: 9.57}
 
 
 def tried(bits: dict[str | None, float], **more: Any) -> list[Candidate]:
-    """The first one is declared."""
+    """Return candidates with these bits, the first of which is the declared token."""
     roles = dict.fromkeys(bits, "end of text")
     roles |= {next(iter(bits)): "declared", None: "none"}
     return [
@@ -62,7 +62,7 @@ def _few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random models count as ones that know the language."""
+    """Random models count as models that know the language."""
     monkeypatch.setattr(start_tokens, "KNOWS_TOO_LITTLE", 10.0)
 
 

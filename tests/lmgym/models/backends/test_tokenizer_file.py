@@ -135,7 +135,7 @@ def test_a_vocabulary_without_an_unknown_token_is_no_reason_to_refuse(tmp_path: 
     assert (found("keys", add_special_tokens=False)["input_ids"], notes) == ([1], [])
 
 
-# --- what a folder lacks is said by name ---
+# --- errors name the missing files ---
 
 
 @pytest.fixture

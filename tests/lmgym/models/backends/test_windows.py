@@ -40,7 +40,7 @@ def scored(backend: CausalBackend, text: str, policy: ScoringPolicy, needed: Any
 
 
 def by_hand(model: Any, body: list[int], start: list[int], overlap: int) -> list[float | None]:
-    """Surprisals of plain transformers, window by window."""
+    """Compute surprisals with plain transformers, window by window."""
     size = CONTEXT - len(start)
     bits: list[float | None] = []
     begin = 0

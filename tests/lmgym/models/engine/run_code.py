@@ -1,4 +1,4 @@
-"""A step of a benchmark for tests: python -m … FOLDER CODE runs the code, which finds the folder as `work`."""
+"""A benchmark step for tests: `python -m … FOLDER CODE` runs the code with the folder as `work`."""
 
 import sys
 from pathlib import Path

@@ -42,14 +42,14 @@ def test_without_published_suites_the_demo_suites_are_scored(
 
 
 def scored(text: str, bits: float) -> TokenScores:
-    """One token per word, all with the same bits, after a start token."""
+    """Return scores with one token per word, all with the same bits, after a start token."""
     offsets, at = [(0, 0)], 0
     for word in text.split(" "):
         offsets.append((max(at - 1, 0), at + len(word)))
         at += len(word) + 1
     count = len(offsets)
     values: list[float | None] = [None, *[bits] * (count - 1)]
-    # Unlike ids, so that no two sentences share a value.
+    # Different ids, so that no two sentences share a value.
     ids = [hash((text, number)) % 10**9 for number in range(count)]
     return TokenScores(["x"] * count, ids, offsets, values, [True, *[False] * (count - 1)])
 
@@ -79,7 +79,7 @@ def compared(scores: list[TokenScores], truth: list[TokenScores]) -> dict[str, i
 
 
 def mapped(score: TokenScores, change: Callable[[float], float]) -> TokenScores:
-    """The same tokens with other values."""
+    """Return the scores with changed bits."""
     return outcomes.with_bits(score, [change(bits) for bits in score.bits if bits is not None])
 
 

@@ -16,7 +16,7 @@ sequences = st.lists(st.lists(st.integers(0, 3), max_size=8), max_size=25)
 
 @st.composite
 def jobs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[bool]], list[list[bool]]]:
-    """Sequences, needed flags, row flags."""
+    """Draw sequences, their needed flags and their row flags."""
     rows = draw(sequences)
     flags = [draw(st.lists(st.booleans(), min_size=len(row), max_size=len(row))) for row in rows]
     looks = [draw(st.lists(st.booleans(), min_size=len(row), max_size=len(row))) for row in rows]
@@ -24,7 +24,7 @@ def jobs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[bool]], list[list[
 
 
 def path(forest: Forest, node: int) -> tuple[int, ...]:
-    """The tokens from the root to a node."""
+    """Return the tokens from the root to a node."""
     found: list[int] = []
     while node >= 0:
         found.append(int(forest.token[node]))
@@ -89,7 +89,7 @@ def check_chunk(forest: Forest, chunk: Chunk) -> None:
 
 @st.composite
 def stemmed(draw: st.DrawFn) -> tuple[list[list[int]], list[int], tuple]:
-    """Stems, which of them each sequence goes on after (-1 = none), and a job."""
+    """Draw stems, the stem that each sequence continues (-1 = none), and a job."""
     stems = draw(st.lists(st.lists(st.integers(0, 3), max_size=5), max_size=4))
     job = draw(jobs())
     return stems, [draw(st.integers(-1, len(stems) - 1)) for _ in job[0]], job

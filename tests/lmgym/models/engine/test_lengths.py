@@ -1,4 +1,4 @@
-"""Models that compute differently above some length: each text gets its value alone."""
+"""Models that compute differently above some length: each text has the value that it has alone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def config(name: str, **changes: Any) -> Any:
 
 
 def build(name: str) -> Any:
-    """A random model; Doge's choice of keys is made at random too."""
+    """Build a random model. Doge's selection of keys is randomised as well."""
     torch.manual_seed(3)
     model = transformers.AutoModelForCausalLM.from_config(config(name)).eval()
     for layer in model.modules():

@@ -20,7 +20,7 @@ from lmgym.models.engine.tree_support import make_runner
 CPU = torch.device("cpu")
 VOCABULARY = 97
 CONTEXT = 40
-"""Positions of every model, where it has a table of them: more than a sentence, fewer than a row."""
+"""Size of the models' tables of positions, if any: more than a sentence, less than a row."""
 SHAPE: dict[str, Any] = {
     "vocab_size": VOCABULARY,
     "hidden_size": 16,
@@ -63,7 +63,7 @@ BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def build(kind: str, own: dict[str, Any]) -> Any:
-    """A random model with clearly uneven predictions, whose attention looks at everything it may."""
+    """Build a random model with clearly uneven predictions, whose attention uses every permitted position."""
     torch.manual_seed(7)
     config = transformers.AutoConfig.for_model(kind, **{**SHAPE, **own})
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
@@ -76,7 +76,7 @@ def build(kind: str, own: dict[str, Any]) -> Any:
 
 
 def sentences() -> list[list[int]]:
-    """120 sentences of up to 18 tokens: some share a beginning; together some 1,500 tokens."""
+    """Return 120 sentences of up to 18 tokens, some 1,500 tokens in total. Some share a beginning."""
     draw = np.random.default_rng(11)
     trunk = draw.integers(3, VOCABULARY, 8).tolist()
     tails = [draw.integers(3, VOCABULARY, int(draw.integers(3, 10))).tolist() for _ in range(60)]

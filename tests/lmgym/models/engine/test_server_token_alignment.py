@@ -1,4 +1,4 @@
-"""The characters of tokens from a server: by offsets, byte by byte, or by a search."""
+"""Alignment of a server's tokens with characters: by offsets, byte by byte, or by a search."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from lmgym.models.engine.token_alignment import TokenAlignmentError, align_serve
     [
         ("a bc", ["a", " bc"], [0, 1], [(0, 1), (1, 4)]),
         ("a bc", ["a", " bc"], None, [(0, 1), (1, 4)]),
-        ("a bc", ["a", " bc"], [0, 2], [(0, 1), (1, 4)]),  # offsets that are wrong are not believed
-        ("a bc", [" a", " bc"], None, [(0, 1), (1, 4)]),  # sentencepiece's blank in front
+        ("a bc", ["a", " bc"], [0, 2], [(0, 1), (1, 4)]),  # wrong offsets are ignored
+        ("a bc", [" a", " bc"], None, [(0, 1), (1, 4)]),  # sentencepiece's leading space
         ("a bc", ["▁a", "▁bc"], None, [(0, 1), (2, 4)]),
         ("a bc", ["Ġa", "Ġbc"], None, [(0, 1), (2, 4)]),
         ("a bc", ["a", "bc"], None, [(0, 1), (2, 4)]),
@@ -70,7 +70,7 @@ def test_bytes_cut_anywhere_find_their_characters(text, sizes):
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), st.lists(st.integers(1, 4)))
 def test_parts_that_are_left_out_keep_their_character(text, sizes):
-    """Pieces and offsets as llama-cpp-python makes them: bytes that are no characters are ignored."""
+    """Pieces and offsets as from llama-cpp-python, which omits bytes that are not whole characters."""
     data = text.encode()
     cuts = [min(len(data), sum(sizes[:k])) for k in range(len(sizes) + 1)] + [len(data)]
     pieces = [data[start:end] for start, end in pairwise(cuts) if end > start]

@@ -22,7 +22,7 @@ PLAIN = TokenRules(
 
 
 def read(text: str, tokens: str, rules: TokenRules = PLAIN) -> list[str]:
-    """What each token reads; “*” for special ones."""
+    """Return the text that each token covers; “*” for special tokens."""
     return ["*" if s.special else text[s.start : s.end] for s in align_tokens(text, tokens.split(), rules)]
 
 

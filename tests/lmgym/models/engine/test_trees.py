@@ -41,7 +41,7 @@ def runner(name: str) -> Any:
 
 @cache
 def exact(name: str, ids: tuple[int, ...]) -> tuple[float, ...]:
-    """Bits in float64; the first token has none."""
+    """Return bits in float64; NaN for the first token."""
     double = copy.deepcopy(model(name)).double()
     with torch.no_grad():
         logs = torch.log_softmax(double(torch.tensor([ids])).logits[0], dim=-1) / math.log(2)
@@ -50,7 +50,7 @@ def exact(name: str, ids: tuple[int, ...]) -> tuple[float, ...]:
 
 @st.composite
 def jobs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[bool]], int]:
-    """Sequences that share beginnings, what is needed of each, and a budget."""
+    """Draw sequences that share beginnings, their needed flags, and a budget."""
     trunk = draw(st.lists(st.integers(0, VOCABULARY - 1), min_size=6, max_size=10))
     rows = []
     for _ in range(draw(st.integers(1, 7))):
@@ -154,7 +154,7 @@ def test_packing_lets_go_of_each_original_before_the_next_copy() -> None:
     finally:
         packing.PackedLinear = inner  # type: ignore[misc]
     count = len(others) + 1
-    # The head is held by the caller's name until the end, the newest layer by the loop.
+    # The caller still references the head, and the loop the newest layer.
     assert all(left <= count - done + 1 for done, left in enumerate(alive))
     assert alive[-1] <= 3
 
@@ -270,7 +270,7 @@ def test_each_prefix_is_run_once_and_each_row_projected_once() -> None:
     counted = make_runner(model("gpt2"), CPU)
     body = counted.body
     assert body is not None
-    (head,) = counted.parts  # so small a vocabulary is one part
+    (head,) = counted.parts  # a vocabulary this small is a single part
     seen: dict[str, int] = {"body": 0, "head": 0}
 
     def count_body(**inputs: torch.Tensor) -> Any:
@@ -312,7 +312,7 @@ def test_sequences_behind_stems_have_the_values_of_sequences_written_out(name: s
 
 def test_a_sequence_behind_a_stem_that_does_not_fit_with_others_is_tried_alone() -> None:
     class Short:
-        """Memory for one text at a time."""
+        """Model with enough memory for one text at a time."""
 
         def __init__(self) -> None:
             self.model, self.passes = model("gpt2"), 0

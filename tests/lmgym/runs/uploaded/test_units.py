@@ -16,7 +16,7 @@ COLUMNS = "item_number,condition_name,region_number"
 
 
 def table(**columns: float) -> bytes:
-    """Surprisals by region of the suite in `worlds`; each column is `factor` times the same bits, with four digits."""
+    """Return surprisals by region of the suite in `worlds`; each column is its factor times the same bits."""
     rows = [f"{COLUMNS},{','.join(columns)}"]
     for number, row in enumerate(document().sentences):
         for region in (1, 2, 3):
@@ -149,7 +149,8 @@ def test_formats_that_define_bits_are_not_asked_about():
 
 
 def lmzoo(bits: float) -> bytes:
-    """The first token of each sentence has 0 bits, as in files of LM Zoo."""
+    """Return a file of LM Zoo in which every token has these bits, except the first of each sentence, which
+    has 0."""
     rows = ["sentence_id\ttoken_id\ttoken\tsurprisal"]
     for number, row in enumerate(document().sentences, start=1):
         for place, token in enumerate(row.text.split(), start=1):

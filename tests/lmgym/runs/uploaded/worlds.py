@@ -19,7 +19,8 @@ def document(**options: object) -> SuiteDocument:
 
 
 def outcomes_of_seeds(n: int, suites: tuple[str, ...] = ("agreement",)) -> bytes:
-    """As published files are: items counted from 0. Every third item of a seed fails."""
+    """Return outcomes of `n` seeds like the published files, with items counted from 0. Every third item of a
+    seed fails."""
     rows = [
         f"lstm-{seed},{suite},{item},{(seed + item) % 3 > 0}"
         for seed in range(n)

@@ -26,7 +26,7 @@ def condition(name: str, *contents: str) -> dict[str, Any]:
 
 
 def suite(**changes: Any) -> dict[str, Any]:
-    """Two items, two conditions, three regions, one prediction."""
+    """Return a suite with two items, two conditions, three regions and one prediction."""
     plain = {
         "meta": {"name": "sample", "metric": "sum"},
         "region_meta": {"1": "Subject", "2": "Verb", "3": "Rest"},

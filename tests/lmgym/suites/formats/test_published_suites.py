@@ -1,7 +1,7 @@
 """The published suites are read unchanged.
 
 They are not part of this repository. GYM_CONFORMANCE_DIR names their folder, by default ../shared/conformance
-beside the repository.
+next to the repository.
 """
 
 from __future__ import annotations

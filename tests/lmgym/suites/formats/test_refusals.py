@@ -262,7 +262,7 @@ def test_the_number_of_problems_is_capped():
 
 
 def raw(text: str) -> bytes:
-    """The sample with `@` replaced by some raw JSON."""
+    """Return the sample suite with raw JSON as the value of an unknown key."""
     return json.dumps(suite(odd="@")).replace('"@"', text).encode()
 
 
@@ -356,7 +356,7 @@ def test_a_place_is_said_by_the_names_that_the_file_has(where: str, said: str) -
         "items": [{"item_number": 7, "conditions": conditions}, {"item_number": "two"}],
     }
     assert named(where, root) == said
-    named(where, [1])  # whatever a broken file holds
+    named(where, [1])  # any value that a broken file may contain
 
 
 def test_problems_of_a_file_have_names() -> None:

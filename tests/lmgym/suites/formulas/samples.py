@@ -4,12 +4,13 @@ from __future__ import annotations
 
 
 def ref(name: str) -> str:
-    """``v1`` and so on as references to region 1 of different conditions."""
+    """Return a reference to region 1 of a condition."""
     return f"(1;%{name}%)"
 
 
 def spell(shape: str) -> str:
-    """Parse a shape such as ``[v1>v2]&[v3<v4]``."""
+    """Return the formula of a shape such as ``[v1>v2]&[v3<v4]``: v1 becomes a reference to region 1 of c1,
+    and so on."""
     for number in range(9, 0, -1):
         shape = shape.replace(f"v{number}", ref(f"c{number}"))
     return shape

@@ -27,7 +27,7 @@ def test_a_sentence_beside_one_of_its_regions_is_the_sum_of_all(n_regions: int, 
 
 
 def test_it_is_what_drawing_every_region_gives() -> None:
-    """Not by the sum of the rest: all eight regions of both conditions are drawn."""
+    """The expected value comes from drawing all eight regions of both conditions."""
     n, rng = 200_000, np.random.default_rng(1)
     bits = {(c, k): rng.gamma(2.0, 4.0, n) for c in ("good", "bad") for k in range(1, 9)}
     bits |= {(c, "*"): sum(bits[c, k] for k in range(1, 9)) for c in ("good", "bad")}
@@ -100,11 +100,11 @@ def test_a_formula_that_joins_comparisons_says_that_it_takes_them_as_independent
     assert parse(spell("[v1<v2]&[v3<v4]")).chance_level().assumes_independence
     assert parse(SENTENCE_AND_REGION).chance_level().assumes_independence
     assert not parse(spell("[v1+v2]<[v3+v4]")).chance_level().assumes_independence
-    assert not parse(spell("[v1=v2]&[v3=v4]")).chance_level().assumes_independence  # 0 however they vary
+    assert not parse(spell("[v1=v2]&[v3=v4]")).chance_level().assumes_independence  # 0 in any case
 
 
 def correlated(pairs: Sequence[tuple[int, int]], r: float, n: int = 400_000) -> dict:
-    """v1 to v4, normally distributed; both of a pair correlate at r."""
+    """Return normally distributed values v1 to v4, in which the members of each pair correlate with r."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(4, n))
     for pair in pairs:

@@ -1,7 +1,7 @@
 """Agreement with syntaxgym-core 0.8a1 and with the published suites.
 
 The recorded answers and the suites are not part of this repository. GYM_CONFORMANCE_DIR names their folder,
-by default ../shared/conformance beside the repository.
+by default ../shared/conformance next to the repository.
 """
 
 from __future__ import annotations
