@@ -290,6 +290,7 @@ SPECTACULAR_SETTINGS = {
         "GameState": "gym.lmchallenge.api.games.STATES",
         "JobState": "gym.jobs.models.Job.State",
         "ModelStatus": "models_registry.models.RegisteredModel.Status",
+        "OutcomeName": "lmgym.suites.formulas.OUTCOME_NAMES",
         "PrivateOrPublic": "gym.sharing.models.PRIVATE_OR_PUBLIC",
         "RegionMetric": "lmgym.suites.regions.METRICS",
         "RevisionState": "suites.models.SuiteRevision.State",

@@ -27,5 +27,5 @@ class RecordSerializer(DataclassSerializer[Any]):  # no docstring: the API descr
         }  # responses contain every field, even those with defaults
         if meaning := field.metadata.get("meaning"):
             unit = field.metadata.get("unit")
-            described["help_text"] = f"{meaning}; {unit}" if unit else meaning
+            described["help_text"] = meaning if unit in (None, "", meaning) else f"{meaning}; {unit}"
         return super().create_field(field_name, described | extra_kwargs)

@@ -192,11 +192,11 @@ class GameForm(forms.Form):
 
     def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.players = {row["player"]: row for row in players_for(user)}
+        self.players = {row.player: row for row in players_for(user)}
         groups: dict[str, list[tuple[str, str]]] = {}
         for player, row in self.players.items():
-            group, words = GROUPS.get(row["kind"], ("Models of this site", "{}"))
-            groups.setdefault(group, []).append((player, words.format(row["words"])))
+            group, words = GROUPS.get(row.kind, ("Models of this site", "{}"))
+            groups.setdefault(group, []).append((player, words.format(row.words)))
         player_field = self.fields["player"]
         assert isinstance(player_field, forms.ChoiceField)
         player_field.choices = list(groups.items())
@@ -255,20 +255,20 @@ class GameForm(forms.Form):
 
     def _game_request(self, game: str, player: str, several: bool) -> GameRequest:
         cleaned, about = self.cleaned_data, self.players[player]
-        train = cleaned["train"] and (about["learns"] or len(cleaned["player"]) == 1)
+        train = cleaned["train"] and (about.learns or len(cleaned["player"]) == 1)
         try:
             options = options_of({**cleaned, "game": game, "train": train})
         except LmcError as error:
             raise ValidationError(str(error)) from error
         player_options = {
-            name: value for name in about["options"] if (value := cleaned.get(f"player_{name}")) is not None
+            name: value for name in about.options if (value := cleaned.get(f"player_{name}")) is not None
         }
         title = cleaned["title"]
         return GameRequest(
             player,
             options,
             cleaned.get("words_bytes", b""),
-            f"{title}, {about['name']}, {game}" if title and several else title,
+            f"{title}, {about.name}, {game}" if title and several else title,
             cleaned["visibility"],
             player_options,
             cleaned["transcript"] and player.startswith("process:"),

@@ -32,6 +32,7 @@ from lmgym.lmchallenge.play import players, version5
 from lmgym.lmchallenge.play.backend_players import PLAYABLE
 from lmgym.lmchallenge.play.games import GameOptions
 from lmgym.lmchallenge.play.typing_errors import ErrorModel
+from lmgym.text.columns import described
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.names import named_with_owner
@@ -91,26 +92,30 @@ def _check_player_options(kind: str, values: dict[str, Any]) -> None:
         raise ValidationError({"player_options": wrong})
 
 
-def players_for(user: AnyUser) -> list[dict[str, Any]]:
-    """List the players available to this user: {"player", "name", "kind", "learns", "options", "words"}."""
+@dataclass(frozen=True)
+class Player:
+    """A player that a user can choose."""
+
+    player: str = described("in the form that a new game accepts")
+    name: str = described("name of the model or program")
+    kind: str = described("causal, ngram, process or adaptive")
+    learns: bool = described("can it be trained?")
+    options: dict[str, Option] = described("its options by name")
+    words: str = described("its name on the form")
+
+
+def players_for(user: AnyUser) -> list[Player]:
+    """List the players available to this user."""
     rows = [
-        _described(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
+        _choice(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
         for row in playable(runnable_by(user)).order_by("slug")
     ]
-    rows += [_described(f"process:{name}", name, "process", learns=True) for name in programs()]
-    return [*rows, _described(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
+    rows += [_choice(f"process:{name}", name, "process", learns=True) for name in programs()]
+    return [*rows, _choice(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
 
 
-def _described(player: str, name: str, kind: str, *, learns: bool, words: str = "") -> dict[str, Any]:
-    options = {key: vars(option) for key, option in PLAYER_OPTIONS[kind].items()}
-    return {
-        "player": player,
-        "name": name,
-        "kind": kind,
-        "learns": learns,
-        "options": options,
-        "words": words or name,
-    }
+def _choice(player: str, name: str, kind: str, *, learns: bool, words: str = "") -> Player:
+    return Player(player, name, kind, learns, PLAYER_OPTIONS[kind], words or name)
 
 
 WITH_VOCABULARY = ("ic", "wr")

@@ -34,6 +34,7 @@ from lmgym.stats import (
     shared_factor,
     sign_test,
 )
+from lmgym.suites.formulas import OUTCOME_NAMES
 from lmgym.text.columns import described
 
 MAX_SIDES = 5
@@ -180,11 +181,11 @@ S = TypeVar("S", bound=Side)
 
 @dataclass(frozen=True)
 class Equivalence:
-    """Test that two pass rates differ by less than `bound` (0..1). `p_corrected` is corrected for all pairs."""
+    """Equivalence of two pass rates within `bound` (0..1): Tango's score test at both bounds (TOST)."""
 
     bound: float
-    p: float
-    p_corrected: float
+    p: float = described("a small value means that the rates are equivalent")
+    p_corrected: float = described("p, corrected for all pairs")
 
     @property
     def bound_points(self) -> float:
@@ -328,24 +329,28 @@ def tests_in_words(pairs: Sequence[Pair[S]]) -> str:
     return TESTS[next(iter(tests), MCNEMAR.key)].label
 
 
-class ItemCell(NamedTuple):
-    """One item of one run: outcome codes, share that passes, margin in bits.
-
-    For two revisions, only their common predictions are used; without any, share and margin are None.
-    """
+@dataclass(frozen=True)
+class ItemSide:
+    """One item of one run. For two revisions, only their common predictions are used; without any, counts and margin
+    are None."""
 
     codes: list[int]
-    counts: float | None
-    margin: float | None
+    counts: float | None = described("value of the item under the rule", "0 to 1")
+    margin: float | None = described("by how much the prediction holds (+) or fails (−)", "bits")
+
+    @property
+    def outcomes(self) -> list[str]:
+        """Names of the outcomes, one per prediction."""
+        return [OUTCOME_NAMES[code] for code in self.codes]
 
 
 @dataclass(frozen=True)
 class ItemRow:
-    """One item: a cell per side; None where a side lacks the item."""
+    """One item on all sides."""
 
-    item: int
-    cells: list[ItemCell | None]
-    differs: bool
+    item: int = described("number of the item in its suite")
+    sides: list[ItemSide | None] = described("in the order of the runs; null: the revision has no such item")
+    differs: bool = described("do the runs disagree on the item?")
 
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
@@ -353,14 +358,14 @@ def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
     items_of_sides = [side.compared.shares or side.own.shares for side in sides]
     rows = []
     for item in dict.fromkeys(item for items in items_of_sides for item in items):
-        cells = [
-            ItemCell(counts.codes(item), counts.shares.get(item), counts.margins.get(item))
+        row = [
+            ItemSide(counts.codes(item), counts.shares.get(item), counts.margins.get(item))
             if item in items
             else None
             for counts, items in zip((side.compared for side in sides), items_of_sides, strict=True)
         ]
-        known = {round(cell.counts, 9) for cell in cells if cell is not None and cell.counts is not None}
-        rows.append(ItemRow(item, cells, len(known) > 1))
+        known = {round(side.counts, 9) for side in row if side is not None and side.counts is not None}
+        rows.append(ItemRow(item, row, len(known) > 1))
     return rows
 
 
@@ -387,14 +392,14 @@ def _pair_if_both(first: S | None, second: S | None) -> Pair[S] | None:
 
 @dataclass(frozen=True)
 class TotalDifference:
-    """SG score of a model minus the baseline's, over the `n_suites` that both have run.
+    """SG score of a model minus the baseline's, over the suites that both have run."""
 
-    `shared_items_factor`: factor by which material shared between suites increases the standard error.
-    """
-
-    difference: Difference
-    n_suites: int
-    shared_items_factor: float
+    difference: Difference = described("difference of the SG scores")
+    suites_both: int = described("suites that both have run", "suites")
+    shared_items_factor: float = described(
+        "factor by which the standard error of the difference is larger because suites share material; the interval "
+        "includes it"
+    )
 
 
 def total_difference(pairs: Sequence[Pair[S]], material: Groups) -> TotalDifference:

@@ -26,9 +26,6 @@ ROUNDING_BITS = 1e-9
 ASSUMED_ERROR = TokenError(ERROR_BITS["float32"])
 """Error of one token's value if the number format is unknown."""
 
-OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
-"""Names by outcome code."""
-
 Reference = tuple[str, int | str]  # (condition, region number or "*")
 
 
@@ -78,6 +75,15 @@ class PredictionOutcome:
     outcomes: Sequence[int]
     margins: Sequence[float | None]
     close: Sequence[bool]
+
+    @property
+    def prediction_number(self) -> int:
+        return self.position + 1
+
+    @property
+    def prediction(self) -> str:
+        """The name, or “Prediction 2” without one."""
+        return self.name or f"Prediction {self.prediction_number}"
 
     @property
     def judged(self) -> int:

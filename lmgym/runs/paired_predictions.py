@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from lmgym.runs.rules import FIRST, Rule
 from lmgym.suites.diff import condition_pairs, region_pairs
 from lmgym.suites.formulas import FormulaError, parse
+from lmgym.text.columns import described
 
 
 @dataclass(frozen=True)
@@ -27,19 +28,19 @@ class RevisionPredictions:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A prediction left out of the comparison of two revisions. `number` is its number in `revision`, from 1."""
+    """A prediction of one revision that is not compared, because the other revision lacks its formula."""
 
-    revision: int
-    number: int
-    name: str
-    formula: str
-    why: str
+    revision: int = described("number of the revision that has the prediction")
+    prediction_number: int = described("number of the prediction in its revision, from 1")
+    prediction: str = described("name of the prediction, or empty")
+    formula: str = described("formula of the prediction")
+    why: str = described("why it is not compared, in words")
 
     @property
     def label(self) -> str:
         """Label such as: r1, prediction 2 “Name”."""
-        named = f" “{self.name}”" if self.name else ""
-        return f"r{self.revision}, prediction {self.number}{named}"
+        named = f" “{self.prediction}”" if self.prediction else ""
+        return f"r{self.revision}, prediction {self.prediction_number}{named}"
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def test_margins_of_a_run_page(client, outcomes, suite):
     _, margins = by_item(outcomes, suite, "m1")
     for shown in context["results"]:
         values = margins[shown.result.position + 1].dropna()
-        found = [getattr(shown.statistics, name) for name in MARGINS]
+        found = [getattr(shown.result, name) for name in MARGINS]
         assert found == pytest.approx([values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT)
     for row in context["by_rule"]:
         values = counts(outcomes, suite, "m1", row.rule.key)[1].dropna()

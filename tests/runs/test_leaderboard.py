@@ -56,8 +56,8 @@ def test_the_score_is_the_unweighted_mean_of_suite_accuracies(world, people):
 
 def test_a_mean_over_some_suites_says_over_how_many(world, people):
     good, bad = board(people.nobody).rows
-    assert (good.score.n, good.score.of, good.score.is_complete) == (2, 2, True)
-    assert (bad.score.n, bad.score.of, bad.score.is_complete) == (1, 2, False)
+    assert (good.score.suites_run, good.score.suites, good.score.is_complete) == (2, 2, True)
+    assert (bad.score.suites_run, bad.score.suites, bad.score.is_complete) == (1, 2, False)
     assert good.score.low < good.score.rate < good.score.high
 
 
@@ -115,7 +115,7 @@ def test_seeds_of_a_model_are_one_row_with_their_spread(world, people):
     [row] = board(people.nobody, "group=1").rows
     assert (row.name, len(row.models), row.cells[0].rate, row.cells[0].spread.n) == ("ours", 2, 0.5, 2)
     assert row.cells[0].spread.deviation == pytest.approx(0.5 / 2**0.5)
-    assert (row.score.n, row.score.of) == (1, 2)  # suites that every seed has run
+    assert (row.score.suites_run, row.score.suites) == (1, 2)  # suites that every seed has run
 
 
 def test_a_stranger_sees_neither_private_suites_nor_private_models(world, people):

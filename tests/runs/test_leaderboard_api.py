@@ -115,7 +115,7 @@ def test_seeds_have_a_spread_and_no_interval_of_items(client, world):
         if one["suite"] == "a"
     ]
     assert (long["low"], long["seeds"]) == ("", "2")
-    assert float(long["sd_between_seeds"]) == pytest.approx(cell["deviation_between_seeds"])
+    assert float(long["sd_between_seeds"]) == pytest.approx(cell["sd_between_seeds"])
     wide = next(csv.DictReader(io.StringIO(download(client, "csv", "group=1"))))
     assert (wide["low"], wide["seeds"]) == ("", "2")
 

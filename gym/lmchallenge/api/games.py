@@ -16,6 +16,7 @@ from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.filters import Filters
 from gym.api.operations import operation
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
 from gym.jobs.api import waiting_reason
 from gym.jobs.models import Job
@@ -242,12 +243,11 @@ class LogList(ApiView):
         return self.respond(made, "api-lmc-game", made.key, wait=WAIT)
 
 
-class LmcPlayerSerializer(serializers.Serializer[Any]):
-    player = serializers.CharField(help_text="in the form that a new game accepts")
-    name = serializers.CharField()
-    kind = serializers.CharField(help_text="causal, ngram, process or adaptive")
-    learns = serializers.BooleanField(help_text="can it be trained?")
-    options = serializers.DictField(help_text="its options by name: words, low, high, default")
+class LmcPlayerSerializer(RecordSerializer):
+    class Meta:
+        dataclass = playing.Player
+        ref_name = "LmcPlayer"
+        fields = ["player", "name", "kind", "learns", "options"]
 
 
 class Players(ListView):

@@ -100,7 +100,7 @@ def _mean_cell(mean: Mean | None, *, strong: bool, missing: str = "") -> Markup:
     words = f"mean {percent(mean.rate)}, {how} {percent(mean.low)} to {percent(mean.high)}, {_suites(mean)}"
     words += f"; missing: {missing}" if missing else ""
     title: dict[str, object] = {"title": f"Missing: {missing}"} if missing else {}
-    note = [] if mean.is_complete else [element("small", title, f"{mean.n} of {mean.of}")]
+    note = [] if mean.is_complete else [element("small", title, f"{mean.suites_run} of {mean.suites}")]
     interval = (
         f"{_whole(mean.low)}–{_whole(mean.high)}"
         if mean.spread is None
@@ -121,8 +121,8 @@ def _over(mean: Mean) -> str:
 
 def _suites(mean: Mean) -> str:
     if not mean.is_complete:
-        return f"over {mean.n} of {mean.of} suites"
-    return "over 1 suite" if mean.n == 1 else f"over {mean.n} suites"
+        return f"over {mean.suites_run} of {mean.suites} suites"
+    return "over 1 suite" if mean.suites_run == 1 else f"over {mean.suites_run} suites"
 
 
 def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
@@ -187,7 +187,7 @@ def _policy(cell: Cell) -> str:
 
 def _missing(gap: MissingRate | None, link: str) -> Markup:
     """Render a missing rate. `gap`: the missing rate of a run; None if not run."""
-    if gap is not None:
+    if gap is not None and gap.run is not None:
         words = f"no pass rate under this rule: {gap.why}"
         dash = element(
             "a", {"class": "cell cell-empty", "href": link.replace("KEY", gap.run), "title": words}, "–"

@@ -103,7 +103,7 @@ class OnASuite:
     @property
     def same_bits(self) -> bool:
         """Whether the values of all sides are the same quantity."""
-        return not any(row.key in BITS for row in self.unlike)
+        return not any(row.fact in BITS for row in self.unlike)
 
 
 def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:

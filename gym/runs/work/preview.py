@@ -38,6 +38,7 @@ from lmgym.runs.provenance import coverage_of_run, error_of
 from lmgym.runs.token_arrays import Scores
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FormulaError, parse
+from lmgym.text.columns import described
 from models_registry import permissions
 from models_registry.models import RegisteredModel
 
@@ -63,6 +64,21 @@ class Waiting:
     job: str
     loading: bool = False
     load_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class PreviewRow:
+    """A sentence of a preview."""
+
+    item: int = described("number of the item")
+    condition: str = described("name of the condition")
+    region_surprisals: list[float | None] = described("surprisal of each region", "bits")
+    surprisal: float | None = described("surprisal of the sentence", "bits")
+    failure: str = described("why there are no scores, or empty")
+    known_words: list[str] | None = described("distinct words that the model knows; null: not determined")
+    unknown_words: list[str] | None = described(
+        "distinct words that the model does not know; null: not determined"
+    )
 
 
 def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
@@ -152,14 +168,14 @@ def _results(
     coverage = coverage_of_run(facts, rows)
     return {
         "rows": [
-            {
-                "item": row.item,
-                "condition": row.condition,
-                "region_surprisals": row.regions,
-                "surprisal": row.surprisal,
-                "failure": row.failure,
-                **_words(row, facts, coverage),
-            }
+            PreviewRow(
+                row.item,
+                row.condition,
+                row.regions,
+                row.surprisal,
+                row.failure,
+                *_words(row, facts, coverage),
+            )
             for row in rows
         ],
         "items": list(items),
@@ -169,14 +185,15 @@ def _results(
     }
 
 
-def _words(row: SentenceResult, facts: ModelFacts, coverage: Coverage | None) -> dict[str, Any]:
-    """List the distinct words of the sentence that the model knows, and the unknown ones; null if not
+def _words(
+    row: SentenceResult, facts: ModelFacts, coverage: Coverage | None
+) -> tuple[list[str] | None, list[str] | None]:
+    """List the distinct words of the sentence that the model knows, and the unknown ones; None if not
     determined."""
     words = coverage and words_of(
         row.text, row.tokens, facts.vocabulary_size, in_pieces=coverage.spelling.is_in_pieces
     )
-    known, unknown = words or (None, None)
-    return {"known_words": known, "unknown_words": unknown}
+    return words or (None, None)
 
 
 Judged = tuple[list[int | None], list[float | None], list[bool | None]]

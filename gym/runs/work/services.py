@@ -25,6 +25,7 @@ from gym.runs.work.start_tokens import plain
 from gym.sharing.addresses import NOTE
 from lmgym.models.backends.base import refusal
 from lmgym.models.engine import ENGINE_VERSION, ScoringPolicy
+from lmgym.text.columns import described
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.queues import queue_of
@@ -171,13 +172,12 @@ MAX_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Queued:
-    """Result of `queue_missing`. `runs`: now queued; `waiting`: number already under way; `left`: number not queued;
-    `stopped`: reason why not all could be queued."""
+    """Result of `queue_missing`."""
 
     runs: Sequence[SuiteRun]
-    waiting: int
-    left: int
-    stopped: str = ""
+    waiting: int = described("runs already queued or running")
+    left: int = described("missing runs not queued yet; repeat the request when the queued ones are done")
+    stopped: str = described("reason why some could not be queued", default="")
 
 
 def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:

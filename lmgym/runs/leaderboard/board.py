@@ -14,6 +14,7 @@ from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.rules import RuleCounts
 from lmgym.stats import Spread
+from lmgym.text.columns import described
 
 Revision = TypeVar("Revision", default=Any, covariant=True)
 """A revision of a suite; needs `pk`, `number`, `sha256`, and `suite` with `slug` and `title`. Not bound to a protocol,
@@ -35,11 +36,11 @@ class Cell(RuleCounts):
         verdict: NO_VERDICT for grouped seeds, which have a range instead of an interval.
     """
 
-    rate: float
-    low: float
-    high: float
-    run: str
-    uploaded: bool
+    rate: float = described("pass rate under the rule", "0 to 1")
+    low: float = described("lower limit of the rate’s 95% interval")
+    high: float = described("upper limit of the rate’s 95% interval")
+    run: str = described("id of the run")
+    uploaded: bool = described("were the results computed elsewhere?")
     spread: Spread | None = None
     policy: str = ""
     whitespace: str = ""
@@ -63,7 +64,7 @@ class Cell(RuleCounts):
 
 @dataclass(frozen=True)
 class Mean:
-    """Weighted mean over `n` of `of` suites with its 95% interval; `spread` over seeds.
+    """Weighted mean over `suites_run` of `suites` suites with its 95% interval; `spread` over seeds.
 
     `shared_items_factor`: factor by which material shared between suites increases the standard error; included in
     the interval. None: not computed, so the interval assumes independent items.
@@ -72,14 +73,14 @@ class Mean:
     rate: float
     low: float
     high: float
-    n: int
-    of: int
+    suites_run: int
+    suites: int
     spread: Spread | None = None
     shared_items_factor: float | None = 1.0
 
     @property
     def is_complete(self) -> bool:
-        return self.n == self.of
+        return self.suites_run == self.suites
 
 
 @dataclass(frozen=True)
