@@ -454,7 +454,7 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
         revision=source.revision,
         content=source.content,
         notes=(*notes, *tuning_notes, *runner.notes),
-        error_bits=error_bound(name, half=error.largest, ways=runner.gap),
+        error_bits=error_bound(name, half=error.largest, optimised=runner.gap),
         error=error,
     )
     backend = CausalBackend(
@@ -499,7 +499,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
         revision="",
         content=_digest(model, tokenizer),
         notes=tuple(runner.notes),
-        error_bits=error_bound(name, ways=runner.gap),
+        error_bits=error_bound(name, optimised=runner.gap),
     )
     return CausalBackend(runner, tokenizer, facts=facts)
 
@@ -614,11 +614,11 @@ def _require_causal(settings: Any, stated: str) -> None:
     has_causal_class = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
     # Encoders such as BERT also have a causal class, which is bidirectional unless `is_decoder` is set.
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
-    if not has_causal_class or both_ways or not _says_causal(settings):
+    if not has_causal_class or both_ways or not _declares_causal(settings):
         raise BackendError(f"{stated} is not a causal language model.", _LEFT_TO_RIGHT)
 
 
-def _says_causal(settings: Any) -> bool:
+def _declares_causal(settings: Any) -> bool:
     """Return whether `architectures` is empty or names a causal class or a model without a head."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from lmgym.models.backends import files, gguf_file, hub
 from lmgym.models.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
 from lmgym.models.backends.memory_check import require_memory
-from lmgym.models.backends.tokenizer_file import hold_to_file, no_tokenizer
+from lmgym.models.backends.tokenizer_file import matching_tokenizer, no_tokenizer
 from lmgym.models.backends.unchanged import Seen
-from lmgym.models.engine.device_errors import says_broken
+from lmgym.models.engine.device_errors import reports_device_failure
 from lmgym.models.engine.scores import ScoringFailure
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def read_settings(path: Path, hint: str) -> tuple[Any, str]:
 
 
 def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool = False) -> Any:
-    """Load a fast tokenizer that gives the same ids as tokenizer.json (see `tokenizer_file.hold_to_file`).
+    """Load a fast tokenizer that gives the same ids as tokenizer.json (see `tokenizer_file.matching_tokenizer`).
 
     Args:
         notes: receives a note if the tokenizer of transformers differs from the file.
@@ -162,7 +162,7 @@ def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool
             f"{type(tokenizer).__name__} does not report which characters a token covers.",
             "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
         )
-    return hold_to_file(tokenizer, folder, [] if notes is None else notes, framed=framed)
+    return matching_tokenizer(tokenizer, folder, [] if notes is None else notes, framed=framed)
 
 
 def read_model(
@@ -277,7 +277,7 @@ def _loading_error(error: Exception, folder: Path, device: torch.device) -> Back
         return BackendError(
             f"The model does not fit into the memory of {device}.", "Use a smaller model or dtype."
         )
-    if says_broken(error):
+    if reports_device_failure(error):
         return BackendUnavailable(f"{device} does not work: {first_line(error, folder)}")
     return BackendError(f"The weights could not be loaded: {first_line(error, folder)}")
 

@@ -252,7 +252,7 @@ def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
             *runner.notes,
         ),
         score_kind=f"pseudo-log-likelihood {method}",
-        error_bits=error_bound(name, half=error.largest, ways=runner.gap),
+        error_bits=error_bound(name, half=error.largest, optimised=runner.gap),
         error_sd_bits=error.sd,
         error_sd_tokens=error.tokens,
     )

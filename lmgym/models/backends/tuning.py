@@ -81,7 +81,8 @@ def prepare_bfloat16(model: Any, device: torch.device) -> ModelRunner:
     import torch
 
     from lmgym.models.engine import packing as packs
-    from lmgym.models.engine.tree_support import HALF_TOLERANCE_BITS, make_runner
+    from lmgym.models.engine.scores import HALF_TOLERANCE_BITS
+    from lmgym.models.engine.tree_support import make_runner
 
     packs.fuse_gelu(model)
     packs.pack(model, torch.bfloat16)

@@ -19,10 +19,9 @@ import torch
 from lmgym.models.engine import block_attention, lengths
 from lmgym.models.engine.execute import Computed, Floats, compute
 from lmgym.models.engine.model_runner import ModelRunner
+from lmgym.models.engine.scores import tolerance_bits
 from lmgym.models.engine.vocabulary import parts_of
 
-TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
-HALF_TOLERANCE_BITS = 0.25
 _FLOOR_BITS = 3e-5
 _LEAK_SHARE = 0.1
 _BUDGET = 64
@@ -113,7 +112,7 @@ def apart(a: Floats, b: Floats) -> float:
 
 def tolerance(model: Any) -> float:
     """Return the tolerated difference in bits between two computations in the model's dtype."""
-    return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), HALF_TOLERANCE_BITS)
+    return tolerance_bits(str(getattr(model, "dtype", torch.float32)).removeprefix("torch."))
 
 
 def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
