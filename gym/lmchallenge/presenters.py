@@ -335,7 +335,7 @@ def mixture_figure(game: Game, keep: str) -> Figure:
         [f"{alpha:g}" for alpha in alphas],
         list(by_penalty.values()),
         title,
-        said=f"Accuracy, tokens of the filter {keep}",
+        description=f"Accuracy, tokens of the filter {keep}",
         axes=("OOV penalty", "alpha"),
         write="{:.3f}".format,
         unit="",

@@ -17,7 +17,7 @@ LOCAL_OR_SITE = {
     "compare": "compare submissions, by their ids",
 }
 """Commands that work locally and on a site, with a description of what they do on a site."""
-OWN_STATUS = ("check",)
+STATUS_1_COMMANDS = ("check",)
 """Commands whose exit status 1 is not an error. `evaluate` and `explain` exit with 1 where the reference crashes."""
 
 
@@ -51,7 +51,9 @@ def main(argv: Sequence[str], prog: str = "lmgym propara") -> int:
 
     def run_local() -> int:
         status = local.main(argv, prog)
-        return status if status in (shared.DONE, shared.WRONG) or argv[0] in OWN_STATUS else shared.WRONG
+        return (
+            status if status in (shared.DONE, shared.WRONG) or argv[0] in STATUS_1_COMMANDS else shared.WRONG
+        )
 
     return at_site.run_either(
         argv, prog, parsers=(parser, site_parser), local_commands=local.COMMANDS, run_local=run_local

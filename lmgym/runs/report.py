@@ -15,7 +15,7 @@ from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES, PredictionOutcome
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
 from lmgym.text import listing
-from lmgym.text.number_format import p_told
+from lmgym.text.number_format import format_named_p
 
 INCOMPLETE = (
     "This run computed only the tokens of regions that its predictions refer to (tokens=needed). Where not_computed is "
@@ -160,7 +160,7 @@ def _verdict_text(verdict: Verdict, n: int) -> str:
     if verdict.decisive_p is None:
         return verdict.words
     corrected = f", Holm-corrected for the {n} predictions" if n > 1 else ""
-    return f"{verdict.words} (one-sided {p_told('p', verdict.decisive_p)}{corrected})"
+    return f"{verdict.words} (one-sided {format_named_p('p', verdict.decisive_p)}{corrected})"
 
 
 def _summary_table(document: SuiteDocument, result: RunResult) -> str:

@@ -162,7 +162,7 @@ def p_value(value: Any) -> str:
     return "< 0.001" if number < 0.001 else f"{number:.3f}"
 
 
-def p_told(name: str, value: Any) -> str:
+def format_named_p(name: str, value: Any) -> str:
     """Format a named p value: p = 0.031; p < 0.001"""
     text = p_value(value)
     return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
