@@ -97,7 +97,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Show a game's statistics, with the filter and partition in the query.
 
-    Context: game, job, state, behind, options, is_indexed, may_steer, keep, filters, found (statistics),
+    Context: game, job, state, behind, options, is_indexed, may_steer, keep, filters, statistics,
     match, figures, more, parts, learning (Figure or None), charts, comparable, counterpart.
     """
     game = selectors.get_game(request.user, key)
@@ -109,7 +109,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
         **about(request, game),
         "keep": keep,
         "filters": FILTER_WORDS,
-        "found": statistics,
+        "statistics": statistics,
         "match": presenters.match_words(game),
         "figures": presenters.figures(game, statistics),
         "more": presenters.more(statistics),
@@ -192,7 +192,7 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
     """Show a log's coloured text.
 
-    Context: game, keep, asked (reading.TextSearch), text (reading.Page), orders, outcomes, legend, loss (its label),
+    Context: game, keep, search (reading.TextSearch), text (reading.Page), orders, outcomes, legend, loss (its label),
     users (to choose from), mix, typed, wrong.
     """
     game = selectors.get_game(request.user, key)
@@ -211,8 +211,8 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
         "typed": game.game in ("ic", "wr"),
     }
     try:
-        context["asked"] = text_search(request, game, keep)
-        context["text"] = reading.read_page(game, context["asked"])
+        context["search"] = text_search(request, game, keep)
+        context["text"] = reading.read_page(game, context["search"])
     except ValidationError as error:
         context["wrong"] = {"message": " ".join(error.messages)}
     except LmcError as error:

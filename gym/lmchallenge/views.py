@@ -67,8 +67,8 @@ def corpus_new(request: SignedInRequest) -> HttpResponse:
                 status = 200
             if only_check:
                 context |= {
-                    "checked": read.found,
-                    "lines": shown_lines(read.found["shown"]),
+                    "checked": read.preview,
+                    "lines": shown_lines(read.preview["shown"]),
                     "form": read.form,
                 }
                 context["about"] = AboutCorpusForm(initial=request.POST.dict())
