@@ -33,7 +33,7 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.handlers import handler
 from gym.secrets import SecretError, reveal
 from lmgym.agents.assessor import Choice, Known, choices, chooser, samples_of
-from lmgym.agents.case_reader import look_at, read_case
+from lmgym.agents.case_reader import parse_case, read_case
 from lmgym.agents.cases import CaseError, TestCase, repeated
 from lmgym.agents.driver import Options, run_iterations
 from lmgym.agents.llm_judge import AgentJudge
@@ -359,7 +359,7 @@ def agent_rescore(context: JobContext) -> None:
 
 def _variables_used(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
     """Return the variables that the case used in this run, or all variables if it can no longer be parsed."""
-    case, _ = look_at(case_run.text, variables, secret=True)
+    case, _ = parse_case(case_run.text, variables, secret=True)
     return case.variables if case is not None else tuple(variables)
 
 

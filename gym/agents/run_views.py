@@ -231,7 +231,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     """Compare runs with the first run by case or, with `by=check`, by check. `ticked` with several `run=KEY` redirects
     here.
 
-    Context: found (Compared), suite (of the first run), suites, sides [(name, run)], query, by_check, cases or checks.
+    Context: comparison (Compared), suite (of the first run), suites, sides [(name, run)], query, by_check, cases or
+    checks.
     """
     if "ticked" in request.GET:
         return _ticked(request)
@@ -240,7 +241,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     by_check = request.GET.get("by") == "check"
     comparison = _compared_runs(request, by_check=by_check)
     context = {
-        "found": comparison,
+        "comparison": comparison,
         "suite": comparison.first.suite,
         "suites": list(dict.fromkeys(run.suite for run in comparison.runs)),
         "sides": list(zip(comparison.names, comparison.runs, strict=True)),

@@ -276,5 +276,5 @@ def limits_of(suite: AgentSuite, iterations: int | None) -> list[Limit]:
     """
     if iterations is not None:
         return limits([iterations] * suite.cases.count())
-    read = [case.look()[0] for case in suite.cases.select_related("suite")]
+    read = [case.parse()[0] for case in suite.cases.select_related("suite")]
     return limits([case.ratio.iterations for case in read if case is not None])

@@ -24,7 +24,7 @@ from gym.agents.models import (
 )
 from gym.agents.pauses import note_changes
 from gym.agents.quotas import AGENT_RUNS, AGENT_SUITES
-from gym.agents.selectors import judges_for, look, servers_lent_to, servers_usable_by
+from gym.agents.selectors import judges_for, parse_for_user, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
 from gym.jobs.conf import SHORT
 from gym.secrets import sealed
@@ -209,7 +209,7 @@ def save_case(case: AgentCase, *, actor: User) -> AgentCase:
     _require_edit(actor, case.suite)
     if case.pk is None and case.suite.cases.count() >= MAX_CASES:
         raise ValidationError(f"A suite can have at most {MAX_CASES} cases.")
-    read, problems = look(case, actor)
+    read, problems = parse_for_user(case, actor)
     if read is None:
         raise ValidationError({"text": errors_in(problems)})
     case.agent = read.agent
@@ -240,7 +240,7 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
                 f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer cases at once."
             )
             raise ValidationError(message)
-        case, findings = look(AgentCase(suite=suite, text=text), actor)
+        case, findings = parse_for_user(AgentCase(suite=suite, text=text), actor)
         if case is None:
             problems += [f"{name}: {problem}" for problem in errors_in(findings)]
         else:
@@ -363,7 +363,7 @@ def _require_short(
     are ended by the time limit."""
     if server.kind != Kind.EMBEDDED:
         return
-    read = [case.look()[0] for case in cases]
+    read = [case.parse()[0] for case in cases]
     seconds = sum(least_seconds(repeated(case, iterations), options) for case in read if case is not None)
     limit = settings.GYM_AGENT_RUN_SECONDS
     if seconds > limit:
@@ -375,7 +375,7 @@ def _require_short(
 
 
 def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
-    read, problems = case.look()
+    read, problems = case.parse()
     made = CaseRun(run=run, case=case, name=case.name, text=case.text, agent=case.agent)
     if read is None:
         made.error = "\n".join(errors_in(problems))

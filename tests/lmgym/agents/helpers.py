@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmgym.agents.case_reader import look_at, read_case
+from lmgym.agents.case_reader import parse_case, read_case
 from lmgym.agents.cases import CaseError
 from lmgym.agents.demo_server import make_server
 from lmgym.agents.driver import Options, run_case
@@ -98,7 +98,7 @@ def judge_saying(*answers: str, **options: Any) -> VotingJudge:
 
 def findings(text: str) -> dict[str, Any]:
     """Return the problems of a document, by code."""
-    _, problems = look_at(text)
+    _, problems = parse_case(text)
     return {problem.code: problem for problem in problems}
 
 
