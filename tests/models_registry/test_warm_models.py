@@ -52,7 +52,7 @@ def loads(monkeypatch, settings):
 
     monkeypatch.setattr(warm, "load_backend", load)
     monkeypatch.setattr(warm, "set_threads", lambda: None)
-    monkeypatch.setattr(warm, "_held", type(warm._held)())
+    monkeypatch.setattr(warm, "_cache", type(warm._cache)())
     return loads
 
 
