@@ -17,7 +17,7 @@ from gym.accounts.tokens import create_token
 from gym.jobs.testing import run_pending
 from gym.runs.models import ResultUpload
 from gym.runs.work import services
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from suites.models import Suite
 from tests.factories import make_model, make_revision, make_suite
 from tests.people import People, make_people
@@ -38,7 +38,7 @@ UNNAMED = {r"api/v1/^[\s\S]*/$"}  # the API's response to unknown addresses
 def upload(owner) -> ResultUpload:
     """Upload outcomes of a model of the owner on the public suite."""
     rows = "".join(f"elsewhere,public,{item},True\n" for item in range(3))
-    plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=owner)
+    plan = plan_upload(ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=owner)
     return save_upload(plan, ModelChoice(visibility="public"), actor=owner)
 
 

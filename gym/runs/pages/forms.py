@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.runs.policies import default_policy
-from gym.runs.work.uploads import GivenFile, ModelChoice
+from gym.runs.work.uploads import ModelChoice, ResultFile
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import OneFileField, read_upload
 from lmgym.models.engine import ScoringPolicy
@@ -184,7 +184,7 @@ class ResultsForm(forms.Form):
             upload = cleaned.get(field)
             if upload:
                 try:
-                    cleaned[f"{field}_content"] = GivenFile(upload.name, read_upload(upload, limit))
+                    cleaned[f"{field}_content"] = ResultFile(upload.name, read_upload(upload, limit))
                 except ValidationError as error:
                     self.add_error(field, error)
         if cleaned.get("model") and cleaned.get("name"):
