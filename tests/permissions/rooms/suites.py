@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmgym.suites.intake.archives import GivenFile
+from lmgym.suites.intake.archives import SourceFile
 from suites.imports import ImportOptions, import_files
 from suites.services import set_visibility
 from tests.factories import make_suite
@@ -102,7 +102,7 @@ def furnish(people, world) -> None:
         share(suite, people)
         set_visibility(suite, visibility, actor=people.alice)
     world["alices-import"] = import_files(
-        [GivenFile("x.json", b"{")], ImportOptions(), actor=people.alice
+        [SourceFile("x.json", b"{")], ImportOptions(), actor=people.alice
     ).key
 
 
