@@ -246,9 +246,9 @@ def _new_form(request: HttpRequest, source: str) -> Any:
 def _create(request: SignedInRequest, source: str, form: Any) -> Suite:
     cleaned = form.cleaned_data
     if source == "copy":
-        source = cleaned["suite"]
-        title = cleaned["name"] or f"{source.title[:190]} copy"
-        return _copy(request, source, source.latest_frozen or source.draft, title, Visibility.PRIVATE)
+        original = cleaned["suite"]
+        title = cleaned["name"] or f"{original.title[:190]} copy"
+        return _copy(request, original, original.latest_frozen or original.draft, title, Visibility.PRIVATE)
     return services.import_suite(cleaned["document"], form.options(), actor=request.user)
 
 
