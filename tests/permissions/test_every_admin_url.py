@@ -16,7 +16,7 @@ from gym.runs.models import ScoreCache
 from gym.sharing.models import Invitation
 from gym.sharing.selectors import tables
 from suites.models import SuiteRevision, Tag
-from tests.permissions import rooms
+from tests.permissions import sections
 from tests.staff.rows import make
 
 ADDED = {User, Tag}
@@ -26,7 +26,7 @@ LOOKED_AT |= {*tables(), Invitation, LogEntry}
 KEPT = {SuiteRevision, LogEntry}
 """Models without deletion. The page that deletes a suite reports that its revisions are protected."""
 METHODS = ("GET", "POST")
-PEOPLE = (*rooms.PEOPLE, "clerk")
+PEOPLE = (*sections.PEOPLE, "clerk")
 BUT_MODELS = {
     "index": 200,
     "login": 302,  # redirects users who are signed in

@@ -6,7 +6,7 @@ from lmgym.suites.intake.archives import SourceFile
 from suites.imports import ImportOptions, import_files
 from suites.services import set_visibility
 from tests.factories import make_suite
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     EDITORS,
     EDITORS_ACT,
     FILL,
@@ -95,7 +95,7 @@ ROWS += [
 ]
 
 
-def furnish(people, world) -> None:
+def add_objects(people, world) -> None:
     """Create two suites of alice that were public: one is unlisted now, the other private."""
     for name, visibility in (("withdrawn", "unlisted"), ("closed", "private")):
         suite = make_suite(people.alice, name=name)

@@ -63,7 +63,7 @@ def address_of(name: str, arguments: list[Any], query: dict[str, Any]) -> str:
     return reverse(name, args=arguments) + (f"?{urlencode(query, doseq=True)}" if query else "")
 
 
-def furnish(owner: Any, first: Any, models: list[Any]) -> dict[str, Address]:
+def create_objects(owner: Any, first: Any, models: list[Any]) -> dict[str, Address]:
     """Create two or three objects of each kind for the owner, and use the frozen revision `first`. Returns addresses by
     label.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
     FILL,
@@ -61,7 +61,7 @@ ROWS += [
 ]
 
 
-def furnish(people, world) -> None:
+def add_objects(people, world) -> None:
     """Create alice's published and unpublished collection, and one that dora may view and bob may edit."""
     from gym.collections.services import create_collection, publish_collection
     from suites.models import SuiteRevision

@@ -2,7 +2,7 @@
 
 A module has `ROWS`: (method, URL name, arguments, statuses). Every method that a page accepts needs a row;
 the others must respond with 405. It may have `LAST` (rows that delete or revoke something) and
-`furnish(people, world)`, which adds to the table's world: names of arguments and the values that replace them
+`add_objects(people, world)`, which adds to the table's world: names of arguments and the values that replace them
 in addresses. Requests have no body, so a form that the user may submit responds with 400.
 
 Statuses are for (nobody, charlie the stranger, dora who may view, bob who may edit, alice the owner, staff).

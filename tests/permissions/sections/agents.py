@@ -6,7 +6,7 @@ from typing import Any
 
 from gym.agents.models import CaseRun
 from tests.agents.site import GOOD, make_run, make_server, make_suite
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     API_OWNER,
     EDITORS,
@@ -155,7 +155,7 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people: Any, world: dict[str, Any]) -> None:
+def add_objects(people: Any, world: dict[str, Any]) -> None:
     """Create alice's public and private agents and tests, and a finished run of each."""
     for name, visibility, run_name, case_run_name in (
         ("open", "public", RUN, CASE_RUN),

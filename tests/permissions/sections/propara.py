@@ -4,7 +4,7 @@ submissions belong to their submitters alone."""
 from __future__ import annotations
 
 from gym.propara import services
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
     FILL,
@@ -139,7 +139,7 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
+def add_objects(people, world) -> None:
     """Create alice's public, unlisted and private answer sets, and her submissions to the public one."""
     version = make_version(people.alice, slug="open-answers")
     unlisted = make_set(people.alice, slug="unlisted-answers", visibility="unlisted")

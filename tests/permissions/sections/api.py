@@ -14,7 +14,7 @@ from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.services import open_draft
 from tests.factories import make_model, make_suite
-from tests.permissions.rooms import HIDDEN, NOT_THERE, OPEN, Row
+from tests.permissions.sections import HIDDEN, NOT_THERE, OPEN, Row
 
 MEMBERS = (401, 200, 200, 200, 200, 200)
 SENDERS = (401, 400, 400, 400, 400, 400)
@@ -22,7 +22,7 @@ OWNERS = (401, 404, 404, 404, 200, 200)
 ALICES = (404, 404, 404, 404, 200, 200)
 
 
-def furnish(people: Any, world: dict[str, Any]) -> None:
+def add_objects(people: Any, world: dict[str, Any]) -> None:
     """Create a private suite of alice with a draft, which bob may edit and dora view; a run; and objects to
     delete."""
     for name in ("api-work", "api-doomed"):

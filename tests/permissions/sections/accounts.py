@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import FILL, MEMBERS, OPEN, Row
+from tests.permissions.sections import FILL, MEMBERS, OPEN, Row
 
 ROWS: list[Row] = [
     ("GET", "login", [], (200, 302, 302, 302, 302, 302)),

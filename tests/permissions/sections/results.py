@@ -5,7 +5,7 @@ from __future__ import annotations
 from gym.runs.models import SuiteRun
 from suites.services import new_secret_address
 from tests.factories import make_model, make_revision
-from tests.permissions.rooms import FILL, HIDDEN, MEMBERS, OPEN, Row
+from tests.permissions.sections import FILL, HIDDEN, MEMBERS, OPEN, Row
 
 ROWS: list[Row] = [
     ("GET", "run-list", [], OPEN),
@@ -49,7 +49,7 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
+def add_objects(people, world) -> None:
     """Create a run on an unlisted suite of alice with a new secret address."""
     revision = make_revision(people.alice, name="renewed", visibility="unlisted", collaborator=people.bob)
     revision.suite.collaborations.create(user=people.dora, role="view")

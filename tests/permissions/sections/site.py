@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import NOT_THERE, OPEN, Row
+from tests.permissions.sections import NOT_THERE, OPEN, Row
 
 ROWS: list[Row] = [
     ("GET", "home", [], OPEN),

@@ -4,7 +4,7 @@ alone."""
 from __future__ import annotations
 
 from tests.factories import make_model
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
     EDITORS_ACT,
@@ -68,7 +68,7 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
+def add_objects(people, world) -> None:
     """Create alice's private model on which dora and bob collaborate."""
     model = make_model(people.alice, slug="shared-model", visibility="private")
     share(model, people)

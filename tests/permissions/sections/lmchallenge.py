@@ -4,7 +4,7 @@ belong to their players alone."""
 from __future__ import annotations
 
 from tests.lmchallenge.worlds import LOG, make_corpus, play, upload
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
     FILL,
@@ -112,7 +112,7 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
+def add_objects(people, world) -> None:
     """Create alice's public, unlisted and private corpora; a public ic game, and an uploaded log for
     herself."""
     corpus = make_corpus(people.alice, "The cat sat.\n", slug="open-corpus")
