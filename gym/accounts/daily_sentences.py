@@ -10,14 +10,14 @@ from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import SentenceCharge, User
 from gym.accounts.quotas import Part
 
 DAY = timedelta(hours=24)
 
 
-class TooManySentences(TooManyJobs):
+class TooManySentences(LimitReached):
     """The daily limit is reached. `wait`: seconds until these sentences fit the limit; None if they never will."""
 
     def __init__(self, message: str, wait: int | None) -> None:

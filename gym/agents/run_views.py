@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.agents import permissions, presenters, selectors, services
 from gym.agents.comparing import MOST_COMPARED, ComparedRuns, compare_runs
@@ -136,7 +136,7 @@ def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
             reading=request.POST.get("reading", ""),
             ask_judge=request.POST.get("ask_judge") == "on",
         )
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         show_error(request, error)
         return redirect(run)
     messages.success(request, "Rescoring of the stored answers is queued. No agent is called.")
@@ -322,7 +322,7 @@ def _name(request: SignedInRequest, row: CaseRun) -> HttpResponse:
         data = form.cleaned_data
         try:
             services.queue_naming(row, data["server"], data["agent"], actor=request.user)
-        except (ValidationError, TooManyJobs) as error:
+        except (ValidationError, LimitReached) as error:
             show_error(request, error)
     return redirect(f"{row.get_absolute_url()}#why")
 

@@ -16,7 +16,7 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.dispatch import receiver
 from django.utils import timezone
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import AnyUser, User
 from gym.agents import permissions, services
 from gym.agents.models import AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun
@@ -194,7 +194,7 @@ def _queue(schedule: AgentSchedule) -> str:
                 iterations=schedule.iterations,
                 schedule=schedule,
             )
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         return " ".join(getattr(error, "messages", [str(error)]))
     except PermissionDenied as error:
         return f"{schedule.owner} is no longer allowed to run this: {error}."

@@ -286,7 +286,7 @@ def queue_run(
         unchecked: allow a server whose check is still queued.
 
     Raises:
-        PermissionDenied, ValidationError, TooManyJobs, OverQuota
+        PermissionDenied, ValidationError, LimitReached, OverQuota
     """
     require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
@@ -451,7 +451,7 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
 
 def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
     """Queue the naming of a case's failures by an agent. Earlier choices are deleted, but their names are kept and
-    offered again. Raises TooManyJobs."""
+    offered again. Raises LimitReached."""
     _require_edit(actor, case_run.run.suite)
     if not servers_usable_by(actor).filter(pk=server.pk).exists():
         raise ValidationError(f"{server} is not ready, or you may not use it.")

@@ -1,4 +1,4 @@
-"""URLs of the API. An app defines its own in `<app>/api.py` or `<app>/api/urls.py`; APP_URLS lists them (docs/api.md)."""
+"""API URLs. An app defines its own in `<app>/api.py` or `<app>/api/urls.py`; APP_URLS lists them (docs/api.md)."""
 
 from django.urls import include, path, re_path, register_converter
 

@@ -95,7 +95,7 @@ def request_zip(
     collection: Collection, address: str, *, actor: AnyUser, again: bool = False
 ) -> CollectionZip:
     """Return this reader's zip: finished, in progress, or queued now. A failed zip is retried after KEEP_FAILED, or
-    immediately with `again`. Raises TooMuch and TooManyJobs."""
+    immediately with `again`. Raises TooMuch and LimitReached."""
     current_contents = contents(collection, actor)
     reader = _reader(collection, actor, current_contents)
     with transaction.atomic():

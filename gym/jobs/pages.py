@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import AnyUser
 from gym.jobs.errors import WrongState
 from gym.jobs.models import Job
@@ -46,7 +46,7 @@ def act(
     """Call a use case, show `done` or its error as a message, and redirect to `to` or the object's page."""
     try:
         use_case(thing, actor=request.user)
-    except (ValidationError, TooManyJobs, WrongState) as error:
+    except (ValidationError, LimitReached, WrongState) as error:
         show_error(request, error)
         return redirect(thing)
     if done:

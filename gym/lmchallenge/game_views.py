@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act, polled, progress_of
 from gym.lmchallenge import (
@@ -58,7 +58,7 @@ def start(request: SignedInRequest, slug: str) -> HttpResponse:
             return redirect(made[0] if len(made) == 1 else corpus)
         except ValidationError as error:
             form.add_error(None, error)
-        except TooManyJobs as error:
+        except LimitReached as error:
             form.add_error(None, str(error))
     context = {"corpus": corpus, "form": form}
     return render(request, "lmchallenge/start.html", context, status=form_status(request))
@@ -88,7 +88,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
             context["problems"] = problems_of(error)
         except ValidationError as error:
             form.add_error(None, error)
-        except TooManyJobs as error:
+        except LimitReached as error:
             form.add_error(None, str(error))
     return render(request, "lmchallenge/upload.html", context, status=form_status(request))
 

@@ -147,7 +147,7 @@ def programs() -> list[str]:
 def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Game:
     """Queue a game, saving game and job atomically. Its lines count towards the daily limit.
 
-    Raises ValidationError, OverQuota, TooManySentences, TooManyJobs.
+    Raises ValidationError, OverQuota, TooManySentences, LimitReached.
     """
     if not permissions.can_play(actor, corpus):
         raise PermissionDenied("you may not play on this corpus")

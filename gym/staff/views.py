@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts import quotas
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, workers
@@ -144,7 +144,7 @@ def staff_clean_up(request: SignedInRequest) -> HttpResponse:
 def _ask(request: HttpRequest, ask: Callable[[], Job], section: str) -> HttpResponse:
     try:
         ask()
-    except TooManyJobs as error:
+    except LimitReached as error:
         messages.error(request, str(error))
     else:
         messages.success(request, "Queued. Reload this page in a moment.")

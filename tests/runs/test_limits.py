@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gym.accounts import daily_sentences
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import SentenceCharge
 from gym.accounts.quotas import OverQuota
 from gym.jobs.models import Job
@@ -79,7 +79,7 @@ def test_deleting_a_run_gives_its_sentences_not_back(people, queue, settings):
 def test_a_run_that_is_refused_costs_nothing(people, queue, settings):
     settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
     queue(people.charlie)
-    with pytest.raises(TooManyJobs):
+    with pytest.raises(LimitReached):
         queue(people.charlie)
     assert daily_sentences.used_by(people.charlie) == SENTENCES
 
@@ -169,7 +169,7 @@ def test_an_accounts_own_limits_win_over_the_sites(people, settings):
     for field, error in (
         ("max_runs", OverQuota),
         ("max_sentences_per_day", daily_sentences.TooManySentences),
-        ("max_active_jobs", TooManyJobs),
+        ("max_active_jobs", LimitReached),
     ):
         setattr(people.alice, field, 1)
         with pytest.raises(error):

@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act, progress_of, show_error
 from gym.runs.models import ResultUpload, SuiteRun
@@ -60,7 +60,7 @@ def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) ->
                 context["problems"] = error.problems
             except ValidationError as error:
                 form.add_error(None, error.messages)
-            except TooManyJobs as error:
+            except LimitReached as error:
                 form.add_error(None, str(error))
     return render(request, "runs/upload.html", context, status=status)
 

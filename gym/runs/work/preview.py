@@ -84,7 +84,7 @@ def preview(
     actor: User,
 ) -> dict[str, Any] | Waiting:
     """Return bits, outcomes and margins of these sentences, or Waiting. Sentences missing in the cache count towards
-    the daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
+    the daily cap. Raises TooManySentences, LimitReached, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(suite_id, model, policy, texts, actor)
     missing = [text for text in texts if text not in known]

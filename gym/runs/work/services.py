@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from gym.accounts import daily_sentences
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import AnyUser, User
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES
@@ -42,7 +42,7 @@ def queue_run(
     """Queue one model on one frozen revision without looking for an existing run; user requests go through
     `queue_once`. Run and job are created together or not at all.
 
-    Raises OverQuota, TooManySentences and TooManyJobs.
+    Raises OverQuota, TooManySentences and LimitReached.
     """
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this suite")
@@ -237,7 +237,7 @@ def _queue_missing(pairs: Sequence[tuple[SuiteRevision, RegisteredModel]], actor
         whole = SuiteRevision.objects.select_related("suite").get(pk=revision.pk)
         try:
             runs.append(queue_run(whole, RegisteredModel.objects.get(pk=model.pk), actor=actor))
-        except (ValidationError, TooManyJobs) as error:
+        except (ValidationError, LimitReached) as error:
             reason = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
             return Queued(runs, len(pairs) - len(to_queue), len(to_queue) - len(runs), reason)
     return Queued(runs, len(pairs) - len(to_queue), len(to_queue) - len(runs))
