@@ -177,7 +177,7 @@ def test_items_of_the_published_files_are_counted_from_0(people, conformance, pu
         ("vanilla_bllip-lg", 0.375),
     ],
 )
-def test_all_thirty_four_suites_by_counting_agree_with_the_published_means(conformance, name, published):
+def test_means_over_the_papers_suites_equal_the_published_means(conformance, name, published):
     """The published means are over the paper's 31 suites (LEFT_OUT is not counted) and averaged over seeds.
     The paper has no mean for the 1-gram model."""
     models = by_hand(conformance / "paper" / f"syntaxgym_results_{name}.csv")

@@ -116,7 +116,9 @@ def test_fail_under_exits_0_at_or_above_the_threshold(capsysbinary, model, least
     assert run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--fail-under", least)[0] == status
 
 
-def test_fail_under_exits_1_below_the_threshold_and_without_predictions(capsysbinary, tmp_path, model) -> None:
+def test_fail_under_exits_1_below_the_threshold_and_without_predictions(
+    capsysbinary, tmp_path, model
+) -> None:
     (tmp_path / "wrong.json").write_bytes(suite_bytes(formulas=("(2;%match%) > (2;%mismatch%)",)))
     (tmp_path / "bare.json").write_bytes(suite_bytes(formulas=()))
     assert run(capsysbinary, "evaluate", "wrong.json", "-m", model, "--fail-under", "0.5")[0] == 1
