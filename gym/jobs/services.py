@@ -41,7 +41,8 @@ def enqueue(
 ) -> Job:
     """Queue a job and wake a worker. Call in the transaction that creates the app's own rows.
 
-    Raises LimitReached (a soft limit, which concurrent requests can exceed by a few jobs), UnknownKind and UnknownQueue.
+    Raises LimitReached (a soft limit, which concurrent requests can exceed by a few jobs), UnknownKind and
+    UnknownQueue.
     """
     kinds.require(kind)
     if queue not in conf.queues():
