@@ -56,7 +56,7 @@ def says(text: str | None = None, **more: Any) -> Scripted:
     return Scripted(lambda body: said(text, **more))
 
 
-class Asks:
+class ScriptedJudge:
     """Judge whose answers come from a list; the last answer is repeated."""
 
     def __init__(self, *answers: str, name: str = "scripted") -> None:
@@ -93,7 +93,7 @@ def outcomes(iteration: Any) -> list[str]:
 
 
 def judge_saying(*answers: str, **options: Any) -> VotingJudge:
-    return VotingJudge(Asks(*answers), **options)
+    return VotingJudge(ScriptedJudge(*answers), **options)
 
 
 def findings(text: str) -> dict[str, Any]:
