@@ -31,7 +31,7 @@ def charge(user: User, n_sentences: int) -> None:
     if not n_sentences:
         return
     with transaction.atomic():
-        user.hold()
+        user.lock()
         if not user.is_staff:
             _check(user, used_by(user), n_sentences)
         SentenceCharge.objects.filter(created__lte=timezone.now() - DAY).delete()

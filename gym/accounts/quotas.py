@@ -117,7 +117,7 @@ class Kind:
     def require_room(self, owner: User, number: int) -> None:
         """Raise OverQuota if the account may not store `number` more. Call in the transaction that creates them: it
         locks the account, so that concurrent requests cannot exceed the limit together."""
-        owner.hold()
+        owner.lock()
         if not _is_exempt(owner):
             self._check_number(self.limit_of(owner), self.number_of(owner), number)
 
@@ -131,7 +131,7 @@ class Kind:
         bytes by one request."""
         with transaction.atomic():
             if new:
-                owner.hold()
+                owner.lock()
             limit = self.limit_of(owner)
             if limit == Limit() or _is_exempt(owner) or (actor is not None and actor.is_staff):
                 yield
@@ -246,11 +246,11 @@ def _kept_in(row: Mapping[str, Any], kind: Kind) -> Kept:
     return Kept(row[f"{kind.key}_number"], row[f"{kind.key}_bytes"])
 
 
-def require_room_for(thing: models.Model, owner: User) -> None:
+def require_room_for(obj: models.Model, owner: User) -> None:
     """Raise OverQuota if the account may not take over another such object because its number or bytes are used up. The
-    bytes of the object itself are not counted. Lock the account first (`owner.hold()`)."""
+    bytes of the object itself are not counted. Lock the account first (`owner.lock()`)."""
     for kind in kinds():
-        if kind.parts[0].rows is not type(thing) or _is_exempt(owner):
+        if kind.parts[0].rows is not type(obj) or _is_exempt(owner):
             continue
         limit, kept = kind.limit_of(owner), kind.kept_by(owner)
         too_many = limit.number and kept.number >= limit.number

@@ -153,7 +153,7 @@ def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
         return False
     try:
         with transaction.atomic():
-            schedule.owner.hold()  # lock accounts before other rows
+            schedule.owner.lock()  # lock accounts before other rows
             rows = AgentSchedule.objects.select_for_update(of=("self",), skip_locked=True)
             row = rows.select_related("suite__judge", "server__model", "owner").filter(pk=schedule.pk).first()
             if row is None or (row.next_at != schedule.next_at) or row.stamp != schedule.stamp:
@@ -218,7 +218,7 @@ def _compare(run: AgentRun) -> bool:
     regression = regression_of(run)
     text = _news(run, regression)
     with transaction.atomic():
-        schedule.owner.hold()
+        schedule.owner.lock()
         if not AgentRun.objects.filter(pk=run.pk, regression__isnull=True).update(
             regression=regression.as_dict()
         ):

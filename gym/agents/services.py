@@ -30,7 +30,7 @@ from gym.jobs.conf import SHORT
 from gym.secrets import sealed
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import shared_by
-from gym.sharing.services import hold
+from gym.sharing.services import lock_object
 from lmgym.agents.assessor import can_be_named, samples_of
 from lmgym.agents.cases import MAX_ITERATIONS, READINGS, errors_in, repeated
 from lmgym.agents.demo_server import least_seconds
@@ -100,7 +100,7 @@ def change_server(
         raise PermissionDenied("this server belongs to another user")
     _validate_config(server.kind, url)
     with transaction.atomic():
-        hold(server.model)
+        lock_object(server.model)
         server.refresh_from_db(fields=["url", "secrets"])
         kept = server.secrets if url == server.url else {}
         server.url, server.chat_model = url, chat_model
@@ -192,7 +192,7 @@ def _require_listed(suite: AgentSuite) -> None:
 
 def _save_variables(suite: AgentSuite, variables: dict[str, str | None] | None) -> None:
     if variables:
-        hold(suite)  # because variables are deleted when a suite gets another owner
+        lock_object(suite)  # because variables are deleted when a suite gets another owner
         suite.variables = sealed(suite.variables, variables)
         suite.save(update_fields=["variables"])
 

@@ -41,17 +41,17 @@ def polled(request: HttpRequest, template: str, context: dict[str, Any], *, fina
 
 
 def act(
-    request: HttpRequest, thing: Any, use_case: Callable[..., Any], done: str = "", *, to: Any = None
+    request: HttpRequest, obj: Any, use_case: Callable[..., Any], done: str = "", *, to: Any = None
 ) -> HttpResponse:
     """Call a use case, show `done` or its error as a message, and redirect to `to` or the object's page."""
     try:
-        use_case(thing, actor=request.user)
+        use_case(obj, actor=request.user)
     except (ValidationError, LimitReached, WrongState) as error:
         show_error(request, error)
-        return redirect(thing)
+        return redirect(obj)
     if done:
         messages.success(request, done)
-    return redirect(to or thing)
+    return redirect(to or obj)
 
 
 def show_error(request: HttpRequest, error: Exception) -> None:

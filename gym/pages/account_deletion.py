@@ -118,7 +118,7 @@ def delete_account(user: User) -> None:
     Raises Conflict if the account is already deleted, ValidationError if the site needs the account."""
     try:
         with transaction.atomic():
-            former_member().hold()
+            former_member().lock()
             if not User.objects.select_for_update().filter(pk=user.pk).exists():
                 raise Conflict("This account has already been deleted.")
             require_dispensable([user])

@@ -185,9 +185,9 @@ def _slug_of(text: str) -> str:
 
 
 @receiver(secret_address_given, sender=AnswerSet, dispatch_uid="gym.propara.keys")
-def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
+def _new_keys(obj: AnswerSet, **kwargs: Any) -> None:
     """Renew the keys of a set's submissions together with its secret address, because their pages link to the set."""
-    submissions = Submission.objects.filter(version__answer_set=thing)
+    submissions = Submission.objects.filter(version__answer_set=obj)
     addresses.renew_keys(submissions.only("pk", "key"), FormerSubmissionKey)
 
 

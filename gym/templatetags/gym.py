@@ -109,9 +109,9 @@ def seen_by(model: RegisteredModel | None, user: AnyUser) -> RegisteredModel | N
 
 
 @register.filter
-def owner_for(thing: Any, user: AnyUser) -> str:
+def owner_for(obj: Any, user: AnyUser) -> str:
     """Return the owner of a suite or run, if this user may know it; empty if the account was deleted."""
-    return owner_of_run(thing, user) if isinstance(thing, SuiteRun) else owner_of_suite(thing, user)
+    return owner_of_run(obj, user) if isinstance(obj, SuiteRun) else owner_of_suite(obj, user)
 
 
 @register.filter

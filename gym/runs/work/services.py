@@ -125,7 +125,7 @@ def queue_once(
     """
     policy = policy or default_policy(revision)
     with transaction.atomic():
-        actor.hold()
+        actor.lock()
         existing = None if again else same_run(revision, model, policy, user=actor)
         if existing is not None:
             return QueuedRun(existing, is_new=False)
@@ -217,7 +217,7 @@ def queue_missing(board: StoredBoard, *, actor: User) -> Queued:
     """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; leaves out cells with a run under
     way."""
     with transaction.atomic():
-        actor.hold()
+        actor.lock()
         return _queue_missing(missing_pairs(board, actor), actor)
 
 
