@@ -188,7 +188,7 @@ class Driver:
 
     def _timed(self, turn: TurnResult, started: float, until: Deadline) -> TurnResult:
         """Set the time to the answer and, separately, the time spent waiting for a busy server."""
-        seconds = max(0.0, time.monotonic() - started - until.waited - until.held)
+        seconds = max(0.0, time.monotonic() - started - until.waited - until.postponed)
         notes = (*turn.notes, WAITED.format(until.waited)) if until.waited else turn.notes
         return replace(turn, seconds=round(seconds, 3), waited=round(until.waited, 3), notes=notes)
 
