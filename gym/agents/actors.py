@@ -15,7 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from gym.agents import permissions, schedules, services
-from gym.agents.agent_adapters import ask_version, headers_hidden, judge_for, transport_for, version_in
+from gym.agents.agent_adapters import fetch_version, headers_hidden, judge_for, transport_for, version_in
 from gym.agents.models import (
     ARROW,
     AgentRun,
@@ -89,7 +89,7 @@ def agent_version(context: JobContext) -> None:
     if server is None:
         raise PermanentFailure("The server was deleted.")
     try:
-        version = context.run_cancellable(partial(ask_version, transport_for(server))) or ""
+        version = context.run_cancellable(partial(fetch_version, transport_for(server))) or ""
     except (SecretError, TransportError) as error:
         version = ""
         context.log(str(error))
@@ -283,7 +283,7 @@ def agent_run(context: JobContext) -> None:
 def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> None:
     """Record the server's version at the start of an attempt and after every case, because a new version may be
     deployed during a run. Only the first few versions are recorded."""
-    version, known = ask_version(transport), run.versions
+    version, known = fetch_version(transport), run.versions
     if version is None or (not version and not known):
         return
     name = version or "version not reported"

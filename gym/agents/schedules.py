@@ -104,7 +104,7 @@ def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
 def on_tick(**_: Any) -> None:
     compare_ended()
     start_due()
-    ask_versions()
+    queue_version_checks()
 
 
 def start_due() -> int:
@@ -116,7 +116,7 @@ def start_due() -> int:
     return sum(_start(schedule, now) for schedule in due.select_related("owner"))
 
 
-def ask_versions() -> int:
+def queue_version_checks() -> int:
     """Queue a job for each server whose version is awaited by a schedule, one at a time. Return the number of jobs."""
     now, queued = timezone.now(), 0
     due = AgentSchedule.objects.filter(every=Every.VERSION, next_at__lte=now)

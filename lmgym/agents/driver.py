@@ -31,7 +31,7 @@ from lmgym.agents.scoring import (
     veil_checks,
     without_secrets,
 )
-from lmgym.agents.transport import Deadline, Transport, TransportError, ask, earliest
+from lmgym.agents.transport import Deadline, Transport, TransportError, earliest, send_request
 from lmgym.agents.unsatisfiable import unsatisfiable_reason
 
 USER_ID = "lm-gym"
@@ -214,7 +214,9 @@ class Driver:
         return self._until(interaction.timeout, "The interaction", deadline)
 
     def _ask(self, body: dict[str, Any], until: Deadline) -> Answer:
-        answer = ask(self.transport, self.case.agent, body, headers_for(self.case, self.options), until)
+        answer = send_request(
+            self.transport, self.case.agent, body, headers_for(self.case, self.options), until
+        )
         if answer.error:
             raise TransportError("protocol", f"The server reported an error: {answer.error}")
         return answer

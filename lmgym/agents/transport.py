@@ -142,7 +142,7 @@ class Transport(Protocol):
         ...
 
 
-def ask(
+def send_request(
     transport: Transport, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
 ) -> Answer:
     """Send one request and read the whole answer. Raises TransportError."""
