@@ -78,7 +78,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
                 [(file.name, open_upload(file, MAX_UPLOAD)) for file in form.cleaned_data["file"]],
                 actor=request.user,
                 corpus=corpus,
-                **form.given(),
+                **form.values(),
             )
             if len(made) == 1:
                 return redirect(made[0])
@@ -145,7 +145,7 @@ def game_retry(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def game_count_again(request: HttpRequest, key: str) -> HttpResponse:
-    return act(request, selectors.get_steered_game(request.user, key), playing.count_again)
+    return act(request, selectors.get_steered_game(request.user, key), playing.recount)
 
 
 @login_required
@@ -153,7 +153,7 @@ def game_edit(request: SignedInRequest, key: str) -> HttpResponse:
     game = selectors.get_steered_game(request.user, key)
     form = AboutGameForm(request.POST or None, instance=Game.objects.get(pk=game.pk))
     if request.method == "POST" and form.is_valid():
-        playing.edit_game(game, actor=request.user, **form.given())
+        playing.edit_game(game, actor=request.user, **form.values())
         return redirect(game)
     return render(
         request, "lmchallenge/game_edit.html", {"game": game, "form": form}, status=form_status(request)

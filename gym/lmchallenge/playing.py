@@ -384,7 +384,7 @@ def retry_game(game: Game, *, actor: User) -> None:
         jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner else None)
 
 
-def count_again(game: Game, *, actor: User) -> None:
+def recount(game: Game, *, actor: User) -> None:
     """Count the log of a finished game again. The old statistics are shown until the job ends."""
     permissions.require(permissions.can_steer(actor, game))
     if not game.is_counted or game.state != "done":

@@ -132,7 +132,7 @@ class Table:
         return column
 
     @property
-    def kept(self) -> Flags:
+    def selected(self) -> Flags:
         """Mask of the counted tokens (wp, ic)."""
         return self.allowed > 0
 

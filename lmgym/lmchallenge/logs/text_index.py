@@ -230,7 +230,7 @@ def _coded(game: str, conditions: Sequence[tuple[Flags, str]], last: str) -> Int
 
 def _ranked(table: Table) -> tuple[Ints, Floats, Floats]:
     """Return the outcome, loss and weight of each token in a wp log."""
-    kept, rank = table.kept, table.rank
+    kept, rank = table.selected, table.rank
     conditions = [
         (~kept, "skipped"),
         (rank == 0, "missed"),
@@ -247,7 +247,7 @@ def _other(table: Table, mix: int) -> tuple[Ints, Floats, Floats]:
         outcome = _coded("tc", [(allowed == 0, "skipped"), (accepted, "accepted")], "typed")
         keys = np.where(accepted, allowed > 0, allowed)
         return outcome, keys.astype(np.float64), allowed.astype(np.float64)
-    kept, before, after = table.kept, table.before, table.first(mix)
+    kept, before, after = table.selected, table.before, table.first(mix)
     conditions = [
         (~kept, "skipped"),
         (before & after, "still-right"),
