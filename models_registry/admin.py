@@ -8,13 +8,13 @@ from django.db.models import QuerySet
 
 from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
-from gym.sharing.admin import ThingAdmin
+from gym.sharing.admin import SharedObjectAdmin
 from models_registry.models import RegisteredModel
 from models_registry.services import approve_model
 
 
 @admin.register(RegisteredModel)
-class RegisteredModelAdmin(ThingAdmin):
+class RegisteredModelAdmin(SharedObjectAdmin):
     """Admin for models. The card can be edited; backend, configuration and findings cannot."""
 
     list_display = ["slug", "name", "backend", "status", "owner", "visibility", "checked_at"]

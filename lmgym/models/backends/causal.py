@@ -40,7 +40,7 @@ from lmgym.models.backends.tuning import (
     special_ids,
     spellings,
 )
-from lmgym.models.backends.unchanged import Seen
+from lmgym.models.backends.unchanged import FileSnapshot
 from lmgym.models.engine.plan import UniqueTexts, boundary_tokens, needed_tokens, unique_texts
 from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
@@ -87,7 +87,7 @@ class CausalBackend:
 
     Args:
         start_is_given: the configuration names the start token, so `choose_start_token` does not change it.
-        seen: state of the files before loading, to detect changes.
+        snapshot: state of the files before loading, to detect changes.
     """
 
     def __init__(
@@ -97,13 +97,13 @@ class CausalBackend:
         *,
         facts: ModelFacts,
         start_is_given: bool = False,
-        seen: Seen | None = None,
+        snapshot: FileSnapshot | None = None,
     ) -> None:
         from lmgym.models.engine.memory import default_budget
 
         self.facts = facts
         self._start_is_given = start_is_given
-        self.seen = seen
+        self.snapshot = snapshot
         self._one_at_a_time = threading.Lock()
         self._runner = runner
         self._tokenizer = tokenizer
@@ -178,12 +178,12 @@ class CausalBackend:
         """
         with self._one_at_a_time:
             results = self._score(texts, policy, needed)
-        if self.seen is not None:
-            self.seen.require_unchanged()  # weights on a CPU are mapped from their file
+        if self.snapshot is not None:
+            self.snapshot.require_unchanged()  # weights on a CPU are mapped from their file
         return results
 
     @contextmanager
-    def held(self) -> Iterator[tuple[ModelRunner, Any]]:
+    def exclusive(self) -> Iterator[tuple[ModelRunner, Any]]:
         """Give exclusive access to the model and its tokenizer."""
         with self._one_at_a_time:
             yield self._runner, self._tokenizer
@@ -458,7 +458,7 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
         error=error,
     )
     backend = CausalBackend(
-        runner, tokenizer, facts=facts, seen=source.seen, start_is_given="bos_token" in config
+        runner, tokenizer, facts=facts, snapshot=source.snapshot, start_is_given="bos_token" in config
     )
     if backend.start_id is not None and backend.start_id >= runner.vocabulary:
         raise no_such_token(str(facts.bos))

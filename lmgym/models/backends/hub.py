@@ -416,13 +416,13 @@ def _backend_error(error: Exception, repo: str, revision: str, token: HubToken |
     if isinstance(error, errors.DisabledRepoError):
         return hub_listing.disabled(repo)
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return hub_listing.not_here(repo, revision)
+        return hub_listing.not_cached(repo, revision)
     if isinstance(error, errors.LocalEntryNotFoundError):  # its cause is the failed request
         cause = error.__cause__
         return (
             _backend_error(cause, repo, revision, token)
             if isinstance(cause, Exception)
-            else hub_listing.not_here(repo, revision)
+            else hub_listing.not_cached(repo, revision)
         )
     if isinstance(error, errors.FileMetadataError):
         return BackendError(

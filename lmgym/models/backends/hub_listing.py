@@ -142,7 +142,7 @@ def _get(
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
-        raise not_here(repo, revision)
+        raise not_cached(repo, revision)
     endpoint, waits = constants.ENDPOINT, _WAITS if patient else 0
     url = f"{endpoint}/api/models/{repo}{path}"
     while (response := _send(url, repo, endpoint, seconds, token)).status == 429 and waits:
@@ -187,7 +187,7 @@ def require_file_names(repo: str, names: list[str]) -> None:
             )
 
 
-def not_here(repo: str, revision: str) -> FilesMissing:
+def not_cached(repo: str, revision: str) -> FilesMissing:
     named = f"{repo} at {revision}" if revision else repo
     return FilesMissing(
         f"{named} is not in the local cache, and this machine is offline.",

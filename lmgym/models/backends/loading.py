@@ -21,7 +21,7 @@ from lmgym.models.backends import files, gguf_file, hub
 from lmgym.models.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
 from lmgym.models.backends.memory_check import require_memory
 from lmgym.models.backends.tokenizer_file import matching_tokenizer, no_tokenizer
-from lmgym.models.backends.unchanged import Seen
+from lmgym.models.backends.unchanged import FileSnapshot
 from lmgym.models.engine.device_errors import reports_device_failure
 from lmgym.models.engine.scores import ScoringFailure
 
@@ -36,13 +36,13 @@ class Folder:
     """A checked model folder or GGUF file.
 
     Attributes:
-        seen: state of the files before they were read.
+        snapshot: state of the files before they were read.
         revision: commit of a Hub model.
         commit: hash of repository and commit, which identifies the contents.
     """
 
     path: Path
-    seen: Seen
+    snapshot: FileSnapshot
     revision: str = ""
     commit: str = ""
 
@@ -52,8 +52,8 @@ class Folder:
 
         Reads all files, which takes about a second per one to two gigabytes. Raises BackendUnavailable if they changed.
         """
-        self.seen.confirm()
-        return self.commit or self.seen.digest
+        self.snapshot.confirm()
+        return self.commit or self.snapshot.digest
 
 
 def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folder:
@@ -72,19 +72,19 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
                 "Put the model into the model directory, or enable the Hub in the settings.",
             )
         fetched = hub.fetch(config["repo"], config.get("revision", "main"))
-        seen = Seen(fetched.folder, in_cache=True)
+        snapshot = FileSnapshot(fetched.folder, in_cache=True)
         files.check_folder(fetched.folder, None)
         commit = hashlib.sha256(f"{fetched.repo}@{fetched.commit}".encode()).hexdigest()
-        return Folder(fetched.folder, seen.read(), fetched.commit, commit)
+        return Folder(fetched.folder, snapshot.read(), fetched.commit, commit)
     path = files.inside(model_dir, config["path"])
     if (gguf := gguf_file.find(path)) is not None:
         gguf = files.inside(model_dir, str(gguf.relative_to(Path(model_dir).resolve())))
-        seen = Seen(gguf)
+        snapshot = FileSnapshot(gguf)
         gguf_file.read_header(gguf)
-        return Folder(gguf, seen.read())
-    seen = Seen(path)
+        return Folder(gguf, snapshot.read())
+    snapshot = FileSnapshot(path)
     files.check_folder(path, model_dir)
-    return Folder(path, seen.read())
+    return Folder(path, snapshot.read())
 
 
 EVERY_GPU = "cuda:all"

@@ -23,7 +23,13 @@ from lmgym.models.engine.memory import unless_full
 from lmgym.models.engine.model_runner import ModelRunner, look_up, to_device
 from lmgym.models.engine.plan import chunks
 from lmgym.models.engine.scores import ScoringFailure
-from lmgym.models.engine.tree_support import apart, context_limit, probe_sequences, rest_of, tolerance
+from lmgym.models.engine.tree_support import (
+    context_limit,
+    max_difference,
+    probe_sequences,
+    rest_of,
+    tolerance,
+)
 
 METHODS = ("original", "within_word_l2r")
 BATCHINGS = {
@@ -311,6 +317,6 @@ def make_masked_runner(
 
 def _gap(runner: ModelRunner, mask_id: int, plain: Floats, rows: Rows | None) -> float:
     try:
-        return apart(probe_bits(runner, mask_id, rows), plain)
+        return max_difference(probe_bits(runner, mask_id, rows), plain)
     except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
         return math.inf

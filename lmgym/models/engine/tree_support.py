@@ -104,7 +104,7 @@ def _bits(
     )
 
 
-def apart(a: Floats, b: Floats) -> float:
+def max_difference(a: Floats, b: Floats) -> float:
     """Return the largest absolute difference between two arrays; infinite if a value is NaN."""
     gap = float(np.abs(a - b).max(initial=0.0))
     return gap if np.isfinite(gap) else float("inf")
@@ -130,7 +130,7 @@ def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, 
     for runner.body, runner.head in splits:
         runner.parts = parts_of(runner.head, runner.device)
         try:
-            gap = apart(_bits(runner, probes, budget=_WIDE), plain)
+            gap = max_difference(_bits(runner, probes, budget=_WIDE), plain)
         except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this out)
             problem = f"{type(error).__name__}"
         else:
@@ -222,8 +222,8 @@ def _tree_gap(
 ) -> tuple[float, float, str]:
     """Return the gap between tree and plain values in bits, the tolerated gap, and a description."""
     try:
-        gap = apart(_bits(runner, probes), plain)
-        leak = apart(_leaking(runner, probes, plain), plain)
+        gap = max_difference(_bits(runner, probes), plain)
+        leak = max_difference(_leaking(runner, probes, plain), plain)
         problem = f"differ by {gap:.2g} bits from scoring them one at a time"
     except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this out)
         gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"
