@@ -55,7 +55,7 @@ def _push(client: Client, options: argparse.Namespace) -> int:
             raise shared.Failed(
                 "\n".join([f"{path} was not uploaded:", *(f"  {line}" for line in error.lines())])
             ) from error
-        shared.say(f"{slug} r{revision}" if revision else slug)
+        shared.print_line(f"{slug} r{revision}" if revision else slug)
     return shared.DONE
 
 
