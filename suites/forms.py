@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from gym.accounts.models import AnyUser
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
-from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read_upload
+from gym.uploads import MultipleFilesField, MultipleFilesInput, SingleFileField, read_upload
 from lmgym.files.bounded import Refused
 from lmgym.suites.blueprints import BLUEPRINTS, guided
 from lmgym.suites.formats import (
@@ -35,7 +35,7 @@ from suites.models import Suite, SuiteRevision
 from suites.name_lists import parts_of
 from suites.options import ImportOptions
 from suites.presenters import DesignTable, design_table
-from suites.selectors import document_of, pairable, revisions_for, why_address_stays
+from suites.selectors import document_of, fixed_address_reason, pairable, revisions_for
 
 
 class DocumentForm(forms.Form):
@@ -43,7 +43,7 @@ class DocumentForm(forms.Form):
     `problems` are its errors with their locations; `asks` is the file if it can be read once the user has
     answered questions about it."""
 
-    file = OneFileField(
+    file = SingleFileField(
         required=False,
         label="Suite file",
         help_text="JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, or minimal pairs as JSONL. "
@@ -107,10 +107,10 @@ class ImportForm(forms.Form):
     """Form for importing suite files, archives of them or pasted text, with options that apply to all of
     them."""
 
-    file = SeveralFilesField(
+    file = MultipleFilesField(
         required=False,
         label="Suite files",
-        widget=SeveralFilesInput(attrs={"multiple": True}),
+        widget=MultipleFilesInput(attrs={"multiple": True}),
         help_text="One or several: JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, minimal pairs as "
         "JSONL; or a zip of them. Each becomes a suite. At most 200 files, 5 MB each, 20 MB in all.",
     )
@@ -207,7 +207,7 @@ class SuiteForm(AddressedForm):
         plain.queryset, plain.empty_label = pairable(user, self.instance), "Match by the name in the file"
         plain.label_from_instance = _named_with_owner
         plain.widget.attrs["data-search"] = "suites"
-        if why_address_stays(self.instance):
+        if fixed_address_reason(self.instance):
             del self.fields["slug"]
         else:
             self.fields["slug"].initial = self.instance.slug
@@ -449,7 +449,7 @@ class PasteForm(_SheetForm):
 class FileForm(_SheetForm):
     """New suite from a file in any supported format."""
 
-    file = OneFileField(
+    file = SingleFileField(
         label="Suite file",
         help_text="JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, or minimal pairs as JSONL "
         "(sentence_good, sentence_bad). At most 5 MB.",

@@ -97,21 +97,21 @@ def staff_accounts(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def staff_doctor(request: SignedInRequest) -> HttpResponse:
     """Queue the doctor's checks."""
-    return _ask(request, lambda: services.ask_for(DOCTOR, actor=request.user), "doctor")
+    return _ask(request, lambda: services.queue_task(DOCTOR, actor=request.user), "doctor")
 
 
 @login_required
 @require_POST
 def staff_tidy(request: SignedInRequest) -> HttpResponse:
     """Queue the job that tidies up storage."""
-    return _ask(request, lambda: services.ask_for(TIDY, actor=request.user), "storage")
+    return _ask(request, lambda: services.queue_task(TIDY, actor=request.user), "storage")
 
 
 @login_required
 @require_POST
 def staff_weights(request: SignedInRequest) -> HttpResponse:
     """Queue the deletion of weights that no model uses."""
-    return _ask(request, lambda: services.ask_for(WEIGHTS, actor=request.user), "storage")
+    return _ask(request, lambda: services.queue_task(WEIGHTS, actor=request.user), "storage")
 
 
 @login_required
@@ -127,7 +127,7 @@ def staff_clean_up(request: SignedInRequest) -> HttpResponse:
     form = CleanUpForm(request.POST if posted else None)
     if posted and form.is_valid():
         what = form.cleaned_data["what"]
-        return _ask(request, lambda: services.ask_to_clean_up(days, what, actor=request.user), "storage")
+        return _ask(request, lambda: services.queue_clean_up(days, what, actor=request.user), "storage")
     before = actors.moment(days)
     context = {
         "age": age,

@@ -68,7 +68,7 @@ def test_checking_a_model_and_an_agent(people):
     AgentSchedule.objects.create(
         suite=suite, server=server, owner=people.alice, every="version", next_at="2020-01-01T00:00Z"
     )
-    assert schedules.ask_versions() == 1
+    assert schedules.queue_version_checks() == 1
     assert queue_of("agent_version") == "short"
 
 
