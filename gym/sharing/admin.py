@@ -16,7 +16,7 @@ from gym.sharing.selectors import rows_with_objects, tables
 from gym.sharing.services import remove_collaborator, settle_owner
 
 
-class ThingAdmin(SiteAdmin):
+class SharedObjectAdmin(SiteAdmin):
     """Admin for objects with owner and collaborators. As on the site's pages, making an object unlisted gives it a
     secret address, and a new owner does not get its secrets."""
 

@@ -81,7 +81,7 @@ class PersonSerializer(serializers.Serializer[Any]):
     accepted = serializers.BooleanField(help_text="false: invited, without rights until accepted")
 
 
-class ThingView(ObjectView[Any]):
+class SharedObjectView(ObjectView[Any]):
     permission_classes = [IsAuthenticated, TokenScope]
     base_name = ""
     visible_to: VisibleTo = None  # type: ignore[assignment]  # `people_api` sets it
@@ -90,7 +90,7 @@ class ThingView(ObjectView[Any]):
         return self.visible_to(self.request.user).filter(slug=address)
 
 
-class People(ThingView, ListView):
+class People(SharedObjectView, ListView):
     @operation("List collaborators", response=PersonSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
         """List collaborators. Only collaborators may read this list. The owner also sees open invitations."""
@@ -112,7 +112,7 @@ class People(ThingView, ListView):
         return self.respond(invitation, f"{self.base_name}-person", slug, invitation.user.username)
 
 
-class Person(ThingView):
+class Person(SharedObjectView):
     @operation("Change a collaborator's role", body=RoleBody, response=PersonSerializer)
     def patch(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
         """Set edit or view, also for invitations. `owner` offers the ownership to an editor; when they accept, the

@@ -44,7 +44,7 @@ def invite(obj: Any, username: str, role: str, *, actor: User) -> Invitation:
     if user is None:
         raise ValidationError(f"There is no account called {username.strip()}.")
     with transaction.atomic():
-        hold_both(actor, user)
+        lock_both(actor, user)
         lock_object(obj)
         if user.pk == obj.owner_id:
             raise ValidationError(f"{user.username} owns this {noun_of(obj)}.")
@@ -62,7 +62,7 @@ def offer_ownership(obj: Any, collaboration: Any, *, actor: User) -> Invitation:
     """Invite an editing collaborator to become the owner. Nothing changes until they accept."""
     require_owner(actor, obj)
     with transaction.atomic():
-        hold_both(actor, collaboration.user)
+        lock_both(actor, collaboration.user)
         lock_object(obj)
         collaboration = obj.collaborations.select_related("user").filter(pk=collaboration.pk).first()
         if collaboration is None:
@@ -97,7 +97,7 @@ def _about(invitation: Invitation) -> str:
     return f"invitation {invitation.content_type_id} {invitation.object_id}"
 
 
-def hold_both(actor: User, user: User) -> None:
+def lock_both(actor: User, user: User) -> None:
     """Lock two accounts in a fixed order, which prevents deadlocks."""
     for _, account in sorted({actor.pk: actor, user.pk: user}.items()):
         account.lock()

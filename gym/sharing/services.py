@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from gym.accounts.models import User
-from gym.accounts.quotas import require_room_for
+from gym.accounts.quotas import require_quota_for
 from gym.conflicts import Conflict
 from gym.secrets import forget_secrets
 from gym.sharing.models import Role
@@ -45,7 +45,7 @@ def hand_over(obj: Any, heir: User) -> None:
     editor; secrets (keys of other servers, variables) and open invitations are deleted."""
     if not obj.collaborations.filter(user=heir, role=Role.EDIT).exists():
         raise Conflict
-    require_room_for(obj, heir)
+    require_quota_for(obj, heir)
     previous, obj.owner = obj.owner, heir
     changed = [name for name in ("owner", "updated") if hasattr(obj, name)]
     obj.save(update_fields=changed)
@@ -61,7 +61,7 @@ def settle_owner(obj: Any) -> None:
     forget_secrets(obj)
 
 
-def hold_all_of(owner: User) -> None:
+def lock_all_of(owner: User) -> None:
     """Lock all objects that the account owns, so that no collaborator can be added in the meantime."""
     for table in tables():
         kind = shared_model(table)
