@@ -192,7 +192,7 @@ def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
         return (
             redirect("collection-download", slug, "zip") if zip_.is_done else redirect("collection-zip", slug)
         )
-    latest, is_current = zips.seen(collection, request.user)
+    latest, is_current = zips.zip_for(collection, request.user)
     context: dict[str, Any] = {"collection": collection, "zip": latest, "is_current": is_current}
     context |= progress_of(latest.job, request.user, latest.state) if latest else {"job": None, "state": ""}
     return render(request, "collections/collection_zip.html", context)

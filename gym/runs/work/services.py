@@ -61,7 +61,7 @@ def queue_run(
         raise ValidationError(f"{model.name}: {reason}")
     n_sentences = revision.sentences.count()
     with transaction.atomic():
-        RUNS.require_room(actor, 1)
+        RUNS.require_quota(actor, 1)
         daily_sentences.charge(actor, n_sentences)
         run = SuiteRun.objects.create(
             revision=revision,

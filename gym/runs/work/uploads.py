@@ -122,7 +122,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Create the upload and its runs' models."""
     for run in plan.good:
         require_target(run.revision, actor)
-    RUNS.require_room(actor, len(plan.good))
+    RUNS.require_quota(actor, len(plan.good))
     check_choice(plan, choice, actor=actor)
     models = _models(plan.models, choice, actor)
     for run in plan.good:
@@ -170,7 +170,7 @@ def save_runs(
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
-            RUNS.require_room(actor, len(batch))
+            RUNS.require_quota(actor, len(batch))
             for run in batch:
                 upload_result(run, upload, actor=actor)
         done += len(batch)
