@@ -106,7 +106,7 @@ def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
 
 def _share(backend: Any, options: argparse.Namespace, load: Workload, seconds: float) -> Values:
     """Return FLOPs of the smallest set of positions divided by the time of one call, and the fastest matrix product."""
-    with backend.held() as (runner, tokenizer):
+    with backend.exclusive() as (runner, tokenizer):
         ground = Ground(options.shape, runner.model, tokenizer, options.device)
         flops = measure.work(ground, load)
     dtype = backend.facts.dtype

@@ -478,7 +478,7 @@ def is_official_test(version: AnswerSetVersion) -> bool:
     return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
 
 
-def known_published_left(version: AnswerSetVersion) -> list[Published]:
+def unlisted_published_results(version: AnswerSetVersion) -> list[Published]:
     """Return published results on the official test split that are not listed yet; empty for other versions."""
     if not is_official_test(version):
         return []
@@ -494,7 +494,7 @@ def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
         rows = [
             PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **published._asdict())
-            for published in known_published_left(version)
+            for published in unlisted_published_results(version)
         ]
         PublishedResult.objects.bulk_create(rows)
     return len(rows)

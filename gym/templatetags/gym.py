@@ -27,7 +27,7 @@ from lmgym.runs.against_chance import ALPHA
 from lmgym.runs.tables import IN_BITS
 from lmgym.suites.authors import Author
 from lmgym.text.number_format import (
-    NOTHING,
+    MISSING,
     bits,
     compact,
     duration,
@@ -159,7 +159,7 @@ def figure_cell(value: Any) -> str:
     """Format a number in the table of a chart."""
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", "−")
-    return NOTHING if value is None else str(value)
+    return MISSING if value is None else str(value)
 
 
 @register.filter
