@@ -53,7 +53,8 @@ class _Clock:
     """Clock of the CPU time that this thread has spent in SQLite since the last statement started."""
 
     MAX_BETWEEN = 0.25
-    """Maximum seconds counted between two checks, as time that Python spends between two rows must not count."""
+    """Maximum seconds counted between two checks, because time that Python spends between two rows must not
+    count."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

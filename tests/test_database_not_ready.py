@@ -60,7 +60,7 @@ def using_none() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _migrations_of_the_site(settings):
-    """Enable the site's migrations, which other tests disable."""
+    """Enable the site's migrations, which pytest switches off (`--nomigrations`)."""
     settings.MIGRATION_MODULES = {}
 
 

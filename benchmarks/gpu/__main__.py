@@ -86,8 +86,8 @@ def parse() -> argparse.Namespace:
 
 
 def earlier(options: argparse.Namespace, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of `--earlier`, or else of the output folder, for the same GPU; each step with the commit it
-    ran at.
+    """Return the steps of an earlier call, from `--earlier` or else the output folder; {} if there is none or
+    it used another GPU. Each step names the commit it ran at.
     """
     path = options.earlier or options.out / "results.json"
     if not path.exists():

@@ -142,8 +142,9 @@ def run(step: Step, work: Path, env: dict[str, str], seconds: float, log: Path) 
 
 
 def _ended(command: list[str], env: dict[str, str], out: IO[str], seconds: float) -> int | None:
-    """Run a command and return its exit code, or None after the time limit. All processes it started are
-    ended."""
+    """Run a command and return its exit code, or None after the time limit. Ends all processes that it
+    started.
+    """
     child = subprocess.Popen(command, env=env, stdout=out, stderr=out, start_new_session=True)
     try:
         return child.wait(seconds)

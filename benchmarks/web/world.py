@@ -27,8 +27,8 @@ class World:
     others: dict[str, Address] = field(default_factory=dict)  # created by benchmarks.web.objects
 
     def addresses(self) -> dict[str, str]:
-        """Return the address of every list and detail page and of the API's, by label. A label begins with the route's
-        name.
+        """Return the addresses of all list and detail pages, and of the API, by label. A label begins with
+        the route's name.
         """
         revision, run = [self.slug, 1], [self.run]
         named: dict[str, list[Any]] = {

@@ -146,8 +146,9 @@ class Kind:
             self._check_bytes(limit, before.bytes, after.bytes, owner, actor or owner)
 
     def require_bytes(self, owner: User, grown: int, *, actor: User) -> None:
-        """Raise OverQuota if the account exceeds its bytes after growing by `grown`. For frequent changes of known
-        size: one count instead of the two of `growing`. Call in the transaction of the change."""
+        """Raise OverQuota if the account, having just grown by `grown` bytes, exceeds its limit. Use it for
+        frequent changes of known size: it counts once, where `growing` counts twice. Call it after the
+        change, in the same transaction."""
         limit = self.limit_of(owner)
         if grown <= 0 or not limit.bytes or _is_exempt(owner) or actor.is_staff:
             return

@@ -1,4 +1,5 @@
-"""Background jobs of agent tests: check a server, run cases, rescore stored answers, let a model name failures."""
+"""Background jobs of agent tests: check a server, run cases, rescore stored answers, ask an agent to name
+failures."""
 
 from __future__ import annotations
 
@@ -217,7 +218,7 @@ class _RunWork:
             raise PermanentFailure(services.run_out_of_time())
 
     def note_time(self) -> None:
-        """Count the seconds since the last call towards the run's total."""
+        """Add the seconds since the last call to the run's total."""
         now = time.monotonic()
         AgentRun.objects.filter(pk=self.run.pk).update(spent=F("spent") + now - self.noted)
         self.noted = now
@@ -261,8 +262,8 @@ def variables_of(suite: AgentSuite) -> dict[str, str]:
 
 
 def _attempt_seconds() -> float:
-    """Return the time limit in seconds for an attempt, which ends runs that hang. Other runs are ended by
-    `_RunWork.check`."""
+    """Return the time limit of an attempt in seconds. It only catches runs that hang; `_RunWork.check` stops
+    all others that run out of time."""
     return float(settings.GYM_AGENT_RUN_SECONDS) + 60
 
 

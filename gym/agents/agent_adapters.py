@@ -21,7 +21,7 @@ from lmgym.agents.retries import run_transport
 from lmgym.agents.transport import ChatTransport, Deadline, HTTPTransport, Transport, TransportError
 
 EMBEDDED = DemoServer()
-"""Demo server, shared within a process so that FLAKY alternates."""
+"""Demo server, shared within a process because its counter makes the answers to FLAKY alternate."""
 VERSION_SECONDS = 5.0
 UNSUPPORTED_KIND = "Servers of the kind “{}” are no longer supported."
 

@@ -161,11 +161,11 @@ def case_new_form(request: SignedInRequest, slug: str) -> HttpResponse:
 def _fields(
     request: SignedInRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
 ) -> HttpResponse:
-    """Show or save the form of a case. htmx requests get remarks on the current fields. After a button of STAYING, the
-    form is shown again with a turn or check added or removed.
+    """Show or save the form of a case. htmx requests get remarks on the current fields. After one of the
+    buttons in STAYING, the form is shown again with a turn or check added or removed.
 
-    Context: suite, case, new (bool), name, top, turns (with rows and places), added (bool), tests, extension_tests,
-    filters, problems, read, refusals, loses_comments.
+    Context: suite, case, new (bool), name, top, turns (with rows and places), added (bool), tests,
+    extension_tests, filters, problems, read, refusals, loses_comments.
     """
     new, name = case.pk is None, request.POST.get("name", case.name)
     top, turns = _given(request) if request.method == "POST" else fields_of(document)
@@ -227,7 +227,8 @@ def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> l
 def _with_rows(
     request: HttpRequest, turns: list[dict[str, Any]], places: list[list[tuple[str, str]]]
 ) -> list[dict[str, Any]]:
-    """Return turns with numbered rows and paths in answers, after a button added or removed a turn or row."""
+    """Add or remove the check row that the pressed button names, number all rows, and add to each turn the
+    paths that its checks may use."""
     extended, dropped = request.POST.get("add-check", ""), request.POST.get("drop-check", "")
     shown, number = [], 0
     for at, turn in enumerate(turns):

@@ -43,7 +43,8 @@ def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
 
 
 def changed_secrets(stored: dict[str, str], submitted: dict[str, str]) -> dict[str, str | None]:
-    """Return changes for `sealed`, in which stored names missing from the form are deleted."""
+    """Return the changes for `sealed`: the submitted secrets, and None for stored names that were removed
+    from the form."""
     return {**{name: None for name in stored if name not in submitted}, **submitted}
 
 

@@ -1,4 +1,4 @@
-"""Notifications for users when runs of agent tests that they queued together have ended."""
+"""Notifications for users whose batch of agent test runs has ended."""
 
 from __future__ import annotations
 

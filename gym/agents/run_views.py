@@ -285,7 +285,7 @@ def _keys(request: HttpRequest) -> list[str]:
 
 
 def _naming_of(case_run: CaseRun) -> Naming | None:
-    """Return the naming for a case from `visible_case_run`, or None."""
+    """Return the naming of a case loaded by `visible_case_run`, or None."""
     return getattr(case_run, "naming", None)
 
 

@@ -117,7 +117,8 @@ def start_due() -> int:
 
 
 def queue_version_checks() -> int:
-    """Queue a job for each server whose version is awaited by a schedule, one at a time. Return the number of jobs."""
+    """Queue a job for each server whose version a due schedule waits for, unless one is already queued or
+    running for it. Return the number of jobs."""
     now, queued = timezone.now(), 0
     due = AgentSchedule.objects.filter(every=Every.VERSION, next_at__lte=now)
     for server in AgentServer.objects.filter(pk__in=due.values("server")).select_related("model"):

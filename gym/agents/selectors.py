@@ -216,7 +216,8 @@ def with_versions(
 
 
 def flipping_cases(run: AgentRun) -> set[int]:
-    """Return a run's cases that both passed and failed in runs of the same text on the same server version."""
+    """Return the ids of a run's cases that both passed and failed in runs of the same text on the same server
+    version."""
     rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
     flipped = _flipped(rows.filter(run__server_version=run.server_version))
     return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}

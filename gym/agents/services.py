@@ -183,7 +183,7 @@ def save_suite(
 
 
 def _require_listed(suite: AgentSuite) -> None:
-    """Raise ValidationError if the judge's server does not list the judging agent, unless it was chosen earlier."""
+    """Raise ValidationError if the judge's server does not list the judging agent."""
     server = AgentServer.objects.filter(model=suite.judge).first() if suite.judge is not None else None
     if server is None or not server.answers_for(suite.judge_agent):
         judge = suite.judge or "No judge"
@@ -508,13 +508,13 @@ def doomed_suites(user: User) -> Any:
 
 
 def doomed_agents(user: User) -> Any:
-    """Return servers that only their owner can use: private servers without collaborators."""
+    """Return servers that only their owner and staff can use: private servers without collaborators."""
     private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
     return RegisteredModel.objects.filter(private, owner=user, backend=AGENT)
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """Delete rows that only the owner could see, and hand over the others without their secrets.
+    """Delete rows that only the owner and staff could see, and hand over all others without their secrets.
 
     Call this in a transaction, before the models are deleted.
     """

@@ -1,4 +1,4 @@
-"""Serializers made from the dataclasses of `lmgym`, for response bodies that repeat one.
+"""Serializers generated from the dataclasses of `lmgym`, for response bodies with the same fields.
 
 Names, types and nullability come from the dataclass, help texts from the metadata of its fields (`meaning`
 and `unit`, which docs/names.md lists) or from `Meta.extra_kwargs`. Set `Meta.ref_name` where the class name

@@ -129,7 +129,7 @@ def _create_suites(owner: User) -> Iterator[str]:
 
 
 def _create_answer_set(owner: User) -> Iterator[str]:
-    """Create small ProPara reference answers with two made-up submissions."""
+    """Create a small set of ProPara reference answers with two made-up submissions."""
     if AnswerSet.objects.filter(slug=ANSWER_SET).exists():
         return
     made = propara.create_answer_set(
@@ -172,7 +172,8 @@ def _create_corpus(owner: User) -> Iterator[str]:
 
 
 def queue_games(owner: User) -> None:
-    """Start missing games of the demo 5-gram on the demo corpus, once the model is ready."""
+    """Start the missing games of the demo 5-gram on the demo corpus. Does nothing until the model is
+    ready."""
     corpus = Corpus.objects.filter(slug=CORPUS, owner=owner).first()
     model = RegisteredModel.objects.filter(slug=PLAYER, owner=owner).first()
     if corpus is None or model is None or not model.is_ready:

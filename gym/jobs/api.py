@@ -37,7 +37,7 @@ def results_unavailable(what: str, job: Job | None, why: str = "") -> ApiProblem
 
     Args:
         what: the subject of the message, such as "This run".
-        job: while it is active, the problem has Retry-After. Otherwise no results will follow.
+        job: the job that computes them, or None. While it is active, the problem has Retry-After.
         why: what to do instead; default: the job's error.
     """
     if job is not None and job.is_active:

@@ -1,7 +1,7 @@
 """Recovery of jobs whose workers went silent, and of lost messages.
 
-Every worker runs a pass at its start and every GYM_REAPER_SECONDS; a lock row admits one worker at a time. `worker
---drain` runs passes without the lock, as concurrent passes are harmless."""
+Every worker runs a pass at its start and every GYM_REAPER_SECONDS; a lock row admits one worker at a time.
+`worker --drain` runs passes without the lock, because concurrent passes are harmless."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def reap_expired() -> int:
 
 
 def release_dead_worker(worker_id: str, exit_code: int | None = None) -> int:
-    """Release the jobs and locks of a worker that died, without waiting for its leases. Return the number of jobs."""
+    """Release the jobs and locks of a worker that died, without waiting for its leases to expire. Return the
+    number of jobs."""
     how = SILENT if exit_code is None else describe_exit(exit_code)
     jobs = Job.objects.filter(state=State.RUNNING, claimed_by=worker_id).values_list("pk", "attempt")
     released = sum(end_lost_attempt(job_id, attempt, expired_only=False, how=how) for job_id, attempt in jobs)

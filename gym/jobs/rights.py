@@ -27,9 +27,9 @@ def note_requester(job: Job, person: User | None) -> None:
 def require(context: JobContext, uses: Mapping[str, Callable[[Any], bool]]) -> None:
     """Raise PermanentFailure if the account that requested the job is closed or has lost a right.
 
-    `uses` maps the name of each object that the job uses to a function that returns True if a user may use it. Jobs
-    without an owner are not checked. The message does not name the user, as not everyone who sees a run may know its
-    owner.
+    `uses` maps the name of each object that the job uses to a function that returns True if a user may use
+    it. Jobs without an owner are not checked. The message does not name the user, because not everyone who
+    sees a run may know its owner.
     """
     if context.owner_id is None:
         return

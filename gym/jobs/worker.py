@@ -230,7 +230,8 @@ def _heartbeat_values() -> dict[str, Any]:
 
 
 def release_reported_deaths(pipe: int) -> None:
-    """Release the jobs of workers that the supervisor reports as dead, as their replacements need seconds to start."""
+    """Release the jobs of workers that the supervisor reports as dead, because their replacements need
+    seconds to start."""
     with open(pipe) as lines:
         for line in lines:
             worker_id, _, code = line.strip().partition(" ")
@@ -270,13 +271,13 @@ def _is_work_left(queues: list[str], started: datetime) -> bool:
 
 
 class Watchdog:
-    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process
-    is broken (a lost GPU) or a handler never stops. The main thread calls `look` about once a second.
+    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its
+    process is broken (a lost GPU) or a handler never stops. The main thread calls `look` about once a second.
 
-    A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download or a
-    kernel cannot be interrupted, as Python cannot interrupt a thread. Its attempt is ended anyway, after which its
-    writes match no row. If it still occupies its thread a minute later, the worker exits, its other jobs are queued
-    again, and another worker is started."""
+    A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download
+    or a kernel cannot be interrupted, because Python cannot interrupt a thread. Its attempt is ended anyway,
+    after which its writes match no row. If it still occupies its thread a minute later, the worker exits, its
+    other jobs are queued again, and another worker is started."""
 
     def __init__(self) -> None:
         self.must_exit = False

@@ -28,12 +28,13 @@ GROUPS = {
     "process": ("Programs", "{}"),
     "adaptive": ("Built in", "{} (needs training)"),
 }
-"""Group of players by kind, and the label of a player in it. All other kinds are models of this site."""
+"""Kind of player -> (heading of its group, format of a player's label). All other kinds are models of this
+site."""
 KINDS = {"causal": "causal models", "ngram": "n-gram models", "adaptive": "adaptive n-gram"}
 
 
 def _options() -> dict[str, tuple[str, Option]]:
-    """Return (kinds of players that accept it, option) by name."""
+    """Return the player options by name, as (kinds of players that accept the option, option)."""
     options: dict[str, tuple[str, Option]] = {}
     for kind, known in PLAYER_OPTIONS.items():
         for name, option in known.items():
@@ -79,7 +80,7 @@ class CorpusFileForm(forms.Form):
     form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
 
     def clean(self) -> dict[str, Any]:
-        """Set `data` to the uploaded or pasted bytes, and `name` to the name that messages give them."""
+        """Set `data` to the uploaded or pasted bytes, and `name` to their name in messages."""
         super().clean()
         cleaned = self.cleaned_data
         upload, pasted = cleaned.get("file"), cleaned.get("pasted", "")

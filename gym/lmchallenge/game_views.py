@@ -345,7 +345,7 @@ def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
 
 @require_safe
 def mixture(request: HttpRequest, key: str) -> HttpResponse:
-    """Show the accuracy of each mixture that was tried when the log was counted.
+    """Show the accuracy of each mixture that was tried when the log's statistics were computed.
 
     Context: rows [(penalty, cells)], alphas, best, held (cross-validated), figure; for wr mix and figures.
     """

@@ -140,7 +140,7 @@ class GameRequest:
 
 
 def programs() -> list[str]:
-    """Return the names of the model programs in the settings."""
+    """Return the names of the model programs configured in the settings."""
     return sorted(players.configured(settings.GYM_LMC_PLAYERS))
 
 
@@ -293,7 +293,7 @@ def upload_log(
     visibility: str = Visibility.PRIVATE,
     description: str = "",
 ) -> Game:
-    """Store a log from a stream, which may be compressed, and queue a job to count it.
+    """Store a log from a stream, which may be compressed, and queue a job that computes its statistics.
 
     Raises LogError naming the line, e.g. the first line that does not match the corpus.
     """
@@ -385,7 +385,7 @@ def retry_game(game: Game, *, actor: User) -> None:
 
 
 def recount(game: Game, *, actor: User) -> None:
-    """Count the log of a finished game again. The old statistics are shown until the job ends."""
+    """Queue a job that recomputes the statistics of a finished game. The old ones are shown until it ends."""
     permissions.require(permissions.can_steer(actor, game))
     if not game.is_counted or game.state != "done":
         raise WrongState("Only a finished game can be counted again.")

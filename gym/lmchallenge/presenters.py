@@ -224,7 +224,7 @@ def _figure(name: str, totals: dict[str, Any], game: str, statistics: dict[str, 
 
 
 def _tokens(totals: dict[str, Any], game: str) -> int:
-    """Return the number of counted tokens. (`words` of ic includes the skipped ones.)"""
+    """Return the number of tokens that were not skipped. (`words` of ic includes the skipped ones.)"""
     return round(totals["words"] * (1 - (totals["skip"] or 0))) if game == "ic" else int(totals["words"])
 
 
@@ -286,7 +286,7 @@ def _cell(value: float | None) -> str:
 
 
 def users_of(game: Game, keep: str) -> list[str]:
-    """Return the users by which the text can be filtered, if they were counted separately."""
+    """Return the users by which the text can be filtered; empty if the game has no statistics by user."""
     users = counting.statistics_of(game, keep).get("user", [])
     if isinstance(users, str):
         return []

@@ -163,7 +163,7 @@ def _mix_of(game: Game, keep: str) -> Mix | None:
 
 
 def index_for(game: Game, keep: str) -> Index:
-    """Return a log's index. Raises LmcError if the log was counted before the site indexed logs."""
+    """Return a log's index. Raises LmcError if its statistics were computed before the site indexed logs."""
     if (row := TextIndex.objects.filter(game=game).first()) is None:
         raise LmcError(
             f"{game.title} was counted by an earlier version of this site, so its text cannot be searched.",

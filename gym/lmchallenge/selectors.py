@@ -43,9 +43,8 @@ def with_counts(rows: QuerySet[Corpus], user: AnyUser) -> QuerySet[Corpus]:
 
 
 def games_for(user: AnyUser) -> QuerySet[Game]:
-    """Return the games that this user may open: their own, and visible games on a text that they may read, since a log
-    contains the text. Games that have not been counted are visible to their owner only.
-    """
+    """Return the games that this user may open: their own, and visible games on a text that they may read,
+    since a log contains the text. Games without statistics are visible only to their owner and staff."""
     rows = Game.objects.select_related("corpus__owner", "owner", "model", "job").defer(
         "words", "corpus__packed", "corpus__shown", "corpus__warnings"
     )
@@ -95,7 +94,7 @@ def _on_unlisted(user: User) -> Q:
 
 
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
-    """Return other counted games on the same text that this user may see.
+    """Return other games with statistics on the same text that are listed for this user.
 
     Logs with and without words have different fingerprints, and so do the two versions; for such pairs, the
     same corpus suggests the same text.

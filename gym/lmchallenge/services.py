@@ -125,7 +125,8 @@ def _slug_of(name: str) -> str:
 
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
-    """Change title, language, licence, description and, for the owner, visibility. The text never changes."""
+    """Change title, language, licence, description and, for the owner and staff, visibility. The text never
+    changes."""
     permissions.require(permissions.can_edit(actor, corpus))
     if fields.get("visibility", corpus.visibility) != corpus.visibility:
         permissions.require(permissions.can_manage(actor, corpus))
@@ -176,7 +177,7 @@ def doomed_corpora(user: User) -> Any:
 
 
 def doomed_games(user: User) -> Any:
-    """Return the games that only their owner could see, and games on corpora to be deleted."""
+    """Return the games that only their owner and staff could see, and games on corpora to be deleted."""
     hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
     return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
 

@@ -1,7 +1,7 @@
-"""Account deletion: `plan` lists what happens to everything the account owns, `delete_account` carries it out.
+"""Account deletion: `plan` lists what happens to each of the account's objects, `delete_account` does it.
 
-Objects that only the owner could see are deleted. Public suites and models, and objects with collaborators or other
-people's results, are handed over to the inactive account FORMER_MEMBER.
+Objects that only the owner and staff could see are deleted. Public suites and models, and objects with
+collaborators or other people's results, are handed over to the inactive account FORMER_MEMBER.
 """
 
 from __future__ import annotations

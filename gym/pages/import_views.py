@@ -77,8 +77,8 @@ def suite_import(request: SignedInRequest) -> HttpResponse:
 
 
 def _freeze_and_run(batch: SuiteImport, rows: Sequence[ImportedFile], actor: User) -> None:
-    """If the options request it, freeze the suites of these files and run the chosen models on them, including
-    identical suites that already existed."""
+    """If the options request it, freeze the suites imported from these files, and run the chosen models on
+    them and on identical suites that already existed."""
     options = ImportOptions(**batch.options)
     if not options.freeze:
         return

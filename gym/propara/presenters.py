@@ -167,7 +167,6 @@ def _item(match: Match) -> PresentedItem:
 
 
 def _participants_of(item: Any) -> str:
-    """Format the participants of an item."""
     if isinstance(item, Conversion):
         return f"{item.destroyed} → {item.created}"
     return item.participants if isinstance(item, Move) else str(item)

@@ -24,7 +24,7 @@ from suites.models import Prediction, Sentence, SuiteRevision
 
 
 def new_key() -> str:
-    """Return a random key for URLs. It cannot be guessed, because the suite may be unlisted."""
+    """Return a random key for URLs that cannot be guessed, since the suite may be unlisted."""
     return secrets.token_hex(10)
 
 
@@ -305,8 +305,10 @@ class PredictionResult(models.Model):
     position = models.PositiveIntegerField()
     n = models.PositiveIntegerField(help_text="items")
     passed = models.PositiveIntegerField()
-    ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
-    not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
+    ties = models.PositiveIntegerField(help_text="items whose sides are equal; count as failures")
+    not_evaluable = models.PositiveIntegerField(
+        help_text="items with a region that has no value; count as failures"
+    )
     too_close = models.PositiveIntegerField(
         default=0, help_text="margin within the bound on the numeric error; counted by sign"
     )

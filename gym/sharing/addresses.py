@@ -24,8 +24,9 @@ BATCH = 500
 _SECRET = re.compile(r"-[0-9a-f]{20}$")
 
 secret_address_given = Signal()
-"""Sent with `obj` in the transaction that gives it a secret address (it became unlisted, or got a new address).
-Receivers change the addresses of rows below the object, so that old links work only for owner and collaborators."""
+"""Sent with `obj` in the transaction that gives it a secret address (it became unlisted, or got a new
+address). Receivers change the addresses of rows below the object, so that old links to these rows work only
+for users who may know that the object exists."""
 
 
 class Addressed(models.Model):
@@ -81,7 +82,7 @@ class FormerAddress(models.Model):
     OF: ClassVar[str]
 
     slug = models.SlugField(max_length=80, unique=True)
-    note = models.TextField(blank=True, max_length=NOTE, help_text="what everybody reads there")
+    note = models.TextField(blank=True, max_length=NOTE, help_text="shown to everyone at the old address")
     left_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -169,8 +170,8 @@ def save_with_visibility(obj: Any, was: str, fields: Iterable[str]) -> None:
 
 
 def new_secret_address(obj: Any, base: str, *, actor: User) -> None:
-    """Give an unlisted object and the rows below it new addresses. Old links keep working only for its owner and
-    collaborators."""
+    """Give an unlisted object and the rows below it new addresses. The object's old address stops working;
+    old links to the rows work only for users who may know that the object exists."""
     noun = obj._meta.verbose_name
     if not may_edit(actor, obj):
         raise PermissionDenied(f"you may not edit this {noun}")

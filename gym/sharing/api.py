@@ -93,7 +93,8 @@ class SharedObjectView(ObjectView[Any]):
 class People(SharedObjectView, ListView):
     @operation("List collaborators", response=PersonSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """List collaborators. Only collaborators may read this list. The owner also sees open invitations."""
+        """List collaborators. Only the owner, collaborators and staff may read this list. The owner and staff
+        also see open invitations."""
         obj = self.get_object()
         if not permissions.may_read(request.user, obj):
             raise PermissionDenied(f"only collaborators of the {services.noun_of(obj)} may see this list")
@@ -103,8 +104,8 @@ class People(SharedObjectView, ListView):
 
     @operation("Invite a collaborator", body=PersonBody, response=PersonSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Invite an account to edit or view the object. Only its owner may do this. Invitations give no rights until
-        they are accepted."""
+        """Invite an account to edit or view the object. Only its owner and staff may do this. Invitations
+        give no rights until they are accepted."""
         obj = self.get_object()
         services.require_owner(request.user, obj)
         body = self.body()
@@ -115,8 +116,8 @@ class People(SharedObjectView, ListView):
 class Person(SharedObjectView):
     @operation("Change a collaborator's role", body=RoleBody, response=PersonSerializer)
     def patch(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """Set edit or view, also for invitations. `owner` offers the ownership to an editor; when they accept, the
-        previous owner becomes an editor. Another role withdraws the offer."""
+        """Set the role to edit or view, also for invitations. `owner` offers the ownership to an editor; when
+        they accept, the previous owner becomes an editor. Another role withdraws the offer."""
         obj = self.get_object()
         services.require_owner(request.user, obj)
         row = _person(obj, username)
@@ -131,8 +132,8 @@ class Person(SharedObjectView):
 
     @operation("Remove a collaborator or withdraw an invitation", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """Remove a collaborator. The owner can remove anyone, others only themselves. Deleting your own invitation
-        declines it."""
+        """Remove a collaborator. The owner and staff can remove anyone, others only themselves. Deleting your
+        own invitation declines it."""
         obj = self.get_object()
         if username != request.user.username:
             services.require_owner(request.user, obj)
@@ -185,7 +186,8 @@ class InvitationAccept(ApiView):
 
     @operation("Accept an invitation", response=AcceptedSerializer)
     def post(self, request: SignedInApiRequest, pk: int) -> Response:
-        """Accept the invitation. 409 if it was withdrawn or the inviter is no longer the owner."""
+        """Accept the invitation. 409 if it was withdrawn, the owner of the object has changed, or the inviter
+        may no longer share it."""
         row = _mine(request, pk)
         obj = invitations.accept(row, actor=request.user)
         data = {"kind": row.noun, "slug": obj.slug, "title": str(obj), "role": row.role}
@@ -197,7 +199,7 @@ class InvitationDetail(ApiView):
 
     @operation("Decline an invitation", status=204)
     def delete(self, request: SignedInApiRequest, pk: int) -> Response:
-        """Decline the invitation. The inviter cannot invite you again for a day."""
+        """Decline the invitation. You cannot be invited to the same object again for a day."""
         invitations.decline(_mine(request, pk), actor=request.user)
         return Response(status=204)
 

@@ -52,9 +52,10 @@ def people_urls(shareable: Shareable, before: str = "<slug:slug>/") -> list[URLP
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpResponse:
-    """Show the Share page; POST invites a collaborator. Context: obj, noun, shareable, names (of URLs), visibility,
-    people (collaborators), invited (open invitations, for the owner), offered (pks of users who are offered the
-    ownership), roles, form, may_share, may_edit, mine (the user's own role), address."""
+    """Show the Share page; POST invites a collaborator. Context: obj, noun, shareable, names (of URLs),
+    visibility, people (collaborators), invited (open invitations, for the owner and staff), offered (pks of
+    users who are offered the ownership), roles, form, may_share, may_edit, mine (the user's own role),
+    address."""
     obj = _visible(request, slug, shareable)
     if not permissions.may_read(request.user, obj):
         raise PermissionDenied(f"only people with access to the {services.noun_of(obj)} may see this page")

@@ -71,8 +71,9 @@ REFERENCE = '\nThe acceptance_criteria is:\n"{criterion}".\n\nThe text_sample is
 
 @dataclass(frozen=True)
 class Opinion:
-    """Verdict of a judge. `votes`: individual verdicts. `raw`: reply of the first vote that agrees with the verdict.
-    `key`: hash of judge and question (see `VotingJudge.key`). `cached`: an earlier verdict was reused."""
+    """Verdict of a judge. `votes`: individual verdicts. `raw`: reply of the first vote that agrees with the
+    verdict; of the first vote if the votes are tied or all failed. `key`: hash of judge and question (see
+    `VotingJudge.key`). `cached`: an earlier verdict was reused."""
 
     verdict: Word
     reason: str = ""

@@ -18,7 +18,7 @@ from lmgym.agents.transport import Deadline
 NOT_COMPARABLE = "Values hidden in the transcript cannot be compared in this way. Run the case again."
 WITHHELD = "No verdict: the answer or the expected value contains a secret, which a verdict could reveal."
 WHOLE = frozenset(("value", "not_value", "keywords", "not_keywords"))
-"""Tests in which a hidden text is represented by one character."""
+"""Tests that can match a secret represented by one character; other tests get no verdict."""
 MAX_ERROR = 2_000
 BROKEN_OFF = (
     "Not reached: neuro-san ends an iteration if the expected value and the answer cannot be compared."

@@ -90,9 +90,7 @@ class Deadline:
         return self.left <= 0
 
     def extend(self, seconds: float) -> None:
-        """Extend the deadline by the time for which the server was busy. This time does not count towards the time to
-        the answer.
-        """
+        """Extend the deadline by the time for which the server was busy; the response time excludes it."""
         self.waited += seconds
         self._later(seconds)
 

@@ -10,7 +10,7 @@ from lmgym.charts.svg import Markup, Pen, element, shorten, text_width, wrap
 _CELL_W, _CELL_H, _TURNED = 34.0, 22.0, 150.0
 _NOTE = 320.0
 """Width in pixels of the note below a small grid; fits a 390 px phone screen."""
-PASS_RATE_DESCRIPTION = "Percent of items that pass"
+DEFAULT_CAPTION = "Percent of items that pass"
 
 
 def _percent(rate: float) -> str:
@@ -23,7 +23,7 @@ def heat_chart(
     values: Sequence[Sequence[float | None]],
     title: str,
     *,
-    description: str = PASS_RATE_DESCRIPTION,
+    description: str = DEFAULT_CAPTION,
     note: str = "",
     axes: tuple[str, str] = ("", ""),
     write: Callable[[float], str] = _percent,

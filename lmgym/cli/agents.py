@@ -161,8 +161,9 @@ def _table(done: AgentRun) -> str:
 
 
 def _status(done: AgentRun) -> int:
-    """Return the exit status, like `agenttest`: DONE if all cases passed, BELOW if some failed, NO_VERDICT if none
-    failed but some have no verdict, WRONG if a case ran none of its checks or the run itself failed."""
+    """Return the exit status, like `agenttest`: DONE if all cases passed, BELOW if some failed or timed out,
+    NO_VERDICT if the cases that did not pass have no verdict, WRONG if a case ran none of its checks or the
+    run itself failed."""
     unchecked = [row.name for row in done.cases if row.is_unchecked]
     for name in unchecked:
         note(f"no check was made: {name}")

@@ -1,4 +1,4 @@
-"""Commands for a site: the option `--site`, and a client for the site it names."""
+"""Commands for a site: the option `--site`, and a client for the chosen site."""
 
 from __future__ import annotations
 

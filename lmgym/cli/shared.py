@@ -1,4 +1,4 @@
-"""Running of a subcommand: errors, progress, output. Exception types are imported only when an error is raised."""
+"""Run a subcommand: errors, progress, output. Exception types are imported only when an error is raised."""
 
 from __future__ import annotations
 

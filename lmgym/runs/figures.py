@@ -17,7 +17,7 @@ from lmgym.runs.region_means import Summary
 from lmgym.runs.rules import Rule, rule_json
 
 COUNTS = ("n", "passed", "judged", "rate", "low", "high", "chance", "p")
-"""Counts exported with the chart of a suite's models."""
+"""Score columns exported with the chart of a suite's models."""
 
 INTERVALS = {
     False: "Interval: 95%, Student’s t; none if all items have equal values.",

@@ -116,7 +116,7 @@ class Grid:
 def outcomes_alone(
     position: int, prediction: PredictionDoc, held: Sequence[bool], n_regions: int | None = None
 ) -> PredictionOutcome:
-    """Build the outcome of a prediction when it is only known which items pass. `n_regions`: number of
+    """Build the outcome of a prediction when only the items that pass are known. `n_regions`: number of
     regions of the suite, for the chance level."""
     n = len(held)
     outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""The check of an agent server: health, odd texts and shapes, and reasons for failure."""
+"""The check of an agent server: its health, malformed data, and reasons for failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotas of agent suites and agent runs."""
+"""Quotas on agent suites, their cases and agent runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Secrets of suites and servers appear in no result, export, log or error, including older ones."""
+"""Secrets of suites and servers, including those stored by earlier versions, appear in no result, export, log
+or error.
+"""
 
 from __future__ import annotations
 

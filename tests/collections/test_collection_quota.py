@@ -1,4 +1,4 @@
-"""Quota on the number of collections per account."""
+"""Quotas per account on the number of collections and on their bytes."""
 
 from __future__ import annotations
 

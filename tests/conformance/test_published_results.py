@@ -28,11 +28,11 @@ from tests.factories import make_suite
 FILES = (
     "1gram_bllip-lg", "gpt-2-pretrained_", "gpt-2-xl-pretrained_", "grnn_", "rnng_bllip-lg", "vanilla_bllip-lg"
 )  # fmt: skip
-GPT_2 = {  # Hu et al. 2020, as reprinted by the later metric
+GPT_2 = {  # Hu et al. 2020, as reprinted with the later metric
     "center_embed": 0.9286, "cleft": 1.0, "cleft_modifier": 0.925, "fgd_object": 0.9583, "fgd_hierarchy": 0.625
 }  # fmt: skip
 LEFT_OUT = {"fgd-embed3", "fgd-embed4", "nn-nv-rpl"}
-"""Suites for which the paper has data but which it does not count."""
+"""Suites that the paper's data contain but its means leave out."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def items_of(path: Path) -> dict[str, int]:
 
 
 def by_hand(path: Path) -> dict[str, dict[str, float]]:
-    """Return {model: {suite: share of True}}, counted without our code."""
+    """Return {model: {suite: share of True}}, computed without our code."""
     counts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -103,7 +103,7 @@ def paper(conformance: Path, name: str) -> Path:
 
 
 def test_three_commands_beside_the_demo_give_every_suites_accuracy(db, conformance, settings):
-    """The commands of docs/uploading-results.md, on a site whose demo has suites of the same names."""
+    """Run the commands of docs/uploading-results.md on a site whose demo has suites of the same names."""
     settings.ALLOWED_HOSTS = ["localhost"]  # demo accounts exist on a laptop only
     list(load_demo(queue_runs=False))
     admin = User.objects.get(username="admin")
@@ -144,8 +144,9 @@ def test_three_commands_beside_the_demo_give_every_suites_accuracy(db, conforman
     ("name", "mean"), [("gpt-2-xl-pretrained_", 0.8424), ("gpt-2-pretrained_", 0.7842), ("grnn_", 0.5514)]
 )
 def test_with_all_suites_the_board_shows_the_published_means(people, conformance, published, name, mean):
-    """Missing suites are replaced by suites with the same name and number of items, which is all that
-    outcomes use."""
+    """Missing suites are replaced by suites of the same name and number of items; outcomes depend on nothing
+    else.
+    """
     path = paper(conformance, name)
     for suite, items in items_of(path).items():
         if suite not in published:
@@ -178,8 +179,9 @@ def test_items_of_the_published_files_are_counted_from_0(people, conformance, pu
     ],
 )
 def test_means_over_the_papers_suites_equal_the_published_means(conformance, name, published):
-    """The published means are over the paper's 31 suites (LEFT_OUT is not counted) and averaged over seeds.
-    The paper has no mean for the 1-gram model."""
+    """The published means are over the 31 suites that the paper counts (without LEFT_OUT), and averaged over
+    seeds. The paper has no mean for the 1-gram model.
+    """
     models = by_hand(conformance / "paper" / f"syntaxgym_results_{name}.csv")
     means = [
         sum(rate for suite, rate in rates.items() if suite not in LEFT_OUT) / (len(rates) - len(LEFT_OUT))

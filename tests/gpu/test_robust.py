@@ -51,8 +51,9 @@ def assert_equal(
 
 @pytest.fixture
 def crowded(on_gpu: bool, device: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Context manager in which passes over more than `positions` positions run out of memory. On a GPU, the
-    process may reserve only `megabytes` in addition to what it holds."""
+    """Context manager in which memory runs out: on a GPU, because the process may reserve only `megabytes` in
+    addition to what it holds; on a CPU, in passes over more than `positions` positions.
+    """
 
     @contextmanager
     def on_a_gpu(positions: int, megabytes: float) -> Iterator[None]:

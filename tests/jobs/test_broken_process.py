@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def own_process(monkeypatch: pytest.MonkeyPatch, settings) -> None:
-    """Reset what a test breaks."""
+    """Retry without a pause, and give each test its own flag for a broken process."""
     settings.GYM_JOB_RETRY_SECONDS = 0
     monkeypatch.setattr(runner, "broken", threading.Event())
 

@@ -1,5 +1,6 @@
-"""Logs of LM Challenge 5 on the site: imported, counted, coloured, exported. Messages name the missing
-parts."""
+"""Logs of LM Challenge 5 on the site: imported, counted, coloured, exported, or refused by their first bad
+line.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Quota on models and agents per account: every way of registering one checks it, and a refusal leaves
-nothing behind."""
+"""Quotas per account on the number and bytes of models and agents: every way of registering one checks them,
+and a refusal leaves nothing behind.
+"""
 
 from __future__ import annotations
 

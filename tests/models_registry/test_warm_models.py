@@ -1,4 +1,6 @@
-"""Loaded models stay in memory within a budget, and always while in use. The list of workers shows them."""
+"""Loaded models stay in memory within a budget; a model in use is never unloaded. The list of workers shows
+them.
+"""
 
 from __future__ import annotations
 
@@ -160,7 +162,9 @@ def test_a_model_that_does_not_load_leaves_nothing_behind(loads, model, monkeypa
 
 
 def test_the_kernels_a_check_found_are_those_of_the_model_it_loaded(loads, model):
-    """The run after the check uses the loaded model, although its configuration names the kernels now."""
+    """The run after the check uses the loaded model, although the model's configuration now names the
+    kernels.
+    """
     one = model("10-a")
     warm.load_registered(one)
     one.facts = {"kernels": ""}

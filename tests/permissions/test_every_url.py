@@ -36,7 +36,7 @@ UNNAMED = {r"api/v1/^[\s\S]*/$"}  # the API's response to unknown addresses
 
 
 def upload(owner) -> ResultUpload:
-    """Upload outcomes of a model of the owner on the public suite."""
+    """Upload outcomes of a model that `owner` owns on the public suite, and return the upload."""
     rows = "".join(f"elsewhere,public,{item},True\n" for item in range(3))
     plan = plan_upload(ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=owner)
     return save_upload(plan, ModelChoice(visibility="public"), actor=owner)
@@ -126,7 +126,7 @@ def test_everybody_gets_what_the_table_says(client, people, world, person):
         ]
         address = reverse(name, args=given)
         response = client.generic(method, address)
-        signed_in = settings.SESSION_COOKIE_NAME not in response.cookies  # pages that sign out change it
+        signed_in = settings.SESSION_COOKIE_NAME not in response.cookies  # signing out sends this cookie
         answer = response.status_code
         if answer == 302 and response.url.startswith(reverse("login")):
             answer = "in"

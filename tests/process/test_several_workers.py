@@ -14,7 +14,7 @@ import pytest
 
 from tests.process.site import Site, site_with
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 
 def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):

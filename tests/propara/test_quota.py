@@ -1,4 +1,4 @@
-"""Quota of answer sets. test_submit.py tests the quota of submissions."""
+"""Quotas per account on answer sets and their bytes. test_submit.py tests the quota on submissions."""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ FIRST, SECOND = [1, 1, 0, 2, 1, 1, 1, 0], [1, 0, 0, 1, 1, 1, 3, 1]
 
 @pytest.fixture
 def run(people):
-    """Two predictions with different chance levels over eight items; one outcome is too close to call."""
+    """A run with two predictions of different chance levels over eight items; one outcome is too close to
+    call.
+    """
     revision = make_revision(people.alice, name="ours", items=8, formulas=FORMULAS)
     run = finished_run(revision, make_model(people.alice, slug="m1"), FIRST, SECOND)
     run.prediction_results.filter(position=0).update(

@@ -78,7 +78,7 @@ def by_item(outcomes: pd.DataFrame, suite: str, model: str) -> tuple[pd.DataFram
 
 
 def counts(outcomes: pd.DataFrame, suite: str, model: str, rule: str) -> tuple[pd.Series, pd.Series]:
-    """Return what each item counts under a rule, and its margin in bits."""
+    """Return the pass rate of each item under a rule, from 0 to 1, and its margin in bits."""
     held, margins = by_item(outcomes, suite, model)
     if rule == "first":
         return held[1], margins[1]

@@ -28,8 +28,9 @@ def board(user, query=""):
 
 
 def make_world(people):
-    """Create two models: Good has 4/4 on a and 2/4 on b; Bad has 0/4 on a and no run on b. Suite a has two
-    predictions."""
+    """Create two models. By the first prediction, Good passes 4 of 4 items of a and 2 of 4 of b; Bad passes 0
+    of 4 of a and has no run on b. Suite a has two predictions.
+    """
     a = make_revision(people.alice, name="a", items=4, formulas=TWO)
     b = make_revision(people.alice, name="b", items=4)
     set_tags(a.suite, ["agreement"])

@@ -24,8 +24,9 @@ ADDRESS = "/api/v1/leaderboard/"
 
 
 def make_world(people):
-    """Create three suites: a has two predictions, b was run by the good model alone, and on c the good model
-    has an older run, too."""
+    """Create three suites: a has two predictions, only the good model has run on b, and on c the good model
+    has two runs.
+    """
     revisions = {
         "a": make_revision(people.alice, name="a", items=6, formulas=TWO),
         "b": make_revision(people.alice, name="b", items=6),

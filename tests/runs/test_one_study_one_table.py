@@ -45,7 +45,7 @@ MODELS = {
 RATES = [*COUNTS, "p", *CHANCE_TEST]
 KEY = ["suite", "model", "prediction_number"]
 STOCK_KERNELS = "lmgym.models.engine.packing.available"
-"""Which kernels are faster is timed at every load, and affects the last digits."""
+"""Function to replace: kernels are chosen by timing at every load, which affects the last digits."""
 COMMAND = (
     "import runpy\nfrom lmgym.models.engine import packing\n"
     "packing.available = lambda: False\nrunpy.run_module('lmgym', run_name='__main__')"

@@ -41,7 +41,7 @@ def rows(item=1, match="plays", mismatch="play around"):
 
 
 def ask(client, suite, **body):
-    """Preview unsaved edits as the grid requests it."""
+    """Request a preview of unsaved edits, as the grid does."""
     given = {
         "model": "uniform",
         "sentences": rows(),
@@ -262,7 +262,7 @@ NO_MEMORY = "This text (9 tokens) does not fit into the memory of cpu."
 
 @pytest.fixture
 def short_of_memory(monkeypatch):
-    """Words for which the model has too little memory to score a sentence. Tests empty this list."""
+    """Words whose sentences fail because the model is short of memory. Tests empty this list."""
     score, words = UniformBackend._score, ["plays"]
 
     def scored(self, text):

@@ -1,4 +1,6 @@
-"""A suite that gets a secret address closes the old addresses of its runs: nobody can follow them to the new one."""
+"""When a suite gets a secret address, former addresses of its runs lead only people with a role on the suite
+to the new ones.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ PATHS = [
 
 @pytest.fixture
 def make_run(people):
-    """Function that creates a finished run of charlie (of dora, if private) on alice's suite, which bob may
-    edit and dora view."""
+    """Function that creates a finished run by charlie (by dora, if private) on alice's suite, which bob may
+    edit and dora view.
+    """
 
     def make(visibility: str = "unlisted"):
         revision = make_revision(people.alice, name="blind", visibility=visibility, collaborator=people.bob)
@@ -167,7 +170,7 @@ def test_what_a_stranger_made_himself_does_not_tell_the_new_address(client, peop
     for word in (run.key, uploaded.key, run.revision.suite.slug):
         assert word not in after
     page = " ".join(client.get(upload.get_absolute_url()).content.decode().split())
-    assert "1 run on suites that you may no longer see" in page
+    assert "1 run on suites that you can no longer see is not listed" in page
     client.force_login(people.staff)
     assert uploaded.key in client.get(upload.get_absolute_url()).content.decode()
 

@@ -75,7 +75,7 @@ SPOKEN = {
     "title", "name", "description", "reference", "bibtex", "licence", "language", "system", "paper", "note", "comment",
     "error", "detail", "status_reason", "version",
 }  # fmt: skip
-"""Fields with texts of users or other programs that are not parsed again."""
+"""Fields with texts that come from users or other programs and are shown without being parsed."""
 
 
 def create_objects(people: People, world: dict[str, object]) -> None:

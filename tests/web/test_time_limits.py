@@ -15,7 +15,7 @@ from gym import time_limits
 from gym.jobs.web_server import Watched
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-PATIENCE = 1.5  # seconds: every other statement of these requests must end within it, on a busy machine, too
+PATIENCE = 1.5  # seconds, enough for all other statements of these requests even on a busy machine
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Response bodies of leaderboards and comparisons.
+"""Response bodies for leaderboards and comparisons.
 
 Rates are 0..1; intervals are 95%, with null limits if there is no interval.
 """
@@ -180,8 +180,8 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(RecordSerializer):
-    """Second − first over the common items. The interval of pass rates is Newcombe's, that of margins a paired
-    bootstrap; null if all differences are equal."""
+    """Second − first over the common items. The interval is Newcombe's for pass rates, and from a paired
+    bootstrap for margins; null if all differences are equal."""
 
     class Meta:
         dataclass = Difference

@@ -259,8 +259,8 @@ class RunDetail(ApiView):
 
     @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """Delete the run and its results. Only its owner may delete it, after it has ended. 409 if a published
-        collection shows it."""
+        """Delete the run and its results. Only its owner and staff may delete it, and only after it has
+        ended. Returns 409 if a published collection shows it."""
         services.delete_run(run_of(request, key), actor=request.user, note=self.query["note"])
         return Response(status=204)
 

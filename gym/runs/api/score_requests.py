@@ -127,7 +127,8 @@ class ScoreList(ScoreView):
 class Score(ScoreView):
     @operation("Read scores", response=ScoreSerializer, also=[202, 422])
     def get(self, request: SignedInApiRequest, key: str) -> Response:
-        """Return 202 until the scores are ready. Only the account that sent the sentences can read them."""
+        """Return 202 until the scores are ready. Only staff and the account that sent the sentences can read
+        them."""
         return self.respond_with(get_or_404(visible_to(request.user), key=key))
 
 

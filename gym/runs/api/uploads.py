@@ -170,7 +170,7 @@ class UploadDetail(ApiView):
 
     @operation("Read an upload", response=UploadSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Return the result of an upload. Only the account that sent it can read it."""
+        """Return the result of an upload. Only staff and the account that sent it can read it."""
         return Response(UploadSerializer(upload_or_404(request, key), context={"request": request}).data)
 
     @operation("Withdraw an upload", status=204, also=[409])

@@ -66,7 +66,8 @@ def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
 
 
 def deleted_run_at(user: AnyUser, key: str) -> DeletedRun | None:
-    """Return the description of a deleted run; None if unknown, or if its suite or model has become private since."""
+    """Return the description of a deleted run; None if unknown, or if its suite or model still exists but is
+    not visible to this user."""
     deleted = DeletedRun.objects.filter(key=key).first()
     if deleted is None:
         return None

@@ -95,7 +95,7 @@ class Scoring:
             run.scorer = self.scorer
 
     def _score_all(self) -> None:
-        """Score free chunks one by one, then wait for the others."""
+        """Score free chunks one by one, then wait until other attempts have scored theirs."""
         shared = SharedChunks(self.context, self.run)
         sizes = {
             number: len(positions) for number, positions in self.run.chunks.values_list("number", "positions")

@@ -143,8 +143,8 @@ _IN_ANY_ORDER = ("stats", "ic-opt", "pretty", "diff", "grep", "validate", "compa
 
 
 def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
-    """Parse arguments, accepting options in any order where that is unambiguous. Otherwise exit with status 2 and a
-    message that says where the options belong.
+    """Parse arguments. Options may be in any order where that is unambiguous; for the other commands, a
+    misplaced option exits with status 2 and a message that says where options belong.
     """
     top = parser(prog)
     command, *arguments = argv or [""]

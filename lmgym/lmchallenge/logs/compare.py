@@ -156,7 +156,7 @@ def compare(
     cluster: str = "auto",
     seed: int = 0,
 ) -> GameComparison:
-    """Compare two logs of the same text, counted with the same filter.
+    """Compare two logs of the same text. Both tables must use the same filter.
 
     The caller checks that the texts agree (`TextFingerprint.matches`). If either log hides its words, the filter must
     be "all", since the other filters need words.

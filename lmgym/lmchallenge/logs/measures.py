@@ -1,5 +1,5 @@
-"""Metrics of a log, token by token. Each is a ratio of two sums, so that parts of a log can be counted, resampled and
-compared.
+"""Metrics of a log, token by token. Each is a ratio of two sums, so that parts of a log can be summed,
+resampled and compared.
 
 Tables of version 5 logs (`version5.table`) have the games wc, we, ce and wr; metrics shared with version 4 have the
 same name.

@@ -1,4 +1,4 @@
-"""Columnar form of a log: a few bytes per token, so that large logs can be counted repeatedly with any filter.
+"""Columnar form of a log: a few bytes per token, to evaluate large logs repeatedly with any filter.
 
 Memory grows with the number of tokens, not with the size of the log: about 30 bytes per token, plus 1 per filter (tc:
 8), plus 8 for `ic` and 7 for a search grid.
@@ -185,10 +185,10 @@ def read_table(
     filters: Sequence[str] = ("alphaemoji",),
     mixes: Sequence[Mix] = (),
 ) -> Table:
-    """Build a table from the lines that `decoder.read_lines` yields, counted with the first filter until `by` selects
-    another.
+    """Build a table from the lines that `decoder.read_lines` yields. The first filter applies until `by`
+    selects another.
 
-    Raises LogError for an empty log, and, with mixtures, for ic candidates that cannot be counted.
+    Raises LogError for an empty log, and, with mixtures, for invalid ic candidates.
     """
     for name in filters:
         if name not in FILTERS:

@@ -1,6 +1,6 @@
 """Search index of a log: for each line (version 5: message), its user, its loss, and the outcomes of its tokens.
 
-Finds and sorts lines without colouring them. Built when a log is counted, and stored packed.
+Finds and sorts lines without colouring them. Built together with a log's statistics, and stored packed.
 
 The loss of a line is a mean over its counted tokens, 0 at best:
 

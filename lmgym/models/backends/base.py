@@ -116,7 +116,7 @@ class ModelFacts:
     Attributes:
         fingerprint: 64 hexadecimal digits; equal fingerprints give equal values up to fp32 noise. Key of score caches.
         revision: commit of a Hub model, or another version identifier; may be "".
-        context_length: maximal number of tokens in a text, including start and end tokens; None = unlimited.
+        context_length: maximum number of tokens in a text, including start and end tokens; None = unlimited.
         bos, eos: spelling of the start and end token in use; None = none.
         declared_bos: start token declared by the tokenizer (see backends.start_tokens).
         dtype, device: as used in the computation, not as stored.

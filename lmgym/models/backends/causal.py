@@ -29,6 +29,7 @@ from lmgym.models.backends.loading import (
     read_settings,
     read_tokenizer,
     readable_length,
+    refuse_unscorable,
     unreadable,
     versions,
 )
@@ -54,10 +55,6 @@ if TYPE_CHECKING:
 
 _NO_ERROR = HalfError()
 _LEFT_TO_RIGHT = "Surprisal needs a causal language model (GPT-2, Llama, OPT, Pythia and others)."
-
-
-_SEE_LATER_TOKENS = frozenset({"cpmant", "prophetnet", "xlnet"})
-"""Model types whose causal class in transformers 5.24 lets tokens attend to later tokens."""
 
 
 class _Encoded(NamedTuple):
@@ -434,14 +431,15 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
     tokenizer = read_tokenizer(folder, notes)
     model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    runner, error, tuning_notes = _tuned(
-        model,
-        device,
-        name,
-        tokenizer=tokenizer,
-        reload=lambda: read_model(folder, settings, stored, device, spread=spread),
-        packing=PACKING[config.get("kernels")],
-    )
+    with refuse_unscorable(_LEFT_TO_RIGHT):
+        runner, error, tuning_notes = _tuned(
+            model,
+            device,
+            name,
+            tokenizer=tokenizer,
+            reload=lambda: read_model(folder, settings, stored, device, spread=spread),
+            packing=PACKING[config.get("kernels")],
+        )
     facts = _facts(
         runner,
         tokenizer,
@@ -471,7 +469,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
     The model stays on its device with its weights and kernels; it is set to eval mode, and its cache is disabled.
 
     Raises:
-        BackendError: not a causal language model, or the tokenizer is not fast.
+        BackendError: not a causal language model, values that would be wrong, or the tokenizer is not fast.
     """
     settings = model.config
     _require_causal(settings, type(model).__name__)
@@ -486,7 +484,8 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
     settings.get_text_config().use_cache = False
     first = next(model.eval().parameters())
     name = str(first.dtype).removeprefix("torch.")
-    runner = make_runner(model, first.device)
+    with refuse_unscorable(_LEFT_TO_RIGHT):
+        runner = make_runner(model, first.device)
     facts = _facts(
         runner,
         tokenizer,
@@ -607,10 +606,6 @@ def _require_causal(settings: Any, stated: str) -> None:
 
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
-    if settings.model_type in _SEE_LATER_TOKENS:
-        raise BackendError(
-            f"In transformers, tokens of {settings.model_type} see later tokens.", _LEFT_TO_RIGHT
-        )
     has_causal_class = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
     # Encoders such as BERT also have a causal class, which is bidirectional unless `is_decoder` is set.
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)

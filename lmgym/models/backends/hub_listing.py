@@ -19,10 +19,10 @@ from lmgym.net import NetError, NetPolicy, Response, TimedOut, TooLarge, request
 from lmgym.net.responses import retry_after
 
 MAX_BYTES = 5_000_000
-"""Size of the file list of a repository with 20,000 files."""
+"""Limit on a response in bytes: the size of the file list of a repository with 20,000 files."""
 BY_HAND = "Download it yourself and put the folder into the model directory."
 MAX_WAIT_SECONDS = 60.0
-"""Longest wait that the Hub may impose by status 429. huggingface_hub and `fetch_listing` wait up to five times."""
+"""Longest wait in seconds accepted after status 429. huggingface_hub and `fetch_listing` wait up to five times."""
 _WAITS = 5
 _MAX_FILE_BYTES = 10**15
 _MAX_NAME = 250

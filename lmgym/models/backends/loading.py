@@ -1,4 +1,4 @@
-"""Loading of a model folder: locate it, and read its configuration, tokenizer and weights.
+"""Load a model folder: locate it, and read its configuration, tokenizer and weights.
 
 torch and transformers are imported inside functions. Code that comes with a model is never run, and only safetensors
 weights are read (see `files.check_folder`).
@@ -11,7 +11,8 @@ import gc
 import hashlib
 import platform
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,9 @@ from lmgym.models.backends.base import BackendError, BackendUnavailable, DeviceM
 from lmgym.models.backends.memory_check import require_memory
 from lmgym.models.backends.tokenizer_file import matching_tokenizer, no_tokenizer
 from lmgym.models.backends.unchanged import FileSnapshot
+from lmgym.models.engine.batching import Unscorable
 from lmgym.models.engine.device_errors import reports_device_failure
+from lmgym.models.engine.lengths import full_attention_limit
 from lmgym.models.engine.scores import ScoringFailure
 
 if TYPE_CHECKING:
@@ -282,8 +285,17 @@ def _loading_error(error: Exception, folder: Path, device: torch.device) -> Back
     return BackendError(f"The weights could not be loaded: {first_line(error, folder)}")
 
 
+@contextmanager
+def refuse_unscorable(hint: str) -> Iterator[None]:
+    """Raise BackendError for a model that fails the engine's tests."""
+    try:
+        yield
+    except Unscorable as error:
+        raise BackendError(str(error), hint) from error
+
+
 def context_length(settings: Any) -> int | None:
-    """Return the maximal number of tokens in the configuration; None = no limit."""
+    """Return the maximum number of tokens in the configuration; None = no limit."""
     text = settings.get_text_config()
     for name in (
         "max_position_embeddings",
@@ -300,14 +312,14 @@ def context_length(settings: Any) -> int | None:
 
 
 def readable_length(settings: Any, model: Any) -> int | None:
-    """Return `context_length` minus positions reserved for padding, as in RoBERTa."""
-    stated = context_length(settings)
-    left = [
+    """Return `context_length` minus positions reserved for padding, as in RoBERTa; see also `full_attention_limit`."""
+    limits = [context_length(settings), full_attention_limit(settings)]
+    limits += [
         int(layer.weight.shape[0]) - layer.padding_idx - 1
         for name, layer in model.named_modules()
         if name.endswith("position_embeddings") and getattr(layer, "padding_idx", None) is not None
     ]
-    return min(left if stated is None else [*left, stated], default=None)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def unreadable(text: str, ids: Sequence[int], limit: int | None, vocabulary: int) -> ScoringFailure | None:

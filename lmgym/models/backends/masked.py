@@ -23,6 +23,7 @@ from lmgym.models.backends.loading import (
     read_settings,
     read_tokenizer,
     readable_length,
+    refuse_unscorable,
     unreadable,
     versions,
 )
@@ -224,13 +225,14 @@ def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
     if name in HALF_TYPES:
         error, note = compare_masked(model, device, tokenizer.mask_token_id)
         notes.append(note)
-    runner, rows = prepare_masked(
-        model,
-        device,
-        reload=read,
-        mask_id=tokenizer.mask_token_id,
-        packing=PACKING[config.get("kernels")],
-    )
+    with refuse_unscorable(_GAPS):
+        runner, rows = prepare_masked(
+            model,
+            device,
+            reload=read,
+            mask_id=tokenizer.mask_token_id,
+            packing=PACKING[config.get("kernels")],
+        )
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),

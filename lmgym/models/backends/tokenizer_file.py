@@ -33,7 +33,8 @@ TEXTS = (
     "\U0001f642 \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1f3\U0001f1f4",
     "x=f(a_b)[0]; // http://example.org/?q=1&r=2",
 )
-"""Digits, blanks, marks, letter case and scripts that normalizers and pre-tokenizers treat differently."""
+"""Sample texts with digits, blanks, marks, cases and scripts that normalizers and pre-tokenizers treat
+differently."""
 _PIECES = ("*.model", "*.tiktoken")
 _VOCABULARIES = ("vocab.json", "vocab.txt", "merges.txt")
 _SAVE = f"Copy {NAME} from the model's source, or save it: fast_tokenizer.save_pretrained(folder)."

@@ -1,4 +1,4 @@
-"""Detection of changes to model files while they are loaded and used.
+"""Detect changes to model files while they are loaded and used.
 
 Files can be replaced or overwritten while they are read; scores computed with the old files would then be cached under
 the fingerprint of the new ones. Names, sizes, times and digests are compared. Weights on a CPU stay mapped from their

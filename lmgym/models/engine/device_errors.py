@@ -1,4 +1,4 @@
-"""Classification of device errors by message: out of memory, or a device that this process can no longer use."""
+"""Classify device errors by message: out of memory, or a device that this process can no longer use."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ class ModelRunner:
 
     Attributes:
         model: the whole transformers model, called as model(input_ids=, attention_mask=).logits.
-        vocabulary: columns of its logits; 0 = unknown.
+        vocabulary: tokens that it reads and predicts; 0 = unknown.
         body, head: its two parts if head(body) reproduces the model; otherwise None, and the model runs whole.
         parts: the head by parts of the vocabulary if it is a plain linear layer (see `engine.vocabulary`); else empty.
         turns: lengths above which a forward pass computes differently.
-        blocks: queries per block of tree attention (see `engine.block_attention`) if the model supports it; 0 = padded
+        blocks: queries per block of tree attention (see `engine.block_attention`) if the model supports it; 0 =
             batches, in which each text starts at position 0.
         reach: length of the longest text for trees (see `lengths.reach`); None = unlimited.
-        batching: mode in which copies for a masked model share passes (see `masked.BATCHINGS`).
+        batching: mode in which texts that are not run as trees share passes (see `batching.BATCHINGS`).
         packed: True if linear weights were repacked for the CPU's kernels.
         gap: largest difference in bits on probe sequences between the optimised and the plain model.
         notes: measurements and decisions, as sentences.
@@ -61,7 +61,12 @@ class ModelRunner:
     @classmethod
     def whole(cls, model: Any, device: torch.device) -> ModelRunner:
         """Build a runner without optimisations."""
-        return cls(model, device, vocabulary=int(model.get_input_embeddings().weight.shape[0]))
+        weight = getattr(model.get_input_embeddings(), "weight", None)
+        # The input embeddings of Perceiver are its latents.
+        known = model.config.get_text_config().vocab_size if weight is None else weight.shape[0]
+        # Mllama embeds a few tokens more than it predicts.
+        columns = getattr(model.get_output_embeddings(), "out_features", known)
+        return cls(model, device, vocabulary=int(min(known, columns)))
 
     def __post_init__(self) -> None:
         self.turns = Turns.of(getattr(self.model, "config", None))

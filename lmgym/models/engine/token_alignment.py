@@ -24,7 +24,8 @@ from lmgym.models.engine.token_rules import TokenRules
 from lmgym.text import BLANKS
 
 MAX_STEPS = 50_000
-"""Maximal search steps for one sentence. Without unknown words, about one step per token is used."""
+"""Maximum number of search steps for one sentence. Without unknown words, about one step per token is
+used."""
 
 MAX_STEPS_OF_FILE = 3_000_000
 _TREEBANK = {

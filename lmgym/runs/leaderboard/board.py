@@ -151,7 +151,7 @@ class Board(Generic[Revision, Model]):
     n_set: int = 0
     """Suites of the tag or collection, or of the whole site, independent of filters."""
     dropped: tuple[MissingRate, ...] = ()
-    """Missing rates because of which `common` excludes suites."""
+    """Missing rates that make `common` exclude suites."""
     sharing: tuple[str, ...] = ()
     """Keys of suites that share material with another suite."""
 

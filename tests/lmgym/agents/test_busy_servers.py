@@ -1,4 +1,4 @@
-"""Requests to a busy server (429, 503) are repeated by all iterations together, and the waiting time is reported."""
+"""Iterations wait together for a busy server (429, 503), and reports state how long."""
 
 from __future__ import annotations
 

@@ -50,7 +50,9 @@ def doubling(n: int, form: str) -> str:
 
 
 def nested(inner: str) -> str:
-    """Nest keys of 60 parts 60 levels deep around `inner`, which exceeds the depth of each single key."""
+    """Nest `inner` in 60 levels, each of which is a key of 60 parts. Each key alone is within the limit on
+    depth.
+    """
     return (".".join("a" * 60) + "{") * 60 + inner + "}" * 60
 
 
@@ -79,7 +81,7 @@ BOMBS = {
     "nested circle": "a: {b: ${c}}, c: {d: ${a}}",
 }
 MANY = 10**9
-"""Number of parts that is never reached, so that the other limits are tested alone."""
+"""Limit on the number of parts that no document reaches, so that the other limits are tested alone."""
 LARGE_BUT_FAIR = {
     "commas": "a: [" + "," * 500_000,
     "blanks": "a: 1" + " " * 900_000 + "}",

@@ -9,7 +9,7 @@ import pytest
 
 from lmgym.models.backends import BackendError
 from tests.lmgym.models.architectures import page, trial
-from tests.lmgym.models.architectures.rows import FAMILIES, REFUSED, ROWS, Row
+from tests.lmgym.models.architectures.rows import ABSENT, FAMILIES, REFUSED, ROWS, Row
 
 EVERY = os.environ.get("GYM_ALL_ARCHITECTURES") == "1"
 TRIED = [row for row in ROWS if EVERY or row.title in FAMILIES]
@@ -19,7 +19,7 @@ def _ids(rows: list[Row]) -> list[str]:
     return [f"{row.kind}-{row.title}" for row in rows]
 
 
-SCORED = [row for row in TRIED if row.way != REFUSED]
+SCORED = [row for row in TRIED if row.way not in (REFUSED, ABSENT)]
 NOT_SCORED = [row for row in ROWS if row.way == REFUSED]
 
 
@@ -35,6 +35,14 @@ def test_every_token_equals_its_float64_value(row: Row, tmp_path: Path) -> None:
 def test_a_model_without_these_values_is_refused_by_name(row: Row, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=row.refusal):
         trial.try_row(row, tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked"])
+def test_every_type_that_transformers_registers_has_a_row(kind: str) -> None:
+    from transformers.models.auto import modeling_auto
+
+    registered = getattr(modeling_auto, f"MODEL_FOR_{kind.upper()}_LM_MAPPING_NAMES")
+    assert set(registered) - {row.model_type for row in ROWS if row.kind == kind} == set()
 
 
 def test_every_family_is_in_the_registry() -> None:

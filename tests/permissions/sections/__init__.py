@@ -37,14 +37,15 @@ API_OWNER = (401, 404, 403, 403, 200, 200)
 
 
 def share(thing: Any, people: Any) -> None:
-    """Let dora view and bob edit an object of alice."""
+    """Let dora view and bob edit an object that alice owns."""
     for user, role in ((people.dora, Role.VIEW), (people.bob, Role.EDIT)):
         thing.collaborations.create(user=user, role=role)
 
 
 def people_rows(prefix: str, api: str, private: str, public: str, role: str) -> list[Row]:
-    """Return the rows of the People page of a private and a public object, and of its actions. `role` is
-    bob's role on the private object."""
+    """Return the rows of the People page of a private and a public object, and of its actions. `role`:
+    argument name of bob's role on the private object.
+    """
     members = ("in", 403, 403, 403, 200, 200)
     return [
         ("GET", f"{prefix}-people", [private], ("in", 404, 200, 200, 200, 200)),

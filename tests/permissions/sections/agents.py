@@ -156,7 +156,7 @@ LAST: list[Row] = [
 
 
 def add_objects(people: Any, world: dict[str, Any]) -> None:
-    """Create alice's public and private agents and tests, and a finished run of each."""
+    """Create alice's public and private agents and tests, each with a finished run."""
     for name, visibility, run_name, case_run_name in (
         ("open", "public", RUN, CASE_RUN),
         ("secret", "private", HIDDEN_RUN, HIDDEN_CASE_RUN),

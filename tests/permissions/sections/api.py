@@ -23,8 +23,9 @@ ALICES = (404, 404, 404, 404, 200, 200)
 
 
 def add_objects(people: Any, world: dict[str, Any]) -> None:
-    """Create a private suite of alice with a draft, which bob may edit and dora view; a run; and objects to
-    delete."""
+    """Create alice's private suite with a draft, which bob may edit and dora view; a public suite with a
+    draft; runs; a request for scores; and objects to delete.
+    """
     for name in ("api-work", "api-doomed"):
         suite = make_suite(people.alice, name=name, visibility="private")
         roles = ((people.bob, "edit"), (people.dora, "view"))

@@ -62,7 +62,7 @@ ROWS += [
 
 
 def add_objects(people, world) -> None:
-    """Create alice's published and unpublished collection, and one that dora may view and bob may edit."""
+    """Create alice's published collection, an unpublished one, and two for dora to view and bob to edit."""
     from gym.collections.services import create_collection, publish_collection
     from suites.models import SuiteRevision
 

@@ -113,8 +113,7 @@ LAST: list[Row] = [
 
 
 def add_objects(people, world) -> None:
-    """Create alice's public, unlisted and private corpora; a public ic game, and an uploaded log for
-    herself."""
+    """Create alice's public, unlisted and private corpora, a public ic game, and private uploaded logs."""
     corpus = make_corpus(people.alice, "The cat sat.\n", slug="open-corpus")
     unlisted = make_corpus(people.alice, "The cat sat.\n", slug="unlisted-corpus", visibility="unlisted")
     world["unlisted-corpus"] = unlisted.slug

@@ -69,7 +69,7 @@ LAST: list[Row] = [
 
 
 def add_objects(people, world) -> None:
-    """Create alice's private model on which dora and bob collaborate."""
+    """Create alice's private model on which dora and bob collaborate, and one to delete."""
     model = make_model(people.alice, slug="shared-model", visibility="private")
     share(model, people)
     make_model(people.alice, slug="doomed-model", visibility="private")

@@ -50,7 +50,7 @@ LAST: list[Row] = [
 
 
 def add_objects(people, world) -> None:
-    """Create a run on an unlisted suite of alice with a new secret address."""
+    """Create a run on alice's unlisted suite, and then renew the suite's secret address."""
     revision = make_revision(people.alice, name="renewed", visibility="unlisted", collaborator=people.bob)
     revision.suite.collaborations.create(user=people.dora, role="view")
     model = make_model(people.alice, slug="renewed-model")

@@ -1,5 +1,6 @@
-"""Permissions: invitations and notifications, each for one user alone. charlie is invited to objects of
-alice."""
+"""Permissions: invitations and notifications, each for one user alone. charlie is invited to objects that
+alice owns.
+"""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ ROWS += [
 
 
 def add_objects(people, world) -> None:
-    """Create two suites of alice that were public: one is unlisted now, the other private."""
+    """Create two suites that alice made public and then hid: one is unlisted now, the other private."""
     for name, visibility in (("withdrawn", "unlisted"), ("closed", "private")):
         suite = make_suite(people.alice, name=name)
         share(suite, people)

@@ -24,8 +24,8 @@ from gym.reachability import is_local_only, require_own_secret
 from gym.site_command import database_problem
 
 LEAST_SILENCE = 10.0
-"""Shortest time without a sign of life, in seconds, after which a worker is killed. A live one may be waiting for the
-database."""
+"""Minimum silence in seconds before a worker is killed as frozen. A shorter silence can mean that it is
+waiting for the database."""
 
 
 class Command(BaseCommand):
@@ -59,7 +59,8 @@ class Command(BaseCommand):
             sys.exit(code)
 
     def prepare(self, *, demo: bool) -> None:
-        """Update the database in a child process before anything is served."""
+        """Prepare the database in a child process before anything is served. Does nothing if it is ready and
+        no demo is requested."""
         ready = not database_problem() and User.objects.filter(is_superuser=True).exists()
         connection.close()
         if ready and not demo:
@@ -104,7 +105,7 @@ def worker_child(name: str) -> Child:
         nonlocal takeover
         if (
             child.process is not None and child.was_ready
-        ):  # otherwise it had no job, and had not taken over yet
+        ):  # if it was never ready, the earlier takeover is still to be done
             takeover = ["--replaces", child.worker_id]
             takeover += [] if child.was_silent else [f"--exit-code={child.process.returncode}"]
         child.worker_id = f"{name}-{uuid.uuid4().hex[:12]}"

@@ -190,7 +190,8 @@ def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
 def _lacking(
     rows: dict[tuple[int, int], tuple[Any, ...]], models: dict[int, RegisteredModel], options: Options
 ) -> dict[tuple[int, int], MissingRate]:
-    """Count the predictions held by each run without a rate. Makes no query if there is no such run."""
+    """Return the missing rates of these runs, each with the number of predictions that have results and the
+    number expected. Makes no query without runs."""
     if not rows:
         return {}
     results = PredictionResult.objects.filter(run__key__in=[row[_KEY] for row in rows.values()])

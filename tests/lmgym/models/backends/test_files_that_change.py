@@ -1,4 +1,6 @@
-"""Scores always belong to the files of the fingerprint, even if files are replaced or overwritten meanwhile."""
+"""Scores always come from the files that the fingerprint covers, even if files are replaced or overwritten
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,7 @@ def test_the_fingerprint_of_a_folder_is_what_it_was(tmp_path: Path) -> None:
     assert FileSnapshot(tmp_path).read().digest == hashlib.sha256(line.encode()).hexdigest()
 
 
-# --- the hub's cache: snapshots of links to blobs that are named by what they hold ---
+# --- the Hub's cache: snapshots are folders of links to blobs, which are named by their hash ---
 
 
 def git_name(content: bytes) -> str:
@@ -117,7 +119,9 @@ def git_name(content: bytes) -> str:
 
 
 def cached(folder: Path, names: Callable[[bytes], str] = git_name) -> Path:
-    """Copy the folder into the layout of the cache: weights are named by their sha256."""
+    """Copy the folder into the layout of the Hub's cache, and return the snapshot. Blobs of weights are named
+    by their sha256, other blobs by `names`.
+    """
     root = folder.parent / "models--org--name"
     snapshot = root / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)

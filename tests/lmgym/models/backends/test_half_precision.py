@@ -27,7 +27,7 @@ ROWS = [[5, 6, 7, 8, 9, 10], [5, 6, 11], [12, 13, 14, 15]]
 
 
 def coarse(vocabulary: int = 97) -> Any:
-    """A model with such large weights that bfloat16 is inaccurate."""
+    """Build a model with such large weights that bfloat16 is inaccurate."""
     model = tiny.gpt2(vocabulary)
     with torch.no_grad():
         model.transformer.wte.weight *= 8
@@ -153,7 +153,7 @@ def test_facts_stored_before_the_error_was_measured_keep_their_bound() -> None:
 
 
 def agreement(n: int) -> Any:
-    """A suite of `n` items: the same random words in two conditions, after different first words."""
+    """Return a suite of `n` items: the same random words in two conditions, after different first words."""
     draw = random.Random(3)
     words = " ".join(tiny.CORPUS[:4]).split()
     items = []

@@ -34,7 +34,7 @@ KEPT = (
 
 
 def digits_tokenizer() -> Tokenizer:
-    """Byte-level BPE with NFC and a split that keeps runs of up to three digits."""
+    """Build a byte-level BPE tokenizer with NFC and a split that keeps runs of up to three digits."""
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     merges = [(a, b) for a in "0123456789" for b in "0123456789"] + [("Ã", "©")]
     words = ["<s>", "<unk>", *signs, *(a + b for a, b in merges)]
