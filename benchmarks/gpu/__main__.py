@@ -38,9 +38,8 @@ def main() -> int:
         if step.part not in options.parts or (old.get("state") == "passed" and not options.again):
             continue
         left = until - time.monotonic() - SPARE
-        lacking = [name for name in step.needs.split(",") if name and not environment.is_there(name)]
-        if step.kind == "json" and lacking:
-            result = {"part": step.part, "state": "skipped", "why": f"{lacking[0]} is not installed"}
+        if step.package and not environment.is_there(step.package):
+            result = {"part": step.part, "state": "skipped", "why": f"{step.package} is not installed"}
         elif left < min(step.seconds, 30):
             result = {"part": step.part, "state": "later"}
         else:

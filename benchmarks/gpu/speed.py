@@ -108,7 +108,7 @@ def _share(backend: Any, options: argparse.Namespace, load: Workload, seconds: f
     """Return the rate of the fastest matrix product, the work that all tokens and the needed tokens require,
     and the share of that rate that one call of `seconds` reaches.
     """
-    with backend.held() as (runner, tokenizer):
+    with backend.exclusive() as (runner, tokenizer):
         ground = Ground(options.shape, runner.model, tokenizer, options.device)
         flops = measure.work(ground, load)
     dtype = backend.facts.dtype

@@ -201,9 +201,9 @@ def computed_run() -> Any:
     return SuiteRun.objects.select_related("revision", "owner", "job").earliest("pk")
 
 
-def copy_of(row: Any, *anew: str, **changes: Any) -> Any:
-    """Copy a row without saving it. Fields named in `anew` get their defaults."""
-    fields = [field for field in row._meta.fields if field.name not in ("id", *anew, *changes)]
+def copy_of(row: Any, *reset: str, **changes: Any) -> Any:
+    """Copy a row without saving it. Fields named in `reset` get their defaults."""
+    fields = [field for field in row._meta.fields if field.name not in ("id", *reset, *changes)]
     return type(row)(**{field.attname: getattr(row, field.attname) for field in fields}, **changes)
 
 

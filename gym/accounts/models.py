@@ -49,7 +49,7 @@ class User(AbstractUser):
 
     secrets = SecretsField(help_text="The member's keys for other services, encrypted.")
 
-    def hold(self) -> None:
+    def lock(self) -> None:
         """Lock the row until the transaction ends, so that concurrent requests cannot exceed a limit together. Raises
         User.DoesNotExist if the account is deleted."""
         type(self).objects.select_for_update().get(pk=self.pk)

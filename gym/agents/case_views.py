@@ -64,7 +64,7 @@ def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     (or None), flaky, may_edit, run_form (or None)."""
     suite = visible_suite(request, slug)
     case = _case(suite, pk)
-    read, problems = selectors.look(case, request.user)
+    read, problems = selectors.parse_for_user(case, request.user)
     history = selectors.history_of(case, request.user)
     runs = [(case_run, selectors.evidence_of(case_run)) for case_run in history]
     context = {
@@ -110,7 +110,7 @@ def _edit(request: SignedInRequest, suite: AgentSuite, case: AgentCase) -> HttpR
     """Edit the case as text. Context: suite, case, new (bool), form, problems, read."""
     new = case.pk is None
     text = request.POST.get("text", case.text).replace("\r\n", "\n")
-    read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    read, problems = selectors.parse_for_user(AgentCase(suite=suite, text=text), request.user)
     form = CaseForm(request.POST or None, instance=case)
     if request.method == "POST" and form.is_valid():
         try:
@@ -130,7 +130,7 @@ def case_check(request: HttpRequest, slug: str) -> HttpResponse:
     """Show remarks on a text being edited, without saving it. Context: suite, problems, read."""
     suite = editable_suite(request, slug)
     text = request.POST.get("text", "").replace("\r\n", "\n")
-    read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    read, problems = selectors.parse_for_user(AgentCase(suite=suite, text=text), request.user)
     return render(request, "agents/_findings.html", {"suite": suite, "problems": problems, "read": read})
 
 
@@ -139,7 +139,7 @@ def case_form(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     """Edit the case as a form. Saving rewrites the text, so comments are lost."""
     suite = editable_suite(request, slug)
     case = _case(suite, pk)
-    read, _ = selectors.look(case, request.user)
+    read, _ = selectors.parse_for_user(case, request.user)
     why = "cannot be read"
     if read is not None:
         many = len(read.interactions) > MAX_TURNS
@@ -173,7 +173,7 @@ def _fields(
     made, wrong = document_of(document, top, turns)
     # Compared as text, because 1 == True in Python.
     text = case.text if not new and _same(made, document) else write_case(made)
-    read, problems = _look_at_fields(request, suite, text, wrong)
+    read, problems = _parse_fields(request, suite, text, wrong)
     if request.headers.get("HX-Request"):
         context: dict[str, Any] = {"suite": suite, "read": read, "problems": problems}
         return render(request, "agents/_findings.html", context)
@@ -204,11 +204,11 @@ def _same(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
-def _look_at_fields(
+def _parse_fields(
     request: HttpRequest, suite: AgentSuite, text: str, wrong: list[str]
 ) -> tuple[TestCase | None, list[Problem]]:
     """Check the text built from the fields. Line numbers are removed, because users of the form do not see the text."""
-    read, findings = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    read, findings = selectors.parse_for_user(AgentCase(suite=suite, text=text), request.user)
     problems = [Problem("error", "field", "", 0, 0, message) for message in wrong]
     return (None if wrong else read), problems + [replace(finding, line=0, column=0) for finding in findings]
 

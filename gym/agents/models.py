@@ -15,7 +15,7 @@ from gym.jobs.models import HasJob
 from gym.runs.models import new_key
 from gym.secrets import SecretsField
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
-from lmgym.agents.case_reader import look_at
+from lmgym.agents.case_reader import parse_case
 from lmgym.agents.cases import Problem, Ratio, Reading, TestCase
 from lmgym.agents.results import CaseResult, IterationResult, total_usage
 from models_registry.models import RegisteredModel
@@ -148,14 +148,14 @@ class AgentCase(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("agent-case", args=[self.suite.slug, self.pk])
 
-    def look(self) -> tuple[TestCase | None, list[Problem]]:
+    def parse(self) -> tuple[TestCase | None, list[Problem]]:
         """Parse the case and return it with its problems. Variables remain references. Only for users who are allowed
-        to see the names of variables; see `selectors.look`."""
-        return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
+        to see the names of variables; see `selectors.parse_for_user`."""
+        return parse_case(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
 
-    def look_blindly(self) -> tuple[TestCase | None, list[Problem]]:
-        """Parse like `look`, for any user: every name is treated as an existing variable."""
-        read, problems = look_at(self.text, _AnyVariable())
+    def parse_without_variables(self) -> tuple[TestCase | None, list[Problem]]:
+        """Parse like `parse`, for any user: every name is treated as an existing variable."""
+        read, problems = parse_case(self.text, _AnyVariable())
         names = sorted(read.variables) if read else []
         return read, [
             *(Problem("info", "variable", "", 0, 0, _UNKNOWN_VARIABLE.format(name)) for name in names),

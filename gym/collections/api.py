@@ -170,7 +170,7 @@ class CollectionView(ObjectView[Collection]):
 def revision_of(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
     revision = services.frozen_revision(request.user, entry["suite"], entry.get("revision"))
     if revision is None:
-        why = services.why_not_found(request.user, entry["suite"], entry.get("revision"))
+        why = services.explain_missing_revision(request.user, entry["suite"], entry.get("revision"))
         raise invalid(FieldError(where, why))
     return revision
 

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.response import Response
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.api.base import ApiView
 from gym.api.errors import ApiProblem, problem_for
 from gym.api.permissions import TokenScope
@@ -20,8 +20,8 @@ WAIT = 60
 RESULTS_WAIT = 5
 
 
-@problem_for(TooManyJobs)
-def _too_many(error: TooManyJobs) -> ApiProblem:
+@problem_for(LimitReached)
+def _too_many(error: LimitReached) -> ApiProblem:
     """Return a 429. The error's `wait`: seconds until the limit allows the request; None if waiting does not help."""
     wait = getattr(error, "wait", WAIT)
     return ApiProblem(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})

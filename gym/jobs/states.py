@@ -172,7 +172,7 @@ def failed_by_deaths() -> QuerySet[Job]:
     return lost.filter(max_attempts__gt=1, deaths=F("max_attempts"))
 
 
-def try_once_more(job_id: UUID) -> bool:
+def retry_failed_by_deaths(job_id: UUID) -> bool:
     """Queue a job of `failed_by_deaths` again for one last try."""
     return _back_to_queue(failed_by_deaths().filter(pk=job_id), tries=F("max_attempts") - 1)
 

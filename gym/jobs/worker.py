@@ -30,7 +30,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import OutOfTime
 from gym.jobs.models import Job, State, WorkerHeartbeat
 from gym.jobs.process_memory import process_bytes
-from gym.jobs.reaper import Reaper, bring_back, release_dead_worker
+from gym.jobs.reaper import Reaper, recover_expired, release_dead_worker
 from gym.jobs.supervisor import READY, print_line
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ worker_signed_in = Signal()
 LAST_SECONDS = 8.0  # time for cleaning up after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
 RESTART = 1  # exit code of a worker that exited deliberately and must be restarted
-LOOK_SECONDS = 1.0  # interval of the watchdog
+WATCHDOG_SECONDS = 1.0  # interval of the watchdog
 QUICK_TIMEOUT_MS = 50  # WAKE_TIMEOUT_MS of quick queues
 
 
@@ -149,7 +149,7 @@ class WorkerProcess:
 
     def _wait(self) -> None:
         next_beat = time.monotonic() + conf.SIGN_SECONDS
-        next_look = time.monotonic() + LOOK_SECONDS
+        next_check = time.monotonic() + WATCHDOG_SECONDS
         while not self.signals:
             time.sleep(0.1)
             if self.parent is not None and os.getppid() != self.parent:
@@ -158,8 +158,8 @@ class WorkerProcess:
             if time.monotonic() >= next_beat:
                 next_beat = time.monotonic() + conf.SIGN_SECONDS
                 self._beat()
-            if time.monotonic() >= next_look:
-                next_look = time.monotonic() + LOOK_SECONDS
+            if time.monotonic() >= next_check:
+                next_check = time.monotonic() + WATCHDOG_SECONDS
                 if self.alive is not None:
                     with suppress(BrokenPipeError):  # the supervisor exited: detected above in the next round
                         os.write(self.alive, b".")
@@ -210,7 +210,7 @@ class WorkerProcess:
     def _must_end(self) -> bool:
         """Return True if this process must exit because a handler does not stop or an error broke it."""
         try:
-            return self.watchdog.look()
+            return self.watchdog.check()
         except DatabaseError:
             log.exception("the watchdog could not reach the database; trying again")
             connection.close()
@@ -251,7 +251,7 @@ def drain(queues: list[str], *, once: bool = False) -> int:
     that need a missing resource are left to other workers.
     """
     started, ran = timezone.now(), 0
-    bring_back()
+    recover_expired()
     while not (runner.stopping.is_set() or runner.broken.is_set()):
         if any(runner.run_next(queue) for queue in queues):
             ran += 1
@@ -259,7 +259,7 @@ def drain(queues: list[str], *, once: bool = False) -> int:
                 break
         elif once or not _is_work_left(queues, started):
             break
-        elif not bring_back() and not any(fairness.claimable(queue).exists() for queue in queues):
+        elif not recover_expired() and not any(fairness.claimable(queue).exists() for queue in queues):
             time.sleep(0.2)  # a job is waiting for its next try or for the end of a lease
     return ran
 
@@ -284,7 +284,7 @@ class Watchdog:
         self._should_stop: dict[JobContext, float] = {}
         self._ended: set[JobContext] = set()
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """End the attempts whose handlers have not stopped in time. Return True if the worker must exit."""
         if runner.broken.is_set():
             self.must_exit = True

@@ -160,7 +160,7 @@ def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, A
         statistics["search"] = [{**mixture.as_dict(), "value": value} for mixture, value in search]
         mix = stats.best(search)[0]
         statistics["mix"] = mix.as_dict()
-        kept, right = table.kept, table.before
+        kept, right = table.selected, table.before
         statistics["counts"] = {"right": int((kept & right).sum()), "wrong": int((kept & ~right).sum())}
     if table.game == "tc":
         statistics["intervals"] = _intervals(table)

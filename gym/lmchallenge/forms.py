@@ -14,7 +14,7 @@ from gym.lmchallenge.playing import MAX_LOGS, PLAYER_OPTIONS, GameRequest, Optio
 from gym.lmchallenge.services import MAX_BYTES
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
-from gym.uploads import OneFileField, SeveralFilesField, read_upload
+from gym.uploads import MultipleFilesField, SingleFileField, read_upload
 from lmgym.lmchallenge.errors import LmcError
 from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
 from lmgym.lmchallenge.play import typing_errors
@@ -58,12 +58,12 @@ class AboutCorpusForm(AddressedForm):
         if not may_manage:
             del self.fields["visibility"]
 
-    def given(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in self.fields}
 
 
 class CorpusFileForm(forms.Form):
-    file = OneFileField(
+    file = SingleFileField(
         required=False,
         label="File",
         help_text="Plain text, or JSON lines with text, userId and timestamp. UTF-8, at most 20 MB, 200,000 lines "
@@ -156,7 +156,7 @@ class GameForm(forms.Form):
         label="Predict whole words only",
         help_text="Predict before each word, not before each letter. This is faster but gives no completions.",
     )
-    words = OneFileField(
+    words = SingleFileField(
         required=False,
         label="Vocabulary",
         help_text="One word per line, at most 5 MB. Default: the words of the corpus, most frequent first.",
@@ -282,12 +282,12 @@ class AboutGameForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 ca
         widgets = {"description": forms.Textarea(attrs={"rows": 3})}
         labels = {"visibility": "Visibility"}
 
-    def given(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in self.Meta.fields}
 
 
 class LogForm(AboutGameForm):
-    file = SeveralFilesField(
+    file = MultipleFilesField(
         label="Logs",
         help_text="JSON lines of one game of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), optionally compressed "
         f"with gzip. Up to {MAX_LOGS} files, each at most 50 MB; uncompressed 200 MB, 500,000 lines, 20 MB per line.",

@@ -152,7 +152,7 @@ def programs() -> list[str]:
 def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Game:
     """Queue a game, saving game and job atomically. Its lines count towards the daily limit.
 
-    Raises ValidationError, OverQuota, TooManySentences, TooManyJobs.
+    Raises ValidationError, OverQuota, TooManySentences, LimitReached.
     """
     if not permissions.can_play(actor, corpus):
         raise PermissionDenied("you may not play on this corpus")
@@ -389,7 +389,7 @@ def retry_game(game: Game, *, actor: User) -> None:
         jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner else None)
 
 
-def count_again(game: Game, *, actor: User) -> None:
+def recount(game: Game, *, actor: User) -> None:
     """Queue a job that recomputes the statistics of a finished game. The old ones are shown until it ends."""
     permissions.require(permissions.can_steer(actor, game))
     if not game.is_counted or game.state != "done":

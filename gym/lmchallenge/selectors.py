@@ -11,7 +11,7 @@ from gym.lmchallenge import permissions
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-from lmgym.lmchallenge.logs.measures import ALIKE
+from lmgym.lmchallenge.logs.measures import COUNTERPART_GAMES
 
 HEAVY = ("packed", "shown", "warnings")
 """Large columns that lists do not need."""
@@ -102,7 +102,7 @@ def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     same = Q(game=game.game, fingerprint=game.fingerprint)
     if game.corpus_id is not None:
         same |= Q(game=game.game, corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
-        alike = next((games - {game.game} for games in ALIKE if game.game in games), set())
+        alike = next((games - {game.game} for games in COUNTERPART_GAMES if game.game in games), set())
         same |= Q(game__in=alike, corpus=game.corpus_id, has_targets=True)
     return (
         listed_games(user).filter(same, counted_at__isnull=False).exclude(pk=game.pk).exclude(fingerprint="")

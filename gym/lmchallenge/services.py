@@ -42,13 +42,13 @@ class ReadCorpus:
 
     data: bytes
     form: str
-    found: dict[str, Any]
+    preview: dict[str, Any]
 
     @property
     def json_as_text(self) -> int:
         """Number of lines that look like JSON with a text, if they are most of a corpus read as plain text; else 0."""
-        n = sum(warning["count"] for warning in self.found["warnings"] if warning["code"] == "json-as-text")
-        return n if 2 * n > self.found["lines"] else 0
+        n = sum(warning["count"] for warning in self.preview["warnings"] if warning["code"] == "json-as-text")
+        return n if 2 * n > self.preview["lines"] else 0
 
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
@@ -96,7 +96,7 @@ def create_corpus(
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = data if isinstance(data, ReadCorpus) else read_corpus(data, form, filename)
     with CORPORA.growing(actor, new=True):
-        preview = read.found
+        preview = read.preview
         made = Corpus(
             title=title,
             owner=actor,

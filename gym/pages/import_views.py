@@ -24,7 +24,7 @@ from models_registry.selectors import runnable_by
 from suites.answer_forms import AnswersForm
 from suites.bulk import BulkResult, freeze_each
 from suites.forms import ImportForm
-from suites.imports import answer, import_files, keep_results, known_names, reading_of, suites_of
+from suites.imports import answer, import_files, keep_results, known_names, stored_result, suites_of
 from suites.models import ImportedFile, SuiteImport
 from suites.options import ImportOptions
 
@@ -134,7 +134,7 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
 def _answers_form(row: ImportedFile, batch: SuiteImport, data: Any = None) -> AnswersForm:
     return AnswersForm(
         data,
-        reading=reading_of(row),
+        parsed=stored_result(row),
         before=ParseOptions(**row.answers),
         known=known_names(batch),
         auto_id=f"file-{row.position}-%s",

@@ -35,7 +35,7 @@ class Line:
     wrong: str = ""
 
     @property
-    def look(self) -> str:
+    def css(self) -> str:
         return f"pp-{self.action.lower()}"
 
 

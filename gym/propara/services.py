@@ -185,9 +185,9 @@ def _slug_of(text: str) -> str:
 
 
 @receiver(secret_address_given, sender=AnswerSet, dispatch_uid="gym.propara.keys")
-def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
+def _new_keys(obj: AnswerSet, **kwargs: Any) -> None:
     """Renew the keys of a set's submissions together with its secret address, because their pages link to the set."""
-    submissions = Submission.objects.filter(version__answer_set=thing)
+    submissions = Submission.objects.filter(version__answer_set=obj)
     addresses.renew_keys(submissions.only("pk", "key"), FormerSubmissionKey)
 
 
@@ -479,7 +479,7 @@ def is_official_test(version: AnswerSetVersion) -> bool:
     return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
 
 
-def known_published_left(version: AnswerSetVersion) -> list[Published]:
+def unlisted_published_results(version: AnswerSetVersion) -> list[Published]:
     """Return published results on the official test split that are not listed yet; empty for other versions."""
     if not is_official_test(version):
         return []
@@ -495,7 +495,7 @@ def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
         rows = [
             PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **published._asdict())
-            for published in known_published_left(version)
+            for published in unlisted_published_results(version)
         ]
         PublishedResult.objects.bulk_create(rows)
     return len(rows)

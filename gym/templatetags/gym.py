@@ -28,7 +28,7 @@ from lmgym.runs.tables import IN_BITS
 from lmgym.suites.authors import Author
 from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, OUTCOME_NAMES, TIE, TRUE
 from lmgym.text.number_format import (
-    NOTHING,
+    MISSING,
     bits,
     compact,
     duration,
@@ -110,9 +110,9 @@ def seen_by(model: RegisteredModel | None, user: AnyUser) -> RegisteredModel | N
 
 
 @register.filter
-def owner_for(thing: Any, user: AnyUser) -> str:
+def owner_for(obj: Any, user: AnyUser) -> str:
     """Return the owner of a suite or run, if this user may know it; empty if the account was deleted."""
-    return owner_of_run(thing, user) if isinstance(thing, SuiteRun) else owner_of_suite(thing, user)
+    return owner_of_run(obj, user) if isinstance(obj, SuiteRun) else owner_of_suite(obj, user)
 
 
 @register.filter
@@ -160,7 +160,7 @@ def figure_cell(value: Any) -> str:
     """Format a number in the table of a chart."""
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", "−")
-    return NOTHING if value is None else str(value)
+    return MISSING if value is None else str(value)
 
 
 @register.filter

@@ -17,7 +17,7 @@ from typing import Any
 from lmgym.agents.check_rows import LABELS
 from lmgym.agents.checks import VERDICTS, shorten
 from lmgym.agents.failures import Contradiction, Contradictions
-from lmgym.agents.llm_judge import Asked, mark_for
+from lmgym.agents.llm_judge import JudgeModel, mark_for
 from lmgym.agents.pass_rates import format_errors
 from lmgym.agents.redact import HIDDEN, hides, mentions
 from lmgym.agents.results import CaseResult, CheckResult, IterationResult, TurnResult
@@ -435,7 +435,7 @@ def _choice(sample: Sample, group: str, names: dict[str, str], choose: Chooser) 
     return Choice(sample.place, group, mode, names[mode], new)
 
 
-def chooser(ask: Asked) -> Chooser:
+def chooser(ask: JudgeModel) -> Chooser:
     def choose(sample: Sample, names: list[str]) -> str:
         answer, _ = ask(choice_prompt(sample, names), None)
         return read_choice(answer, names)

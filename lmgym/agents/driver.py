@@ -31,7 +31,7 @@ from lmgym.agents.scoring import (
     veil_checks,
     without_secrets,
 )
-from lmgym.agents.transport import Deadline, Transport, TransportError, ask, earliest
+from lmgym.agents.transport import Deadline, Transport, TransportError, earliest, send_request
 from lmgym.agents.unsatisfiable import unsatisfiable_reason
 
 USER_ID = "lm-gym"
@@ -188,7 +188,7 @@ class Driver:
 
     def _timed(self, turn: TurnResult, started: float, until: Deadline) -> TurnResult:
         """Record the response time and, separately, the time spent waiting for a busy server."""
-        seconds = max(0.0, time.monotonic() - started - until.waited - until.held)
+        seconds = max(0.0, time.monotonic() - started - until.waited - until.postponed)
         notes = (*turn.notes, WAITED.format(until.waited)) if until.waited else turn.notes
         return replace(turn, seconds=round(seconds, 3), waited=round(until.waited, 3), notes=notes)
 
@@ -214,7 +214,9 @@ class Driver:
         return self._until(interaction.timeout, "The interaction", deadline)
 
     def _ask(self, body: dict[str, Any], until: Deadline) -> Answer:
-        answer = ask(self.transport, self.case.agent, body, headers_for(self.case, self.options), until)
+        answer = send_request(
+            self.transport, self.case.agent, body, headers_for(self.case, self.options), until
+        )
         if answer.error:
             raise TransportError("protocol", f"The server reported an error: {answer.error}")
         return answer

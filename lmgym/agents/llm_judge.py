@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 from lmgym.agents.protocol import Answer, request_body
 from lmgym.agents.redact import cut, redactor
 from lmgym.agents.thinking import without_thinking
-from lmgym.agents.transport import Deadline, Transport, TransportError, ask
+from lmgym.agents.transport import Deadline, Transport, TransportError, send_request
 
 Word = Literal["pass", "fail", "error"]
 PROMPT_VERSION = "3"
@@ -91,7 +91,7 @@ class TooLong(ValueError):
     """Raised if a text does not fit into the prompt."""
 
 
-class Asked(Protocol):
+class JudgeModel(Protocol):
     """Callable that asks a judge once and returns the text of its reply and its token usage."""
 
     name: str
@@ -169,7 +169,7 @@ class VotingJudge:
 
     def __init__(
         self,
-        ask: Asked,
+        ask: JudgeModel,
         votes: int = 1,
         compatible: bool = False,
         clean: Callable[[Any], Any] = lambda value: value,
@@ -253,7 +253,7 @@ class AgentJudge:
 
     def __call__(self, prompt: str, deadline: Deadline | None) -> tuple[str, dict[str, Any]]:
         sent = request_body(prompt, "MAXIMAL", None, None)
-        answer = ask(self.transport, self.agent, sent, {}, _within(deadline))
+        answer = send_request(self.transport, self.agent, sent, {}, _within(deadline))
         clean = redactor(self.transport.secrets)
         trouble = answer.error or ("" if self.compiled else answer.agent_error(self.agent))
         if trouble:

@@ -138,7 +138,7 @@ class CircuitBreaker:
         if not is_first and not self._known.is_set():
             began = time.monotonic()
             self._known.wait(min(HEAD_START, max(0.0, deadline.left / 10)))
-            deadline.hold(time.monotonic() - began)
+            deadline.postpone(time.monotonic() - began)
 
     def get(self, path: str, deadline: Deadline) -> Any:
         return self.transport.get(path, deadline)

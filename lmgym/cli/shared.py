@@ -72,7 +72,7 @@ def silence() -> None:
     os.dup2(nowhere, sys.stdout.fileno())
 
 
-def say(line: str = "") -> None:
+def print_line(line: str = "") -> None:
     sys.stdout.write(f"{line}\n")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 from zipfile import ZipFile
 
-from .connection import LOOK_SECONDS, Connection
+from .connection import POLL_SECONDS, Connection
 from .values import AgentRun
 
 ENDINGS = (".hocon", ".conf", ".json")
@@ -59,7 +59,7 @@ class AgentTests(Connection):
         while (state := self.get(f"agent-servers/{quote(slug)}/")["state"]) not in ("ready", "broken"):
             if time.monotonic() > end:
                 raise TimeoutError(f"server {slug} is {state} after {seconds:.0f} s")
-            self.transport.sleep(LOOK_SECONDS)
+            self.transport.sleep(POLL_SECONDS)
         return str(state)
 
     def make_agent_suite(self, title: str, **card: Any) -> str:

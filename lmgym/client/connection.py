@@ -10,8 +10,8 @@ from .transport import Transport
 from .values import AgentRun, Game, Model, Run
 
 Awaited = TypeVar("Awaited", Run, Game, AgentRun, Model)
-LOOK_SECONDS = 0.5
-LOOK_AT_MOST = 5.0
+POLL_SECONDS = 0.5
+MAX_POLL_SECONDS = 5.0
 
 
 class Connection:
@@ -39,7 +39,7 @@ class Connection:
     def _ended(
         self, read: Callable[[str], Awaited], key: str, seen: Callable[[Awaited], None] | None, seconds: float
     ) -> Awaited:
-        end, pause = time.monotonic() + seconds, LOOK_SECONDS
+        end, pause = time.monotonic() + seconds, POLL_SECONDS
         while True:
             state = read(key)
             if seen:
@@ -50,4 +50,4 @@ class Connection:
                 kind = type(state).__name__.lower()
                 raise TimeoutError(f"{kind} {key} is {state.state} after {seconds:.0f} s")
             self.transport.sleep(pause)
-            pause = min(pause * 1.5, LOOK_AT_MOST)
+            pause = min(pause * 1.5, MAX_POLL_SECONDS)

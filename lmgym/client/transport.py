@@ -31,7 +31,7 @@ class ApiError(Exception):
         self.status = status
         self.code = str(problem.get("code", ""))
         self.detail = str(problem.get("detail", "")) or f"The server responded with status {status}."
-        self.there = str(problem.get("suite", "")), problem.get("revision")  # of the identical suite
+        self.existing = str(problem.get("suite", "")), problem.get("revision")  # of the identical suite
         self.errors: list[dict[str, str]] = list(problem.get("errors", []))
         self.groups: list[dict[str, Any]] = list(problem.get("problem_groups", []))  # the errors, by kind
         super().__init__(self.detail)

@@ -18,7 +18,7 @@ from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import OUTCOME_NAMES, TRUE, parse
 from lmgym.text import listing
 from lmgym.text.columns import record
-from lmgym.text.number_format import p_told
+from lmgym.text.number_format import format_named_p
 
 INCOMPLETE = (
     "This run computed only the tokens of regions that its predictions refer to (tokens=needed). Where not_computed is "
@@ -163,7 +163,7 @@ def _verdict_text(verdict: Verdict, n: int) -> str:
     if verdict.decisive_p is None:
         return verdict.words
     corrected = f", Holm-corrected for the {n} predictions" if n > 1 else ""
-    return f"{verdict.words} (one-sided {p_told('p', verdict.decisive_p)}{corrected})"
+    return f"{verdict.words} (one-sided {format_named_p('p', verdict.decisive_p)}{corrected})"
 
 
 def _summary_table(document: SuiteDocument, result: RunResult) -> str:

@@ -17,7 +17,7 @@ from django.core.management import call_command
 from gym.accounts.models import User
 from gym.demo.loader import load_demo
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import FIRST
 from lmgym.suites.formats import read_suite
@@ -69,7 +69,7 @@ def test_the_published_files_give_the_accuracies_that_counting_gives(people, con
     for name in FILES:
         path = conformance / "paper" / f"syntaxgym_results_{name}.csv"
         expected |= by_hand(path)
-        plan = plan_upload(GivenFile(path.name, path.read_bytes()), actor=people.bob)
+        plan = plan_upload(ResultFile(path.name, path.read_bytes()), actor=people.bob)
         assert plan.refused == []
         assert len(plan.unmatched) == 34 - len(published)
         save_upload(plan, ModelChoice(visibility="public"), actor=people.bob)
@@ -151,7 +151,7 @@ def test_with_all_suites_the_board_shows_the_published_means(people, conformance
     for suite, items in items_of(path).items():
         if suite not in published:
             make_suite(people.alice, name=suite, items=items)
-    plan = plan_upload(GivenFile(path.name, path.read_bytes()), actor=people.bob)
+    plan = plan_upload(ResultFile(path.name, path.read_bytes()), actor=people.bob)
     assert (plan.refused, plan.unmatched, len(plan.good)) == ([], [], 34)
     save_upload(plan, ModelChoice(visibility="public"), actor=people.bob)
     counted = tuple(suite for suite in items_of(path) if suite not in LEFT_OUT)
@@ -162,7 +162,7 @@ def test_with_all_suites_the_board_shows_the_published_means(people, conformance
 
 def test_items_of_the_published_files_are_counted_from_0(people, conformance, published):
     path = conformance / "paper" / "syntaxgym_results_gpt-2-pretrained_.csv"
-    plan = plan_upload(GivenFile(path.name, path.read_bytes()), actor=people.bob)
+    plan = plan_upload(ResultFile(path.name, path.read_bytes()), actor=people.bob)
     assert {run.applied.shift for run in plan.good} == {1}
     hierarchy = next(run for run in plan.good if run.revision.suite.slug == "fgd_hierarchy")
     assert "outcomes of Prediction 2" in hierarchy.applied.missing
@@ -178,7 +178,7 @@ def test_items_of_the_published_files_are_counted_from_0(people, conformance, pu
         ("vanilla_bllip-lg", 0.375),
     ],
 )
-def test_all_thirty_four_suites_by_counting_agree_with_the_published_means(conformance, name, published):
+def test_means_over_the_papers_suites_equal_the_published_means(conformance, name, published):
     """The published means are over the 31 suites that the paper counts (without LEFT_OUT), and averaged over
     seeds. The paper has no mean for the 1-gram model.
     """

@@ -29,9 +29,9 @@ def gone(context) -> None:
 def test_the_worker_claims_nothing_more_and_ends_and_the_job_waits_for_its_next_try(register) -> None:
     first, second = enqueue(register("gpu", gone), {}), enqueue(register("other"), {})
     watchdog = Watchdog()
-    assert not watchdog.look()
+    assert not watchdog.check()
     assert drain(["default"]) == 1
-    assert watchdog.look()
+    assert watchdog.check()
     assert watchdog.must_exit, "whoever keeps workers running starts another"
     assert Job.objects.get(pk=first.pk).state == "queued"
     assert Job.objects.get(pk=second.pk).tries == 0

@@ -84,7 +84,7 @@ def test_another_try_at_a_refused_model_is_not_one_more(people, settings):
 @pytest.mark.parametrize("way", ["page", "api"])
 def test_a_card_does_not_grow_past_the_bytes(client, people, settings, way):
     model = make_model(people.alice)
-    settings.GYM_QUOTA_MODELS = (0, MODELS.kept_by(people.alice).bytes)
+    settings.GYM_QUOTA_MODELS = (0, MODELS.amount_of(people.alice).bytes)
     client.force_login(people.alice)
     card = {"name": "N", "visibility": "public", "description": "x" * 5_000}
     if way == "page":

@@ -124,9 +124,9 @@ def make_long_suite(name: str) -> None:
     freeze(import_suite(document, SuiteOptions(visibility="public"), actor=demo_user()), actor=demo_user())
 
 
-def at_least_workers(number: int) -> int:
-    """Return the number of workers that have signed in; `number` is not used."""
-    return WorkerHeartbeat.objects.count()
+def at_least_workers(number: int) -> bool:
+    """Return whether this many workers have signed in."""
+    return WorkerHeartbeat.objects.count() >= number
 
 
 def pid_of_a_helper_at_work(run: int) -> int | None:

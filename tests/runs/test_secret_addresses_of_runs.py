@@ -10,7 +10,7 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.runs.models import DeletedRun, FormerRunKey
 from gym.runs.work import services
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from suites import services as suites
 from tests.factories import make_model, make_revision
 
@@ -177,7 +177,7 @@ def test_what_a_stranger_made_himself_does_not_tell_the_new_address(client, peop
 
 def upload_of(people, run):
     table = "model,suite,item,correct\n" + "".join(f"lstm,blind,{item},True\n" for item in range(3))
-    file = GivenFile("outcomes.csv", table.encode())
+    file = ResultFile("outcomes.csv", table.encode())
     plan = plan_upload(file, actor=people.charlie, revision=run.revision)
     return save_upload(plan, ModelChoice(name="lstm"), actor=people.charlie)
 

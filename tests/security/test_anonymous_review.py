@@ -18,7 +18,7 @@ from gym.collections.services import create_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from gym.sharing.addresses import secret_slug
 from models_registry.models import RegisteredModel
 from suites import services as suites
@@ -64,7 +64,7 @@ def make_blind(people: People) -> Suite:
     run_pending()
     rows = "".join(f"elsewhere,blind,{item},True\n" for item in range(3))
     plan = plan_upload(
-        GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()),
+        ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode()),
         actor=people.alice,
         revision=revision,
     )

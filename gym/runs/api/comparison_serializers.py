@@ -18,7 +18,7 @@ from lmgym.runs.against_chance import CHANCE_WORDS
 from lmgym.runs.comparison import Equivalence, ItemRow, ItemSide, Pair, RateComparison
 from lmgym.runs.leaderboard.records import BoardCell, BoardMean, BoardSuite
 from lmgym.runs.missing_rates import MISSING, MissingRate
-from lmgym.runs.paired_predictions import LeftOut
+from lmgym.runs.paired_predictions import UnpairedPrediction
 from lmgym.runs.rules import Rule
 from lmgym.runs.run_differences import FACTS, RunDifference
 from lmgym.stats.paired import Difference
@@ -155,7 +155,7 @@ class LeftOutSerializer(RecordSerializer):
     """A prediction of one revision that is not compared, since the other revision lacks its formula."""
 
     class Meta:
-        dataclass = LeftOut
+        dataclass = UnpairedPrediction
 
 
 class NamedModelSerializer(serializers.Serializer[Any]):

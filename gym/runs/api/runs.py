@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import Scope, User
 from gym.accounts.quotas import OverQuota
 from gym.accounts.requests import SignedInApiRequest
@@ -222,7 +222,7 @@ def _cell(
             return services.queue_once(revision, model, policy, actor=actor, again=again), None
     except ValidationError as error:
         return None, " ".join(error.messages)
-    except (TooManyJobs, PermissionDenied) as error:
+    except (LimitReached, PermissionDenied) as error:
         return None, str(error)
 
 

@@ -11,7 +11,7 @@ from lmgym.charts.colour_steps import rate_step
 from lmgym.charts.svg import Markup, element
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.missing_rates import MissingRate, by_model
-from lmgym.text.number_format import p_told, percent
+from lmgym.text.number_format import format_named_p, percent
 
 DENSE = 400
 """In tables with more cells than this, a cell shows only its rate; interval and counts are in the line below
@@ -166,7 +166,7 @@ def words_of(cell: Cell) -> str:
     if cell.chance is not None:
         words.append(f"chance {percent(cell.chance)}")
     if cell.verdict.words:
-        p = "" if cell.verdict.decisive_p is None else f" ({p_told('p', cell.verdict.decisive_p)})"
+        p = "" if cell.verdict.decisive_p is None else f" ({format_named_p('p', cell.verdict.decisive_p)})"
         words.append(cell.verdict.words + p)
     counts = (
         (cell.ties, "ties"),

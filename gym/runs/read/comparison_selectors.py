@@ -20,9 +20,9 @@ from gym.runs.read.shared_items import groups_of
 from lmgym.runs.comparison import MAX_SIDES, ItemRow, Pair, item_rows, pairs_of
 from lmgym.runs.missing_rates import MissingRate, by_model
 from lmgym.runs.paired_predictions import (
-    LeftOut,
     PairedPredictions,
     RevisionPredictions,
+    UnpairedPrediction,
     left_out_in_words,
     pair_predictions,
 )
@@ -74,7 +74,7 @@ class OnASuite:
     predictions: PairedPredictions | None = None
 
     @property
-    def not_compared(self) -> Sequence[LeftOut]:
+    def not_compared(self) -> Sequence[UnpairedPrediction]:
         """Predictions of either revision whose formula the other lacks."""
         return self.predictions.left_out if self.predictions else ()
 

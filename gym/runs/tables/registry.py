@@ -201,7 +201,7 @@ def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
     return sum(sentences[pk] * len(names) for pk, names in revisions)
 
 
-def require_room(rows: int, hint: str) -> None:
+def require_row_limit(rows: int, hint: str) -> None:
     """Raise TooMuch if `rows` exceeds GYM_EXPORT_MAX_ROWS (0 = no limit)."""
     if settings.GYM_EXPORT_MAX_ROWS and rows > settings.GYM_EXPORT_MAX_ROWS:
         raise TooMuch(rows, hint)
@@ -219,5 +219,5 @@ class Budget:
         with closing(rows):
             for row in rows:
                 self.taken += 1
-                require_room(self.taken, self.hint)
+                require_row_limit(self.taken, self.hint)
                 yield row

@@ -25,7 +25,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.handlers import handler
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
-from gym.jobs.selectors import held_somewhere
+from gym.jobs.selectors import is_loaded_somewhere
 from gym.runs.work import cache
 from lmgym.models.backends import BACKENDS, Backend, BackendError, ModelFacts
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenError
@@ -100,7 +100,7 @@ def preview(
     actor: User,
 ) -> dict[str, Any] | Waiting:
     """Return bits, outcomes and margins of these sentences, or Waiting. Sentences missing in the cache count towards
-    the daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
+    the daily cap. Raises TooManySentences, LimitReached, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(suite_id, model, policy, texts, actor)
     missing = [text for text in texts if text not in known]
@@ -259,7 +259,7 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
     that has to be loaded first."""
     seconds = model.load_seconds if model.load_seconds is not None else model.facts.get("load_seconds")
     slow = BACKENDS[model.backend].needs_torch or (seconds or 0.0) > WAIT_SECONDS
-    loading = slow and not held_somewhere(model.slug, QUEUE)
+    loading = slow and not is_loaded_somewhere(model.slug, QUEUE)
     end = time.monotonic() + (0.0 if loading else WAIT_SECONDS)
     while True:
         row = Job.objects.filter(pk=job.pk).values_list("state", "error").first()

@@ -63,7 +63,7 @@ class Scoring:
         if self.run.scorer != self.scorer:
             return
         shared, n = SharedChunks(self.context, self.run), 0
-        while shared.is_help_wanted() and (chunk := shared.take()) is not None:
+        while shared.is_help_wanted() and (chunk := shared.claim()) is not None:
             self._score(shared, chunk)
             n += len(chunk.positions)
             self.context.progress(n, unit="sentences")
@@ -108,11 +108,11 @@ class Scoring:
                 cached + sum(sizes.get(number, 0) for number in done), self.n_unique, "sentences"
             )
             self.context.yield_turn()
-            if (chunk := shared.take()) is not None:
+            if (chunk := shared.claim()) is not None:
                 if may_be_helped and (n := shared.ask_for_help()):
                     self.context.log(f"Asked {n} idle worker{'s' if n > 1 else ''} to help.")
                 self._score(shared, chunk)
-            elif shared.others_at_work():
+            elif shared.has_other_attempts():
                 sleep(POLL_SECONDS)
             else:
                 return

@@ -106,7 +106,7 @@ def _tool(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
     stream = gzip_reader.unpacked(streams.source, "standard input")
     if options.tool == "check":
         lines = corpus.read(stream, options.format, "standard input")
-        streams.say(json.dumps(corpus_tools.preview(lines, options.format), indent=2))
+        streams.print_line(json.dumps(corpus_tools.preview(lines, options.format), indent=2))
         return 0
     if options.tool == "to-text":
         texts = corpus_tools.to_text(corpus.read(stream, "json", "standard input"))

@@ -18,8 +18,9 @@ from statistics import mean
 from typing import Any
 
 from lmgym import net
-from lmgym.models.backends.base import HALF_TOLERANCE_BITS, BackendError
+from lmgym.models.backends.base import BackendError
 from lmgym.models.backends.completions import REFUSED, Dialect, Prompt, Server, explained, read_choice
+from lmgym.models.engine.scores import HALF_TOLERANCE_BITS
 
 TEXT = (
     "The keys to the old cabinet are on the table near the window, and the letters that my aunt wrote to her brother "

@@ -28,7 +28,7 @@ from lmgym.models.backends.loading import (
     versions,
 )
 from lmgym.models.backends.tuning import PACKING, prepare_masked, special_ids, spellings
-from lmgym.models.backends.unchanged import Seen
+from lmgym.models.backends.unchanged import FileSnapshot
 from lmgym.models.engine.plan import needed_tokens, unique_texts
 from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
@@ -71,11 +71,11 @@ class MaskedBackend:
         facts: ModelFacts,
         method: str,
         rows: Rows | None = None,
-        seen: Seen | None = None,
+        snapshot: FileSnapshot | None = None,
     ) -> None:
         from lmgym.models.engine.memory import default_budget
 
-        self.seen = seen
+        self.snapshot = snapshot
         self._one_at_a_time = threading.Lock()
         self.facts = facts
         self._runner, self._rows, self._tokenizer, self._method = runner, rows, tokenizer, method
@@ -101,8 +101,8 @@ class MaskedBackend:
         require_possible("masked", policy)
         with self._one_at_a_time:
             results = self._score(texts, policy, needed)
-        if self.seen is not None:
-            self.seen.require_unchanged()  # weights on a CPU are mapped from their file
+        if self.snapshot is not None:
+            self.snapshot.require_unchanged()  # weights on a CPU are mapped from their file
         return results
 
     def _score(
@@ -254,11 +254,11 @@ def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
             *runner.notes,
         ),
         score_kind=f"pseudo-log-likelihood {method}",
-        error_bits=error_bound(name, half=error.largest, ways=runner.gap),
+        error_bits=error_bound(name, half=error.largest, optimised=runner.gap),
         error_sd_bits=error.sd,
         error_sd_tokens=error.tokens,
     )
-    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=source.seen)
+    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, snapshot=source.snapshot)
 
 
 def _read_settings(folder: Path) -> Any:

@@ -46,7 +46,7 @@ _FLAGS = ("content", "single_word", "lstrip", "rstrip", "normalized")
 _SPECIALS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
-def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool) -> Any:
+def matching_tokenizer(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool) -> Any:
     """Return a tokenizer that gives the same ids as the folder's tokenizer.json.
 
     Args:

@@ -67,11 +67,11 @@ def _packed_note(packing: bool | None, gain: float, gap: float) -> str:
 def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> float:
     """Pack the linear weights. Returns the change of the probe values in bits; infinite if the packed model fails."""
     from lmgym.models.engine import packing as packs
-    from lmgym.models.engine.tree_support import apart
+    from lmgym.models.engine.tree_support import max_difference
 
     packs.pack(model)
     try:
-        return apart(bits(), before)
+        return max_difference(bits(), before)
     except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
         return float("inf")
 
@@ -81,7 +81,8 @@ def prepare_bfloat16(model: Any, device: torch.device) -> ModelRunner:
     import torch
 
     from lmgym.models.engine import packing as packs
-    from lmgym.models.engine.tree_support import HALF_TOLERANCE_BITS, make_runner
+    from lmgym.models.engine.scores import HALF_TOLERANCE_BITS
+    from lmgym.models.engine.tree_support import make_runner
 
     packs.fuse_gelu(model)
     packs.pack(model, torch.bfloat16)

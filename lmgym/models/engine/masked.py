@@ -24,9 +24,9 @@ from lmgym.models.engine.memory import unless_full
 from lmgym.models.engine.model_runner import ModelRunner, look_up, to_device
 from lmgym.models.engine.scores import ScoringFailure
 from lmgym.models.engine.tree_support import (
-    apart,
     context_limit,
     first_values,
+    max_difference,
     others,
     probe_sequences,
     require_context,
@@ -350,6 +350,6 @@ def make_masked_runner(
 
 def _gap(runner: ModelRunner, mask_id: int, plain: Floats, rows: Rows | None) -> float:
     try:
-        return apart(probe_bits(runner, mask_id, rows), plain)
+        return max_difference(probe_bits(runner, mask_id, rows), plain)
     except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
         return math.inf

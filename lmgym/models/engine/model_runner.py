@@ -97,7 +97,7 @@ class ModelRunner:
         return max(16, min(_LARGEST_BLOCK[kind], _BLOCK_BYTES[kind] // (4 * max(self.vocabulary, 1))))
 
 
-class LookedUp(NamedTuple):
+class Lookup(NamedTuple):
     """Values in bits, fp32, on the device.
 
     Attributes:
@@ -115,7 +115,7 @@ def look_up(
     edge_row: NDArray[np.int64],
     edge_token: NDArray[np.int64],
     sets: torch.Tensor | None = None,
-) -> LookedUp:
+) -> Lookup:
     """Compute the surprisal of tokens after given contexts.
 
     Each row is projected once, in blocks. The log-sum-exp is computed in fp32 after subtracting the maximum.
@@ -144,7 +144,7 @@ def look_up(
         if sets is not None:
             mass.append((logs.exp_() @ sets.to(logs.device)).log_().mul_(-_PER_NAT).clamp_min_(0.0))
     empty = torch.zeros(0, device=states.device, dtype=torch.float32)
-    return LookedUp(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
+    return Lookup(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
 
 
 def to_device(values: NDArray[Any], device: torch.device) -> torch.Tensor:

@@ -24,7 +24,7 @@ Read = Callable[["Job", torch.Tensor], Result]
 """Function that converts the hidden rows [job.nodes, features] of a job to a result."""
 
 
-class Way(NamedTuple):
+class PassMode(NamedTuple):
     """Mode of running sequences of one kind (`Turns.kind`): in prefix trees or in padded batches."""
 
     by_tree: bool
@@ -34,17 +34,17 @@ class Way(NamedTuple):
 USUAL = (0, 0)
 
 
-def group_sequences(runner: ModelRunner, lengths: Sequence[int]) -> dict[Way, Sequence[int]]:
+def group_sequences(runner: ModelRunner, lengths: Sequence[int]) -> dict[PassMode, Sequence[int]]:
     """Group sequences (by index) that may share forward passes: first those run as trees, then the others by kind."""
-    modes: dict[int, Way] = {}
+    modes: dict[int, PassMode] = {}
     for length in set(lengths):
         kind = runner.turns.kind(length)
         is_in_reach = runner.reach is None or length <= runner.reach
-        modes[length] = Way(runner.blocks > 0 and is_in_reach and kind == USUAL, kind)
+        modes[length] = PassMode(runner.blocks > 0 and is_in_reach and kind == USUAL, kind)
     different = sorted(set(modes.values()), key=lambda mode: (not mode.by_tree, mode.kind))
     if len(different) == 1:
         return {different[0]: range(len(lengths))}
-    groups: dict[Way, list[int]] = {mode: [] for mode in different}
+    groups: dict[PassMode, list[int]] = {mode: [] for mode in different}
     for at, length in enumerate(lengths):
         groups[modes[length]].append(at)
     return dict(groups)

@@ -21,13 +21,12 @@ import torch
 
 from lmgym.models.engine import block_attention, lengths
 from lmgym.models.engine.batching import REFUSED_BITS, Unscorable, choose_batching, name_of
-from lmgym.models.engine.device_errors import says_broken
+from lmgym.models.engine.device_errors import reports_device_failure
 from lmgym.models.engine.execute import Computed, Floats, compute
 from lmgym.models.engine.model_runner import ModelRunner
+from lmgym.models.engine.scores import HALF_TOLERANCE_BITS, tolerance_bits
 from lmgym.models.engine.vocabulary import parts_of
 
-TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
-HALF_TOLERANCE_BITS = 0.25
 _FLOOR_BITS = 3e-5
 _LEAK_SHARE = 0.1
 _BUDGET = 64
@@ -71,7 +70,7 @@ def first_values(model: Any, compute_bits: Callable[[], Floats]) -> Floats:
     try:
         return compute_bits()
     except Exception as error:
-        if says_broken(error):
+        if reports_device_failure(error):
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise Unscorable(f"{name_of(model)} cannot read token ids alone: {reason[:200]}") from error
@@ -134,7 +133,7 @@ def require_context(model: Any, bits: Floats, changed: Floats) -> None:
         )
 
 
-def apart(a: Floats, b: Floats) -> float:
+def max_difference(a: Floats, b: Floats) -> float:
     """Return the largest absolute difference between two arrays; infinite if only one of two values is NaN."""
     both = np.isnan(a) & np.isnan(b)
     gap = float(np.abs(a[~both] - b[~both]).max(initial=0.0))
@@ -142,16 +141,16 @@ def apart(a: Floats, b: Floats) -> float:
 
 
 def structural_gap(a: Floats, b: Floats, allowed: float) -> float:
-    """Return `apart`, or the mean difference if the largest exceeds the tolerance of half precision: there, rounding
-    alone changes single tokens by more."""
-    gap = apart(a, b)
+    """Return `max_difference`, or the mean difference if the largest exceeds the tolerance of half precision: there,
+    rounding alone changes single tokens by more."""
+    gap = max_difference(a, b)
     is_half = allowed >= HALF_TOLERANCE_BITS and allowed < gap < np.inf
     return float(np.nanmean(np.abs(a - b))) if is_half else gap
 
 
 def tolerance(model: Any) -> float:
     """Return the tolerated difference in bits between two computations in the model's dtype."""
-    return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), HALF_TOLERANCE_BITS)
+    return tolerance_bits(str(getattr(model, "dtype", torch.float32)).removeprefix("torch."))
 
 
 def _require_causal(runner: ModelRunner, ids: Sequence[int], plain: Floats, allowed: float) -> None:
@@ -209,7 +208,7 @@ def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, 
     for runner.body, runner.head in splits:
         runner.parts = parts_of(runner.head, runner.device)
         try:
-            gap = apart(_bits(runner, probes, budget=_WIDE), plain)
+            gap = max_difference(_bits(runner, probes, budget=_WIDE), plain)
         except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this out)
             problem = f"{type(error).__name__}"
         else:
@@ -301,8 +300,8 @@ def _tree_gap(
 ) -> tuple[float, float, str]:
     """Return the gap between tree and plain values in bits, the tolerated gap, and a description."""
     try:
-        gap = apart(_bits(runner, probes), plain)
-        leak = apart(_leaking(runner, probes, plain), plain)
+        gap = max_difference(_bits(runner, probes), plain)
+        leak = max_difference(_leaking(runner, probes, plain), plain)
         problem = f"differ by {gap:.2g} bits from scoring them one at a time"
     except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this out)
         gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"

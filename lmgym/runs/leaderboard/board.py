@@ -160,7 +160,7 @@ class Board(Generic[Revision, Model]):
     def shared_factors(self) -> list[float | None]:
         """`Mean.shared_items_factor` of the scores that have an interval."""
         scores = [row.score for row in self.rows]
-        return [one.shared_items_factor for one in scores if one is not None and one.spread is None]
+        return [score.shared_items_factor for score in scores if score is not None and score.spread is None]
 
     @property
     def n_cells(self) -> int:

@@ -20,7 +20,7 @@ from gym.jobs import conf
 from gym.jobs.management.commands import init
 from gym.jobs.supervisor import Child, Supervisor, print_line
 from gym.jobs.web_server import bound_socket, usual_processes
-from gym.reachability import only_here, require_own_secret
+from gym.reachability import is_local_only, require_own_secret
 from gym.site_command import database_problem
 
 LEAST_SILENCE = 10.0
@@ -117,7 +117,7 @@ def worker_child(name: str) -> Child:
 
 def refuse_published_key(host: str) -> None:
     """Refuse the published secret key on a public address, and store the address for this process and its children."""
-    is_local = only_here(settings.ALLOWED_HOSTS, host)
+    is_local = is_local_only(settings.ALLOWED_HOSTS, host)
     try:
         require_own_secret(settings.SECRET_KEY, settings.INSECURE_SECRET_KEY, is_local=is_local)
     except EnvError as error:

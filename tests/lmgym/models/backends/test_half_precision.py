@@ -78,8 +78,8 @@ def test_texts_that_a_model_cannot_read_are_left_out() -> None:
 def test_a_bound_is_at_least_twice_what_was_seen_of_the_half_type() -> None:
     assert error_bound("bfloat16", half=0.7) == 1.4
     assert error_bound("float16", half=0.01) == ERROR_BITS["float16"]
-    assert error_bound("float32", ways=1e-5) == ERROR_BITS["float32"]
-    assert error_bound("float32", ways=7e-4) == 7e-4
+    assert error_bound("float32", optimised=1e-5) == ERROR_BITS["float32"]
+    assert error_bound("float32", optimised=7e-4) == 7e-4
 
 
 def test_a_masked_model_is_compared_too() -> None:

@@ -347,7 +347,7 @@ def test_a_hub_that_never_has_time_is_given_up(server: HubServer, naps: list[flo
 def test_a_page_does_not_wait(server: HubServer, naps: list[float]) -> None:
     server.fail("/revision/", **TOO_MANY)
     with pytest.raises(BackendUnavailable, match="Try again in 3 seconds"):
-        hub.look(NAME, "main", seconds=6)
+        hub.inspect_revision(NAME, "main", seconds=6)
     assert naps == []
 
 

@@ -63,7 +63,7 @@ def _few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let random models count as models that know the language."""
-    monkeypatch.setattr(start_tokens, "KNOWS_TOO_LITTLE", 10.0)
+    monkeypatch.setattr(start_tokens, "MAX_UNIFORM_SHARE", 10.0)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 A module has `ROWS`: (method, URL name, arguments, statuses). Every method that a page accepts needs a row;
 the others must respond with 405. It may have `LAST` (rows that delete or revoke something) and
-`furnish(people, world)`, which adds to the table's world: names of arguments and the values that replace them
+`add_objects(people, world)`, which adds to the table's world: names of arguments and the values that replace them
 in addresses. Requests have no body, so a form that the user may submit responds with 400.
 
 Statuses are for (nobody, charlie the stranger, dora who may view, bob who may edit, alice the owner, staff).
@@ -25,11 +25,11 @@ HIDDEN = (404, 404, 200, 200, 200, 200)
 OWNERS = (404, 404, 404, 404, 200, 200)
 EDITORS = ("in", 404, 403, 200, 200, 200)
 EDITORS_ACT = ("in", 404, 403, 302, 302, 302)
-FILL = ("in", 400, 400, 400, 400, 400)  # users who may submit the form see what is missing
-FILL_EDITORS = ("in", 404, 403, 400, 400, 400)
-FILL_OPEN = ("in", 403, 403, 403, 400, 400)
-FILL_MINE = ("in", 404, 404, 404, 400, 400)
-NOT_THERE = (404, 404, 404, 404, 404, 404)
+INCOMPLETE = ("in", 400, 400, 400, 400, 400)  # users who may submit the form see what is missing
+INCOMPLETE_EDITORS = ("in", 404, 403, 400, 400, 400)
+INCOMPLETE_OPEN = ("in", 403, 403, 403, 400, 400)
+INCOMPLETE_MINE = ("in", 404, 404, 404, 400, 400)
+NOT_FOUND = (404, 404, 404, 404, 404, 404)
 OWNER = ("in", 404, 403, 403, 200, 200)  # not permitted to any collaborator
 OWNER_ACTS = ("in", 404, 403, 403, 302, 302)
 API_EDITORS = (401, 404, 403, 200, 200, 200)
