@@ -169,7 +169,7 @@ def score(
 
 
 def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    """Build the DataFrame that `score` returns from its rows."""
+    """Build, from its rows, the DataFrame that `score` returns."""
     import pandas as pd
 
     names = (

@@ -1,4 +1,4 @@
-"""Redaction of transcripts: hide secrets and untested private data, and truncate long texts."""
+"""Redaction of transcripts: hide secrets and private data that no check compares, and truncate long texts."""
 
 from __future__ import annotations
 

@@ -193,8 +193,10 @@ def coverage_of(
     vocabulary_size: int | None = None,
     in_pieces: bool | None = None,
 ) -> Coverage | None:
-    """Count the words of sentences. A word that is unknown anywhere (e.g. sentence-initially) counts as unknown; its
-    number of pieces is its smallest.
+    """Count the words of sentences.
+
+    A word counts as unknown if any of its occurrences is unknown, e.g. at the beginning of a sentence. Its number
+    of pieces is that of its shortest tokenization.
 
     Args:
         sentences: (text, tokens) each.

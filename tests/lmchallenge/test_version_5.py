@@ -1,5 +1,5 @@
-"""Logs of LM Challenge 5 on the site: imported, counted, coloured, exported, or refused by their first bad
-line.
+"""Logs of LM Challenge 5 on the site: imported, evaluated, coloured, exported, or rejected with the first
+bad line named.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ _HEAT = ("leaderboard-heat", "Models on suites")
 
 
 def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
-    """Return the files of `heat_figure`, which the page shows as a table."""
+    """Return the files of `heat_figure`. The page shows its data as a table instead of drawing it."""
     return FigureFiles(*_HEAT, _query(board, **of))
 
 

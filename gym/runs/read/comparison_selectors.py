@@ -97,7 +97,7 @@ class OnASuite:
 
     @property
     def has_margins(self) -> bool:
-        """Whether any pair has margins of the same quantity."""
+        """Whether any pair has margins that measure the same quantity on both sides."""
         return any(pair.margin is not None and pair.margin.n for pair in self.pairs)
 
     @property

@@ -1,8 +1,8 @@
 """Score a run chunk by chunk, committing each before the next begins.
 
 Chunks are stored before the first is scored: a worker that takes over or helps scores the same sentences together
-and gets the same bits. Complete sentences go into the score cache; a sentence with only needed tokens stays with its
-chunk until the run is done.
+and gets the same bits. Complete sentences go into the score cache; a sentence of which only the needed tokens
+were scored stays with its chunk until the run is done.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class WordsFingerprint:
             yield number, line
 
     def hash_messages(self, tokens: Iterable[tuple[int, Token]]) -> Iterator[tuple[int, Token]]:
-        """Yield the tokens of a version 5 log unchanged, hashing each."""
+        """Yield the tokens of a version 5 log unchanged, hashing each message."""
         for _, group in groupby(tokens, lambda pair: (pair[1].user, pair[1].message)):
             message = list(group)
             self._add([token.target for _, token in message])

@@ -218,7 +218,8 @@ class TokenStrings:
         )
 
     def _overruns(self, data: bytes, kind: str, most: int) -> tuple[Path, ...]:
-        """Return the spellings whose last token continues past the bytes with text that ends a token of this kind."""
+        """Return up to `most` spellings of `data` whose last model token runs past its end with text that ends a game
+        token of this kind."""
         spellings: list[Path] = []
         for at in range(max(0, len(data) - self._longest), len(data)):
             tail = data[at:]

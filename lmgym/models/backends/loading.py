@@ -312,7 +312,11 @@ def context_length(settings: Any) -> int | None:
 
 
 def readable_length(settings: Any, model: Any) -> int | None:
-    """Return `context_length` minus positions reserved for padding, as in RoBERTa; see also `full_attention_limit`."""
+    """Return the maximum number of tokens that the model can read, or None for no limit.
+
+    It is the smallest of `context_length`, `full_attention_limit` and the number of position embeddings that are left
+    after padding (as in RoBERTa).
+    """
     limits = [context_length(settings), full_attention_limit(settings)]
     limits += [
         int(layer.weight.shape[0]) - layer.padding_idx - 1

@@ -40,8 +40,8 @@ class FileSnapshot:
         """Compute the digests.
 
         Raises:
-            BackendError: a small file in the cache differs from the Hub's. Files with other names, as some mirrors use,
-                cannot be checked.
+            BackendError: a small file in the Hub's cache does not match the hash in its name. Files that are not named
+                by a hash (from some mirrors) are not checked.
         """
         for path in _paths(self.place):
             name = self._named(path)

@@ -1,7 +1,7 @@
 """Forward passes of a planned forest. Needs torch.
 
-`Trees` runs prefix trees, `Batches` length-sorted batches for models whose attention cannot mask trees. Both run every
-needed prefix once.
+`Trees` runs prefix trees, `Batches` length-sorted batches for models whose attention cannot mask trees. Both read
+the hidden row of each needed prefix once, but may compute shared ancestors again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Build leaderboards (models × suites) from stored aggregates. Outcomes are read only for suites that share
 material, and the number of queries is constant.
 
-Rows are grouped (seeds), given unique labels and sorted; small tables are cut from the full one.
+Rows can be grouped by seed; they are ranked, given unique labels and sorted. The table of the home page is built from
+the suites that changed last, with the models that have run most of them.
 """
 
 from __future__ import annotations
