@@ -119,7 +119,7 @@ def _ended(client: Client, arguments: argparse.Namespace, made: list[Game]) -> i
 def _waited(client: Client, game: Game, seconds: float) -> Game:
     waiting = Waiting()
     return client.wait_for_game(
-        game.id, seen=lambda state: waiting(state.title, state.behind), seconds=seconds
+        game.id, on_update=lambda state: waiting(state.title, state.behind), seconds=seconds
     )
 
 

@@ -38,7 +38,7 @@ def _wait(client: Client, options: argparse.Namespace) -> int:
 def finished(client: Client, keys: Sequence[str], options: argparse.Namespace) -> int:
     """Wait for the runs and report their rates; return the exit status."""
     try:
-        runs = client.wait_all(keys, seen=_Progress(), seconds=options.timeout)
+        runs = client.wait_all(keys, on_update=_Progress(), seconds=options.timeout)
     except (KeyboardInterrupt, TimeoutError):
         shared.note(f"The runs continue on the site. To wait again: lmgym wait {' '.join(keys)}")
         raise

@@ -89,10 +89,10 @@ class AgentTests(Connection):
         return AgentRun.of(self.get(f"agent-runs/{quote(key)}/"))
 
     def wait_for_agent_run(
-        self, key: str, *, seen: Callable[[AgentRun], None] | None = None, seconds: float = 3600.0
+        self, key: str, *, on_update: Callable[[AgentRun], None] | None = None, seconds: float = 3600.0
     ) -> AgentRun:
-        """Poll until the run has ended; `seen` is called with each response. Raises TimeoutError."""
-        return self._ended(self.agent_run, key, seen, seconds)
+        """Poll until the run has ended; `on_update` is called with each response. Raises TimeoutError."""
+        return self._ended(self.agent_run, key, on_update, seconds)
 
     def agent_report(self, key: str, form: str = "junit") -> bytes:
         """Download the results of a run; `form`: junit, json or csv."""

@@ -37,13 +37,17 @@ class Connection:
             page = self.get(page["next"])
 
     def _ended(
-        self, read: Callable[[str], Awaited], key: str, seen: Callable[[Awaited], None] | None, seconds: float
+        self,
+        read: Callable[[str], Awaited],
+        key: str,
+        on_update: Callable[[Awaited], None] | None,
+        seconds: float,
     ) -> Awaited:
         end, pause = time.monotonic() + seconds, POLL_SECONDS
         while True:
             state = read(key)
-            if seen:
-                seen(state)
+            if on_update:
+                on_update(state)
             if state.is_final:
                 return state
             if time.monotonic() > end:

@@ -163,16 +163,16 @@ class Side:
     """One run of a comparison.
 
     Attributes:
-        made: how the run was scored.
-        own: counts over all predictions.
-        compared: counts over the predictions that both revisions have; equal to `own` if there is one revision.
+        scored_as: how the run was scored.
+        overall: counts over all predictions.
+        compared: counts over the predictions that both revisions have; equal to `overall` if there is one revision.
     """
 
     label: str
     model: Hashable
     revision: int
-    made: ScoredAs
-    own: ItemCounts
+    scored_as: ScoredAs
+    overall: ItemCounts
     compared: ItemCounts
 
 
@@ -231,14 +231,14 @@ class Pair(Generic[S]):
     @cached_property
     def margin(self) -> Difference | None:
         """Difference in bits, from 9,999 resamples; None if the bits of the two runs are different quantities."""
-        if not same_bits(self.first.made, self.second.made):
+        if not same_bits(self.first.scored_as, self.second.scored_as):
             return None
         return paired_difference(*self._margins)
 
     @cached_property
     def margin_is_skewed(self) -> bool:
         """Whether the margins' differences are too skewed for a reliable interval at this n."""
-        if not same_bits(self.first.made, self.second.made):
+        if not same_bits(self.first.scored_as, self.second.scored_as):
             return False
         known = ((a, b) for a, b in zip(*self._margins, strict=True) if a is not None and b is not None)
         return is_skewed_for_its_size([b - a for a, b in known])
@@ -311,7 +311,7 @@ def _is_against(first: Side, second: Side, baseline: Hashable) -> bool:
 def pair(first: S, second: S) -> Pair[S]:
     """Compare two runs; p is not corrected."""
     is_same_revision = first.revision == second.revision
-    counts = (first.own, second.own) if is_same_revision else (first.compared, second.compared)
+    counts = (first.overall, second.overall) if is_same_revision else (first.compared, second.compared)
     rate = compare_rates(
         (first.label, second.label),
         _shares(counts, _common_items(*counts)),
@@ -355,7 +355,7 @@ class ItemRow:
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
     """Return a row for each item that any side has, in the order of the sides."""
-    items_of_sides = [side.compared.shares or side.own.shares for side in sides]
+    items_of_sides = [side.compared.shares or side.overall.shares for side in sides]
     rows = []
     for item in dict.fromkeys(item for items in items_of_sides for item in items):
         row = [
@@ -387,7 +387,9 @@ def against_baseline(
 
 
 def _pair_if_both(first: S | None, second: S | None) -> Pair[S] | None:
-    return pair(first, second) if first and second and first.own.shares and second.own.shares else None
+    return (
+        pair(first, second) if first and second and first.overall.shares and second.overall.shares else None
+    )
 
 
 @dataclass(frozen=True)

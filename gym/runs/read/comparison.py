@@ -72,7 +72,7 @@ class SuiteRow:
 
     @cached_property
     def unlike(self) -> list[RunDifference]:
-        return run_differences([side.made if side else None for side in self.sides])
+        return run_differences([side.scored_as if side else None for side in self.sides])
 
 
 def suite_rows(

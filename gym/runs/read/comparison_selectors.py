@@ -93,7 +93,7 @@ class OnASuite:
 
     @cached_property
     def unlike(self) -> list[RunDifference]:
-        return run_differences([side.made for side in self.sides])
+        return run_differences([side.scored_as for side in self.sides])
 
     @property
     def has_margins(self) -> bool:

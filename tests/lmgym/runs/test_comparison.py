@@ -45,13 +45,13 @@ def outcome(position: int, codes: list[int], margins: list[float | None] | None 
 
 
 def side(
-    model: str, *codes: list[int], rule: Rule = EACH, revision: int = 1, made: ScoredAs = SURPRISAL
+    model: str, *codes: list[int], rule: Rule = EACH, revision: int = 1, scored_as: ScoredAs = SURPRISAL
 ) -> Side:
     rows = [
         ItemOutcomes(range(1, len(row) + 1), outcome(position, row)) for position, row in enumerate(codes)
     ]
     counts = item_counts(rows, rule, len(codes))
-    return Side(model, model, revision, made, counts, counts)
+    return Side(model, model, revision, scored_as, counts, counts)
 
 
 def test_one_prediction_is_compared_by_mcnemar_and_several_by_their_shares() -> None:
@@ -84,7 +84,7 @@ def test_sides_that_differ_in_model_and_revision_are_no_pair() -> None:
 
 def test_margins_of_other_quantities_are_not_subtracted() -> None:
     masked = ScoredAs("pseudo-log-likelihood", SURPRISAL.policy, True)
-    [pair] = pairs_of([side("a", [1, 0]), side("b", [0, 0], made=masked)], correction_of("holm"), None)
+    [pair] = pairs_of([side("a", [1, 0]), side("b", [0, 0], scored_as=masked)], correction_of("holm"), None)
     assert pair.rate.difference == -0.5
     assert pair.margin is None
     [pair] = pairs_of([side("a", [1, 0]), side("b", [0, 0])], correction_of("holm"), None)
