@@ -28,7 +28,7 @@ from models_registry.hub_tokens import token_of
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of_check
 from models_registry.quotas import MODELS
-from models_registry.selectors import refused_of, used_in
+from models_registry.selectors import references_for, refused_of, used_in
 from models_registry.signals import start_token_settled
 
 Status = RegisteredModel.Status
@@ -120,6 +120,7 @@ def register_model(
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
     config, secrets = _split_config(backend, config)
+    _require_reference(config, actor)
     with transaction.atomic():
         refused_of(actor).filter(slug=slug).delete()
         with MODELS.growing(actor, new=True):
@@ -135,6 +136,7 @@ def correct_model(model: RegisteredModel, *, actor: User, backend: str, config: 
     _require_manage(actor, model)
     _require_hosted(model)
     config, secrets = _split_config(backend, config)
+    _require_reference(config, model.owner)
     with MODELS.growing(model.owner, actor=actor):
         lock_object(model)
         _require_unused(model, "Its source cannot be changed. Register a new model instead.")
@@ -154,6 +156,16 @@ def _split_config(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any],
     names = BACKENDS[backend].secret_names
     shown = {key: value for key, value in config.items() if key not in names}
     return shown, {key: value for key, value in config.items() if key in names}
+
+
+def _require_reference(config: dict[str, Any], owner: User) -> None:
+    """Raise ValidationError if the configuration names a reference that the owner's model cannot be compared with."""
+    slug = config.get("reference")
+    if slug and not references_for(owner).filter(slug=slug).exists():
+        raise ValidationError(
+            f"There is no model {slug} to compare with. Name a causal model that you can see and that has passed its "
+            "check, or none."
+        )
 
 
 def delete_model(model: RegisteredModel, *, actor: User) -> None:

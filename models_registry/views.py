@@ -134,7 +134,7 @@ def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
     model = _managed(request, slug)
     if model.backend == AGENT:
         return redirect(model)
-    form = SourceForm(request.POST or None, model=model)
+    form = SourceForm(request.POST or None, owner=model.owner, model=model)
     context = {
         "model": model,
         "form": form,

@@ -42,7 +42,7 @@ KINDS = {
     "long": "take minutes; .ci/full runs them",
     "browser": "drive Chromium",
     "gpu": "need a GPU",
-    "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, minicons, neuro-san, the ProPara evaluator",
+    "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, minicons, llama.cpp, neuro-san, ProPara",
     "real_model": "download a trained model of 93 MB once, and compute for minutes",
     "service": "need PostgreSQL, Redis or RabbitMQ",
     "process": "start real workers and servers",

@@ -15,7 +15,8 @@ from lmgym.models.backends import Backend, BackendError, ModelFacts, load_backen
 from lmgym.models.backends.ngram_file import FILE_NAME
 from lmgym.models.backends.schemas import PATH_PATTERN
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
-from lmgym.models.engine.token_alignment import TokenAlignmentError, align_server_tokens
+from lmgym.models.engine.server_tokens import align_server_tokens
+from lmgym.models.engine.token_alignment import TokenAlignmentError
 
 Tokens: TypeAlias = Sequence[tuple[str, float | None]]
 """Tokens of a text in order, as spelled in the text, each with its surprisal in bits; None = no value."""
