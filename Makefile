@@ -13,7 +13,7 @@ NPM := $(shell command -v npm)
 # All tests of a file run in one process, so that shared fixtures are built once.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-all lint lint-static no-npm format format-static lock bench bench-engine bench-edit clean help
+.PHONY: run test test-all lint lint-types lint-code lint-static no-npm format format-static lock bench bench-engine bench-edit clean help
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -21,16 +21,20 @@ run: $(VENV)/.runtime
 	$(BIN)/python manage.py serve --demo --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(PARALLEL) -m "not (browser or service or process or foreign or gpu or real_model)" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not (browser or service or process or foreign or gpu or real_model or long)" $(PYTEST_ARGS)
 
 test-all: $(VENV)/.dev
 	@sh tests/install_browser.sh
 	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
-lint: $(VENV)/.dev
+lint: lint-types lint-code
+
+lint-types: $(VENV)/.dev
+	$(BIN)/mypy
+
+lint-code: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/djlint --lint --quiet templates
 	$(BIN)/python manage.py makemigrations --check --dry-run

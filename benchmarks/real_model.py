@@ -2,8 +2,9 @@
 
     python -m benchmarks.real_model SmolLM2-135M-Instruct.Q4_1.gguf SUITE.json … --out RECORD.json
 
-The record has, by suite: sha256 of the suite, bits of every region (4 decimals), and outcomes. It is saved after each
-suite, and suites that it has are left out. Token bits and region sums use nothing of lmgym; outcomes use its formulas.
+The record has, by suite: sha256 of the suite, bits of every region (4 decimals), and outcomes. It is saved
+after each suite, and suites already in it are skipped. Token bits and region sums are computed without lmgym;
+outcomes use its formulas.
 """
 
 from __future__ import annotations
@@ -95,8 +96,9 @@ def region_sums(tokenizer: Any, contents: Sequence[str], bits: Sequence[float]) 
 
 
 def values_of(model: Any, tokenizer: Any, document: SuiteDocument) -> tuple[list[list[float]], list[str]]:
-    """Compute the regions of every sentence in bits, and the outcome codes of every prediction, one digit per
-    item."""
+    """Compute the bits of every region of every sentence, and the outcome codes of every prediction, one
+    digit per item.
+    """
     texts = ["".join(pieces_of(row.contents)) for row in document.sentences]
     unique = list(dict.fromkeys(texts))
     by_text = dict(zip(unique, bits_of(model, encode(tokenizer, unique)), strict=True))

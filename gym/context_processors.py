@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from lmgym import __version__
 
-ROOMS = (
+NAVIGATION = (
     ("Suites", "suite-list"),
     ("Models", "model-list"),
     ("Leaderboard", "leaderboard"),
@@ -27,12 +27,12 @@ IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-li
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """Return the context variable `gym` with version, rooms (main navigation), in_bits (True in sections that
+    """Return the context variable `gym` with version, navigation (main), in_bits (True in sections that
     show surprisal), sign_up (True if sign-up is open) and demo_accounts (shown on the sign-in page)."""
     return {
         "gym": {
             "version": __version__,
-            "rooms": rooms(request.path),
+            "navigation": navigation(request.path),
             "in_bits": request.path.startswith(tuple(reverse(name) for name in IN_BITS)),
             "sign_up": settings.GYM_SIGN_UP,
             "demo_accounts": demo_accounts(request),
@@ -40,7 +40,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def rooms(path: str) -> list[dict[str, Any]]:
+def navigation(path: str) -> list[dict[str, Any]]:
     """Return the main navigation for this path as dicts of label, address, is_here and starts_group."""
     return [
         {
@@ -49,7 +49,7 @@ def rooms(path: str) -> list[dict[str, Any]]:
             "is_here": path.startswith(address),
             "starts_group": name == FIRST_NEIGHBOUR,
         }
-        for label, name in ROOMS
+        for label, name in NAVIGATION
     ]
 
 

@@ -19,7 +19,7 @@ from django.db.utils import DatabaseError
 
 from gym import env, secrets
 from gym.jobs.selectors import queue_summary, workers
-from gym.reachability import only_here
+from gym.reachability import is_local_only
 from gym.site_command import database_problem
 from lmgym.net.rules import parse_rule
 from lmgym.text import count
@@ -223,7 +223,7 @@ def _disk() -> list[Finding]:
 
 def _is_local() -> bool:
     """Return True if only this machine can reach the site."""
-    return only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON)
+    return is_local_only(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON)
 
 
 def _proxy() -> list[Finding]:

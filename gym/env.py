@@ -69,7 +69,7 @@ def quota(name: str, default: str) -> tuple[int, int]:
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
     value = os.environ.get(name) or default
     if value not in allowed:
-        raise EnvError(f"{name}={value!r} is none of {', '.join(allowed)}")
+        raise EnvError(f"{name}={value!r} is not one of {', '.join(allowed)}")
     return value
 
 

@@ -12,7 +12,7 @@ from gym.api.errors import ApiProblem
 BROKEN = ApiProblem(500, "Something went wrong. The error was logged; try again later.", "broken")
 
 
-def error_answer(
+def error_response(
     request: HttpRequest, status: int, code: str, message: str, *, title: str = "", retry_seconds: int = 0
 ) -> HttpResponse:
     """Render the error page for `status` (context: title, message), or problem+json for the API.

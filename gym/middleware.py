@@ -17,7 +17,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from gym.accounts.quotas import OverQuota
 from gym.conflicts import MESSAGE, Conflict, is_conflict
-from gym.error_pages import error_answer
+from gym.error_pages import error_response
 from gym.healthz import healthz
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class SignOfLife(MiddlewareMixin):
         return healthz(request) if request.path_info == reverse("healthz") else None
 
 
-class PrivateAnswers(MiddlewareMixin):
+class NoStoreMiddleware(MiddlewareMixin):
     """Keep proxies and browsers from caching responses to requests with a session or a token."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -94,7 +94,7 @@ class Conflicts(MiddlewareMixin):
             return None
         logger.warning("Conflict: %s %s", request.method, request.path_info, exc_info=error)
         message = str(error) if isinstance(error, Conflict) else MESSAGE
-        return error_answer(request, 409, "raced", message)
+        return error_response(request, 409, "raced", message)
 
 
 class OverQuotas(MiddlewareMixin):
@@ -103,4 +103,4 @@ class OverQuotas(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, OverQuota):
             return None
-        return error_answer(request, 400, "invalid", " ".join(error.messages), title="Quota reached")
+        return error_response(request, 400, "invalid", " ".join(error.messages), title="Quota reached")

@@ -10,7 +10,7 @@ from functools import cache
 from django.conf import settings
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 
-from gym.error_pages import error_answer
+from gym.error_pages import error_response
 
 RETRY_SECONDS = 10
 BUSY = "Too many large downloads are in progress. Try again in a few seconds."
@@ -49,7 +49,7 @@ class OpenStreams:
             return response
         if not slots().acquire(blocking=False):
             response.close()
-            return error_answer(
+            return error_response(
                 request, 503, "busy", BUSY, title="Too many downloads", retry_seconds=RETRY_SECONDS
             )
         response.streaming_content = StreamSlot(response.streaming_content)

@@ -18,7 +18,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def only_here(hosts: Sequence[str], listens_on: str) -> bool:
+def is_local_only(hosts: Sequence[str], listens_on: str) -> bool:
     """Return True if a site with these host names and this listening address is reachable from this machine only."""
     return all(map(is_loopback, [*hosts, listens_on]))
 

@@ -102,9 +102,9 @@ def _derived(key: str) -> bytes:
     return base64.urlsafe_b64encode(derivation.derive(key.encode()))
 
 
-def forget_secrets(thing: Any) -> None:
+def forget_secrets(obj: Any) -> None:
     """Delete all secrets of an object and of its agent server."""
-    for part in (thing, getattr(thing, "agent_server", None)):
+    for part in (obj, getattr(obj, "agent_server", None)):
         names = [field.name for field in part._meta.fields if isinstance(field, SecretsField)] if part else []
         for name in names:
             setattr(part, name, {})

@@ -11,7 +11,7 @@ from csp.constants import NONE, SELF
 from platformdirs import user_data_path
 
 from gym import env
-from gym.reachability import only_here, require_own_secret
+from gym.reachability import is_local_only, require_own_secret
 from lmgym import __version__
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -28,7 +28,7 @@ CSRF_TRUSTED_ORIGINS = env.words("GYM_CSRF_TRUSTED_ORIGINS")
 HTTPS = env.flag("GYM_HTTPS", False)
 GYM_BEHIND_PROXY = env.flag("GYM_BEHIND_PROXY", False)
 GYM_LISTENS_ON = env.text("GYM_LISTENS_ON", "127.0.0.1")
-_ONLY_HERE = only_here(ALLOWED_HOSTS, GYM_LISTENS_ON)
+_ONLY_HERE = is_local_only(ALLOWED_HOSTS, GYM_LISTENS_ON)
 require_own_secret(SECRET_KEY, INSECURE_SECRET_KEY, is_local=_ONLY_HERE)
 
 INSTALLED_APPS = [
@@ -73,7 +73,7 @@ MIDDLEWARE = [
     "gym.middleware.StaticFiles",
     "gym.middleware.SignOfLife",
     "gym.middleware.VisitorPages",
-    "gym.middleware.PrivateAnswers",
+    "gym.middleware.NoStoreMiddleware",
     "gym.open_streams.OpenStreams",
     "gym.middleware.HtmxRedirects",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -290,6 +290,7 @@ SPECTACULAR_SETTINGS = {
         "GameState": "gym.lmchallenge.api.games.STATES",
         "JobState": "gym.jobs.models.Job.State",
         "ModelStatus": "models_registry.models.RegisteredModel.Status",
+        "OutcomeName": "lmgym.suites.formulas.OUTCOME_NAMES",
         "PrivateOrPublic": "gym.sharing.models.PRIVATE_OR_PUBLIC",
         "RegionMetric": "lmgym.suites.regions.METRICS",
         "RevisionState": "suites.models.SuiteRevision.State",

@@ -16,7 +16,7 @@ from django.db import OperationalError
 from django.db.backends.signals import connection_created
 from django.http import HttpRequest, HttpResponse
 
-from gym.error_pages import error_answer
+from gym.error_pages import error_response
 
 STEPS = 5_000
 """Instructions of SQLite's virtual machine between two checks: a few milliseconds."""
@@ -53,7 +53,8 @@ class _Clock:
     """Clock of the CPU time that this thread has spent in SQLite since the last statement started."""
 
     MAX_BETWEEN = 0.25
-    """Maximum seconds counted between two checks, as time that Python spends between two rows must not count."""
+    """Maximum seconds counted between two checks, because time that Python spends between two rows must not
+    count."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -105,4 +106,4 @@ class TimeLimits:
             message = TOO_LONG.format(settings.GYM_WEB_STATEMENT_SECONDS)
         else:
             return None
-        return error_answer(request, 503, "too-slow", message, title="This takes too long")
+        return error_response(request, 503, "too-slow", message, title="This takes too long")

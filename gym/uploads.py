@@ -12,16 +12,16 @@ KEEP = {"hx-preserve": True}
 """Attributes that keep the chosen files when htmx replaces the form around the input."""
 
 
-class _OneFileInput(forms.ClearableFileInput):
+class _SingleFileInput(forms.ClearableFileInput):
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         uploads = files.getlist(name) if hasattr(files, "getlist") else []
         return uploads if len(uploads) > 1 else super().value_from_datadict(data, files, name)
 
 
-class OneFileField(forms.FileField):
+class SingleFileField(forms.FileField):
     """A single file. Several files are an error, whereas Django would take the last one."""
 
-    widget = _OneFileInput
+    widget = _SingleFileInput
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
         return super().widget_attrs(widget) | KEEP
@@ -32,17 +32,17 @@ class OneFileField(forms.FileField):
         return super().clean(data, initial)
 
 
-class SeveralFilesInput(forms.ClearableFileInput):
+class MultipleFilesInput(forms.ClearableFileInput):
     allow_multiple_selected = True
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         return files.getlist(name) if hasattr(files, "getlist") else files.get(name)
 
 
-class SeveralFilesField(forms.FileField):
+class MultipleFilesField(forms.FileField):
     """Several files; `clean` returns a list."""
 
-    widget = SeveralFilesInput
+    widget = MultipleFilesInput
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
         return super().widget_attrs(widget) | KEEP
@@ -50,7 +50,7 @@ class SeveralFilesField(forms.FileField):
     def clean(self, data: Any, initial: Any = None) -> Any:
         if not data and self.required:
             raise ValidationError(self.error_messages["required"], code="required")
-        return [super(SeveralFilesField, self).clean(file, initial) for file in data or []]
+        return [super(MultipleFilesField, self).clean(file, initial) for file in data or []]
 
 
 def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:

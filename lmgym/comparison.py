@@ -29,7 +29,7 @@ def compared_rows(first: pd.DataFrame, second: pd.DataFrame) -> list[Row]:
             passed.
 
     Returns:
-        Rows of COMPARED; p is Holm-corrected over all rows.
+        Rows with the columns of COMPARED; p is Holm-corrected over all rows.
 
     Raises:
         InvalidArgument: the frames have no prediction of the same suite in common.

@@ -169,7 +169,7 @@ def score(
 
 
 def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    """Build the DataFrame that `score` returns from its rows."""
+    """Build, from its rows, the DataFrame that `score` returns."""
     import pandas as pd
 
     names = (
@@ -182,7 +182,7 @@ def token_frame(cells: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def files_like(pattern: str) -> list[str]:
-    """Expand a glob pattern to sorted files; return a name without wildcards unchanged."""
+    """Expand a glob pattern to sorted files; return an existing path, or one without wildcards, unchanged."""
     if not glob.has_magic(pattern) or Path(pattern).exists():
         return [pattern]
     return sorted(glob.glob(str(Path(pattern).expanduser()), recursive=True))

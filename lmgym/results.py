@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,7 @@ from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
-from lmgym.runs.outcomes import PredictionOutcome
-from lmgym.runs.rules import EACH, shares_of
-from lmgym.runs.statistics import statistics
+from lmgym.runs.rules import prediction_statistics
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
@@ -53,14 +51,15 @@ class Run:
         return self.suite.name, facts["suite_sha256"], self.model, facts["score_kind"], self.policy.whitespace
 
     def _predictions(self) -> Iterator[Row]:
-        policy = self.policy.to_dict()
+        policy = tables.policy_values(self.policy.to_dict())
         for row, verdict in zip(self.result.predictions, self.verdicts, strict=True):
-            figures = statistics(shares_of([row.outcomes], EACH), row.margins)
-            yield tables.rate_row(row.position, _label(row), row.formula, row, verdict, figures, policy)
+            figures = prediction_statistics(row)
+            rate = tables.prediction_rate(row.position, row.prediction, row.formula, row, verdict, figures)
+            yield *astuple(rate), *policy
 
     def _outcomes(self) -> Iterator[Row]:
         for row in self.result.predictions:
-            yield from tables.outcome_rows(row.position, _label(row), row.formula, self.result.items, row)
+            yield from tables.outcome_rows(row.position, row.prediction, row.formula, self.result.items, row)
 
     def _regions(self) -> Iterator[Row]:
         names = self.suite.region_names
@@ -206,10 +205,6 @@ class Result:
         if name not in names:
             raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(names) or 'none'}.")
         return name
-
-
-def _label(row: PredictionOutcome) -> str:
-    return row.name or f"Prediction {row.position + 1}"
 
 
 def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from time import perf_counter
@@ -46,6 +47,7 @@ from lmgym.models.backends.base import describe_exception
 from models_registry.hub_tokens import sent_to_check
 from models_registry.models import BYTES_PER_DOWNLOAD_UNIT, DOWNLOAD_UNIT, RegisteredModel
 from models_registry.rechecks import CHECK_VERSION
+from models_registry.references import compare
 from models_registry.signals import start_token_settled
 from models_registry.warm import (
     MEGABYTE,
@@ -198,8 +200,8 @@ def settle_ended_checks(**_: Any) -> None:
 
 
 def _load_and_probe(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> Checked:
-    """Load the model and probe it. Files are loaded in a child process that can be killed; remote backends have their
-    own time limits. Raises BackendError."""
+    """Load the model, probe it, and compare a server with its reference. Files are loaded in a child process that can
+    be killed; remote backends have their own time limits. Raises BackendError."""
     spec = BACKENDS[model.backend]
     if spec.needs_files and not spec.needs_external_access:
         return retry_after_eviction(lambda: _load_in_child(model, tick, progress))
@@ -207,7 +209,11 @@ def _load_and_probe(model: RegisteredModel, tick: Callable[[], None], progress: 
     backend = load_registered(model)
     loading = perf_counter() - started
     probed = probe(backend)
-    return Checked(backend.facts, probed, loading)
+    compared = compare(model, backend)
+    if compared.result:
+        probed["reference"] = compared.result
+    notes = (*backend.facts.notes, compared.note) if compared.note else backend.facts.notes
+    return Checked(replace(backend.facts, notes=notes), probed, loading)
 
 
 def _load_in_child(model: RegisteredModel, tick: Callable[[], None], progress: Progress) -> Checked:

@@ -6,15 +6,15 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
-from gym.sharing.admin import ThingAdmin
+from gym.sharing.admin import SharedObjectAdmin
 from models_registry.models import RegisteredModel
 from models_registry.services import approve_model
 
 
 @admin.register(RegisteredModel)
-class RegisteredModelAdmin(ThingAdmin):
+class RegisteredModelAdmin(SharedObjectAdmin):
     """Admin for models. The card can be edited; backend, configuration and findings cannot."""
 
     list_display = ["slug", "name", "backend", "status", "owner", "visibility", "checked_at"]
@@ -46,7 +46,7 @@ class RegisteredModelAdmin(ThingAdmin):
                 queued += approve_model(model, actor=request.user)
             except ValidationError as error:
                 messages.warning(request, " ".join(error.messages))
-            except TooManyJobs as error:
+            except LimitReached as error:
                 messages.error(request, str(error))
                 break
         if queued:

@@ -6,7 +6,7 @@ class ModelsRegistryConfig(AppConfig):
 
     def ready(self) -> None:
         from gym.jobs.handlers import breaks_process
-        from lmgym.models.engine.device_errors import says_broken
+        from lmgym.models.engine.device_errors import reports_device_failure
         from models_registry import actors, packaged, quotas  # noqa: F401  register job handlers and quotas
 
-        breaks_process(says_broken)
+        breaks_process(reports_device_failure)

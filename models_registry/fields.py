@@ -20,7 +20,7 @@ def choose_models(field: Any, models: Any) -> None:
     field.widget.attrs |= SEARCHED
 
 
-class OneModelField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
+class RegisteredModelField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     def __init__(self, **more: Any) -> None:
         super().__init__(RegisteredModel.objects.none(), **{"to_field_name": "slug", "label": "Model"} | more)
         self.widget.attrs |= SEARCHED

@@ -21,7 +21,7 @@ from lmgym.models.backends import BACKENDS
 from lmgym.models.backends.checkpoints import MAX_TEXT
 from lmgym.models.backends.downloads import reads_files
 from models_registry.models import RegisteredModel
-from models_registry.selectors import refused_of
+from models_registry.selectors import references_for, refused_of
 from models_registry.services import config_problems
 
 Choices = Mapping[str, Sequence[str]]
@@ -169,12 +169,17 @@ class SourceForm(forms.Form):
 
     kind = forms.ChoiceField(initial="hub", label="Source")
 
-    def __init__(self, *args: Any, model: RegisteredModel | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, owner: User, model: RegisteredModel | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._owner = owner
         commands = sorted(settings.GYM_LMZOO_COMMANDS)
         offered = [source for source in sources() if source.backend != "lmzoo" or commands]
         self._sources: dict[str, Source] = {source.key: source for source in offered}
-        self._config_fields = fields_of(offered, list(self.fields), {"command": commands})
+        choices = {
+            "command": commands,
+            "reference": list(references_for(owner).order_by("slug").values_list("slug", flat=True)),
+        }
+        self._config_fields = fields_of(offered, list(self.fields), choices)
         kind = self.fields["kind"]
         assert isinstance(kind, forms.ChoiceField)
         kind.choices = [(source.key, source.label) for source in offered]
@@ -282,10 +287,6 @@ class RegisterForm(SourceForm, _CardFields):
 
     class Meta(_CardFields.Meta):
         fields = ["slug", *_CardFields.Meta.fields]
-
-    def __init__(self, *args: Any, owner: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._owner = owner
 
     @property
     def series_kinds(self) -> str:

@@ -41,19 +41,21 @@ class RegisteredModel(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="models")
     backend = models.CharField(max_length=30)
     config = models.JSONField(default=dict)
-    secrets = SecretsField(help_text="what the configuration must not show, encrypted")
+    secrets = SecretsField(help_text="secret values of the configuration, encrypted")
     visibility = models.CharField(max_length=10, choices=PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     tags = models.JSONField(default=list, blank=True)
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.UNCHECKED)
     status_reason = models.TextField(blank=True)
-    facts = models.JSONField(default=dict, help_text="what the check found: tokenizer, vocabulary, dtype …")
+    facts = models.JSONField(
+        default=dict, help_text="facts found by the check: tokenizer, vocabulary, dtype …"
+    )
     fingerprint = models.CharField(max_length=200, blank=True, help_text="identifies weights and tokenizer")
     source_revision = models.CharField(max_length=64, blank=True, help_text="commit of a hub model")
     parameters = models.BigIntegerField(null=True, blank=True)
     vocabulary_size = models.BigIntegerField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
-    load_seconds = models.FloatField(null=True, blank=True, help_text="how long a worker loaded it last time")
+    load_seconds = models.FloatField(null=True, blank=True, help_text="duration of the last load by a worker")
     check_job = models.ForeignKey(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="checked_models"
     )

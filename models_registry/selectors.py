@@ -46,6 +46,11 @@ def runnable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
     return visible_to(user).filter(status=RegisteredModel.Status.READY).exclude(backend__in=[UPLOADED, AGENT])
 
 
+def references_for(owner: AnyUser) -> QuerySet[RegisteredModel]:
+    """Return the models with which the check compares this owner's completion servers."""
+    return visible_to(owner).filter(backend="causal", status=RegisteredModel.Status.READY)
+
+
 def strongest_first(models: QuerySet[RegisteredModel]) -> QuerySet[RegisteredModel]:
     """Order models by likely strength: causal ones by size; then others, whose parameters are not comparable, by number
     of finished runs; baselines last."""

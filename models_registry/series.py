@@ -208,7 +208,7 @@ def register_series(
     if not any(tag.startswith(GROUP) for tag in kept):
         kept.append(f"{GROUP}{slug}")
     with transaction.atomic():
-        MODELS.require_room(actor, len(checkpoints))
+        MODELS.require_quota(actor, len(checkpoints))
         return [
             _register_one(
                 checkpoint,

@@ -20,7 +20,7 @@ from gym.jobs.services import enqueue, request_cancel
 from gym.notices.models import Notice
 from gym.notices.services import notify
 from gym.secrets import sealed
-from gym.sharing.services import hold
+from gym.sharing.services import lock_object
 from lmgym.models.backends import BACKENDS, BackendError, downloads, schema_for
 from lmgym.models.backends.downloads import Download
 from models_registry import permissions
@@ -28,7 +28,7 @@ from models_registry.hub_tokens import token_of
 from models_registry.models import AGENT, UPLOADED, RegisteredModel
 from models_registry.queues import queue_of_check
 from models_registry.quotas import MODELS
-from models_registry.selectors import refused_of, used_in
+from models_registry.selectors import references_for, refused_of, used_in
 from models_registry.signals import start_token_settled
 
 Status = RegisteredModel.Status
@@ -120,6 +120,7 @@ def register_model(
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
     config, secrets = _split_config(backend, config)
+    _require_reference(config, actor)
     with transaction.atomic():
         refused_of(actor).filter(slug=slug).delete()
         with MODELS.growing(actor, new=True):
@@ -135,8 +136,9 @@ def correct_model(model: RegisteredModel, *, actor: User, backend: str, config: 
     _require_manage(actor, model)
     _require_hosted(model)
     config, secrets = _split_config(backend, config)
+    _require_reference(config, model.owner)
     with MODELS.growing(model.owner, actor=actor):
-        hold(model)
+        lock_object(model)
         _require_unused(model, "Its source cannot be changed. Register a new model instead.")
         same_address = (backend, config.get("base_url")) == (model.backend, model.config.get("base_url"))
         model.secrets = sealed(model.secrets if same_address else {}, secrets)
@@ -154,6 +156,16 @@ def _split_config(backend: str, config: dict[str, Any]) -> tuple[dict[str, Any],
     names = BACKENDS[backend].secret_names
     shown = {key: value for key, value in config.items() if key not in names}
     return shown, {key: value for key, value in config.items() if key in names}
+
+
+def _require_reference(config: dict[str, Any], owner: User) -> None:
+    """Raise ValidationError if the configuration names a reference that the owner's model cannot be compared with."""
+    slug = config.get("reference")
+    if slug and not references_for(owner).filter(slug=slug).exists():
+        raise ValidationError(
+            f"There is no model {slug} to compare with. Name a causal model that you can see and that has passed its "
+            "check, or none."
+        )
 
 
 def delete_model(model: RegisteredModel, *, actor: User) -> None:
@@ -214,7 +226,7 @@ def change_secrets(model: RegisteredModel, changes: Mapping[str, str | None], *,
     if set(changes) - set(names):
         raise ValidationError(f"{model.name} has no such secret.")
     with transaction.atomic():
-        hold(model)
+        lock_object(model)
         model.secrets = sealed(model.secrets, changes)
         model.save(update_fields=["secrets"])
 
@@ -289,7 +301,7 @@ def change_start_token(model: RegisteredModel, token: str | None, *, actor: User
     not stored in the configuration, since a later check may choose another. Existing runs keep their token, by name."""
     _require_manage(actor, model)
     with transaction.atomic():
-        hold(model)
+        lock_object(model)
         tried = [row["token"] for row in model.start_tokens.get("candidates", ())]
         if token not in tried:
             named = ", ".join("no start token" if token is None else token for token in tried)

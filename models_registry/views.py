@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act
 from gym.sharing.shareable import Shareable
@@ -46,7 +46,7 @@ def model_list(request: HttpRequest) -> HttpResponse:
 def model_fetch(request: SignedInRequest, name: str) -> HttpResponse:
     try:
         job = packaged.queue_fetch(name, actor=request.user)
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         messages.error(request, " ".join(_messages(error)))
     else:
         messages.success(request, f"{job.title}: queued.")
@@ -68,7 +68,7 @@ def model_register(request: SignedInRequest) -> HttpResponse:
             return _review(request, form.source(), context)
         try:
             model = services.register_model(actor=request.user, **form.source(), **form.card())
-        except (ValidationError, TooManyJobs) as error:
+        except (ValidationError, LimitReached) as error:
             form.add_error(None, _messages(error))
         else:
             messages.success(request, _done_text(model, "Registered"))
@@ -86,7 +86,7 @@ def _register_series(request: SignedInRequest, form: RegisterForm, context: dict
             download = series.download_of_series(source["config"], checkpoints, actor=request.user)
             return render(request, "models_registry/review_series.html", {**context, "download": download})
         models = series.register_series(actor=request.user, **source, **form.card(), revisions=revisions)
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         form.add_error("revisions", _messages(error))
         return render(request, "models_registry/register.html", context, status=400)
     messages.success(request, _done_text(models[0], f"Registered {_checkpoints(models)}"))
@@ -134,7 +134,7 @@ def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
     model = _managed(request, slug)
     if model.backend == AGENT:
         return redirect(model)
-    form = SourceForm(request.POST or None, model=model)
+    form = SourceForm(request.POST or None, owner=model.owner, model=model)
     context = {
         "model": model,
         "form": form,
@@ -148,7 +148,7 @@ def model_correct(request: SignedInRequest, slug: str) -> HttpResponse:
             return _review(request, form.source(), context)
         try:
             services.correct_model(model, actor=request.user, **form.source())
-        except (ValidationError, TooManyJobs) as error:
+        except (ValidationError, LimitReached) as error:
             form.add_error(None, _messages(error))
         else:
             messages.success(request, _done_text(model, "Corrected"))
@@ -250,7 +250,7 @@ def _done_text(model: RegisteredModel, done: str) -> str:
     return f"{done}. The check is queued."
 
 
-def _messages(error: ValidationError | TooManyJobs) -> list[str]:
+def _messages(error: ValidationError | LimitReached) -> list[str]:
     return error.messages if isinstance(error, ValidationError) else [str(error)]
 
 

@@ -43,7 +43,7 @@ from models_registry.weights import fetched
 
 logger = logging.getLogger(__name__)
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 SHARE_OF_RAM = 0.5
 SHARE_OF_GPU = 0.8
@@ -51,7 +51,7 @@ MEGABYTE = 1_000_000
 
 
 @dataclass
-class _Held:
+class _CacheEntry:
     """A model that is loaded or being loaded. During loading, `backend` is None; `ready` is set when loading ends."""
 
     slug: str
@@ -63,8 +63,8 @@ class _Held:
     ready: threading.Event = field(default_factory=threading.Event)
 
 
-_held: OrderedDict[str, _Held] = OrderedDict()
-_lock = threading.Lock()  # guards `_held`; never held while a model loads
+_cache: OrderedDict[str, _CacheEntry] = OrderedDict()
+_lock = threading.Lock()  # guards `_cache`; never held while a model loads
 _threads = 0
 
 
@@ -72,12 +72,12 @@ _threads = 0
 def loaded_model(model: RegisteredModel) -> Iterator[Backend]:
     """Keep the model's backend in memory while the block runs. Raises BackendError if it cannot be loaded or its files
     differ from those that were checked."""
-    held = _pinned(model)
+    entry = _pinned(model)
     try:
-        yield _backend(held)
+        yield _backend(entry)
     finally:
         with _lock:
-            held.users -= 1
+            entry.users -= 1
             _make_room(0)
 
 
@@ -90,22 +90,23 @@ def load_pinned(model: RegisteredModel) -> Backend:
 def load_registered(model: RegisteredModel) -> Backend:
     """Return the model's backend, from the cache if loaded, without comparing it with the check's results. Raises
     BackendError."""
-    held = _acquire(model)
+    entry = _acquire(model)
     with _lock:
-        held.users -= 1
-    return _backend(held)
+        entry.users -= 1
+    return _backend(entry)
 
 
 def fetching(model: RegisteredModel) -> Callable[[], object]:
-    """Return a function, for another thread, that downloads the model's files from the Hub unless this machine has
-    them. It raises BackendError and makes no query."""
+    """Return a function, for another thread, that downloads the model's files from the Hub unless this
+    machine has them. The function makes no database query and may raise BackendError."""
     config, token = effective_config(model), token_for(model)
     return lambda: fetched(config, token)
 
 
 @receiver(worker_replaced, dispatch_uid="models_registry.warm")
 def import_libraries(**kwargs: Any) -> None:
-    """Import transformers in advance if any ready model needs it, as this takes seven seconds of CPU time."""
+    """Import transformers in advance if any ready model needs it, because this takes seven seconds of CPU
+    time."""
     kinds = [kind for kind, spec in BACKENDS.items() if spec.needs_torch]
     if RegisteredModel.objects.filter(backend__in=kinds, status=RegisteredModel.Status.READY).exists():
         from transformers import PreTrainedModel  # noqa: F401
@@ -138,15 +139,15 @@ def forget(model: RegisteredModel | None = None) -> None:
     with _lock:
         evicted = [
             key
-            for key, held in _held.items()
-            if held.backend is not None and (model is None or held.slug == model.slug or key == _key(model))
+            for key, entry in _cache.items()
+            if entry.backend is not None and (model is None or entry.slug == model.slug or key == _key(model))
         ]
         for key in evicted:
-            del _held[key]
+            del _cache[key]
     _free_memory()
 
 
-def retry_after_eviction(load: Callable[[], Found]) -> Found:
+def retry_after_eviction(load: Callable[[], Result]) -> Result:
     """Call `load`. If the device's memory is full, evict this worker's idle models and try once more."""
     try:
         return load()
@@ -159,9 +160,9 @@ def retry_after_eviction(load: Callable[[], Found]) -> Found:
 def _evict_idle() -> bool:
     """Evict all idle models. Return True if any was evicted."""
     with _lock:
-        idle = [key for key, held in _held.items() if held.backend is not None and not held.users]
+        idle = [key for key, entry in _cache.items() if entry.backend is not None and not entry.users]
         for key in idle:
-            logger.info("evicted %s to free memory", _held.pop(key).slug)
+            logger.info("evicted %s to free memory", _cache.pop(key).slug)
     _free_memory()
     return bool(idle)
 
@@ -177,15 +178,15 @@ def _free_memory() -> None:
             torch.cuda.empty_cache()
 
 
-def _pinned(model: RegisteredModel) -> _Held:
-    held = _acquire(model)
-    if _differs(held, model):
-        _drop(held)  # it may have been loaded before the files changed: load them again
-        held = _acquire(model)
-    if _differs(held, model):
-        _drop(held)
+def _pinned(model: RegisteredModel) -> _CacheEntry:
+    entry = _acquire(model)
+    if _differs(entry, model):
+        _drop(entry)  # it may have been loaded before the files changed: load them again
+        entry = _acquire(model)
+    if _differs(entry, model):
+        _drop(entry)
         raise files_changed(model)
-    return held
+    return entry
 
 
 def files_changed(model: RegisteredModel) -> BackendError:
@@ -196,39 +197,39 @@ def files_changed(model: RegisteredModel) -> BackendError:
     )
 
 
-def _differs(held: _Held, model: RegisteredModel) -> bool:
-    return bool(model.fingerprint) and _backend(held).facts.fingerprint != model.fingerprint
+def _differs(entry: _CacheEntry, model: RegisteredModel) -> bool:
+    return bool(model.fingerprint) and _backend(entry).facts.fingerprint != model.fingerprint
 
 
-def _backend(held: _Held) -> Backend:
-    assert held.backend is not None
-    return held.backend
+def _backend(entry: _CacheEntry) -> Backend:
+    assert entry.backend is not None
+    return entry.backend
 
 
-def _drop(held: _Held) -> None:
+def _drop(entry: _CacheEntry) -> None:
     with _lock:
-        held.users -= 1
-        for key in [key for key, other in _held.items() if other is held]:
-            del _held[key]
+        entry.users -= 1
+        for key in [key for key, other in _cache.items() if other is entry]:
+            del _cache[key]
 
 
-def _acquire(model: RegisteredModel) -> _Held:
+def _acquire(model: RegisteredModel) -> _CacheEntry:
     """Return the loaded model after counting one more user. While one thread loads a model, others that need it wait.
     Other models load concurrently, except for reading weights (`loading.read_model`)."""
     config, key = effective_config(model), _key(model)
     while True:
         with _lock:
-            held = _held.get(key)
-            if held is None or _is_stale(held, model, config):
+            entry = _cache.get(key)
+            if entry is None or _is_stale(entry, model, config):
                 _make_room(model.weight_bytes)
-                held = _held[key] = _Held(model.slug, model.weight_bytes, users=1)
+                entry = _cache[key] = _CacheEntry(model.slug, model.weight_bytes, users=1)
                 break
-            if held.backend is not None:
-                _held.move_to_end(key)
-                held.users += 1
-                return held
-        held.ready.wait()  # loaded, or failed, in another thread: check again
-    return _load(key, held, model, config)
+            if entry.backend is not None:
+                _cache.move_to_end(key)
+                entry.users += 1
+                return entry
+        entry.ready.wait()  # loaded, or failed, in another thread: check again
+    return _load(key, entry, model, config)
 
 
 def _key(model: RegisteredModel) -> str:
@@ -236,17 +237,17 @@ def _key(model: RegisteredModel) -> str:
     return json.dumps([model.backend, _pinned_config(model), model.secrets], sort_keys=True)
 
 
-def _is_stale(held: _Held, model: RegisteredModel, config: dict[str, object]) -> bool:
+def _is_stale(entry: _CacheEntry, model: RegisteredModel, config: dict[str, object]) -> bool:
     """Return True if a loaded model has other kernels or another start token than its last check, or other files."""
-    if held.backend is None:
+    if entry.backend is None:
         return False
-    facts = held.backend.facts
+    facts = entry.backend.facts
     has_other_start = bool(model.start_tokens) and facts.bos != model.facts["bos"]
     has_other_kernels = config.get("kernels") not in (None, facts.kernels)
-    return has_other_start or has_other_kernels or has_changed_files(held.backend)
+    return has_other_start or has_other_kernels or has_changed_files(entry.backend)
 
 
-def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, object]) -> _Held:
+def _load(key: str, entry: _CacheEntry, model: RegisteredModel, config: dict[str, object]) -> _CacheEntry:
     try:
         before, started = process_bytes(), perf_counter()
         if BACKENDS[model.backend].needs_torch:
@@ -263,21 +264,21 @@ def _load(key: str, held: _Held, model: RegisteredModel, config: dict[str, objec
         )
     except BaseException:
         with _lock:
-            del _held[key]
-        held.ready.set()
+            del _cache[key]
+        entry.ready.set()
         raise
     facts = backend.facts
     weights = (facts.parameters or 0) * BYTES_PER_NUMBER.get(facts.dtype, 4)
     with _lock:
-        held.seconds = perf_counter() - started
+        entry.seconds = perf_counter() - started
         # Weights are counted exactly; other backends by the growth of the process.
-        held.bytes = weights if BACKENDS[model.backend].needs_torch else max(0, process_bytes() - before)
-        held.backend = backend
-    held.ready.set()
-    logger.info("loaded %s in %.1f s, %.0f MB", model.slug, held.seconds, held.bytes / MEGABYTE)
-    RegisteredModel.objects.filter(pk=model.pk).update(load_seconds=round(held.seconds, 2))
+        entry.bytes = weights if BACKENDS[model.backend].needs_torch else max(0, process_bytes() - before)
+        entry.backend = backend
+    entry.ready.set()
+    logger.info("loaded %s in %.1f s, %.0f MB", model.slug, entry.seconds, entry.bytes / MEGABYTE)
+    RegisteredModel.objects.filter(pk=model.pk).update(load_seconds=round(entry.seconds, 2))
     _report()
-    return held
+    return entry
 
 
 def _require_gpu(model: RegisteredModel, config: dict[str, object]) -> None:
@@ -302,16 +303,16 @@ def _require_gpu(model: RegisteredModel, config: dict[str, object]) -> None:
 def _make_room(needed: int) -> None:
     """Evict idle models, least recently used first, until `needed` more bytes fit the budget. Call with the lock."""
     budget = budget_bytes()
-    for key, held in list(_held.items()):
-        if sum(_size(other) for other in _held.values()) + needed <= budget:
+    for key, entry in list(_cache.items()):
+        if sum(_size(other) for other in _cache.values()) + needed <= budget:
             return
-        if held.backend is not None and not held.users:
-            del _held[key]
-            held.backend = None
-            logger.info("evicted %s to free memory", held.slug)
-            del held
+        if entry.backend is not None and not entry.users:
+            del _cache[key]
+            entry.backend = None
+            logger.info("evicted %s to free memory", entry.slug)
+            del entry
             _free_memory()
-    if needed and (total := sum(_size(other) for other in _held.values()) + needed) > budget:
+    if needed and (total := sum(_size(other) for other in _cache.values()) + needed) > budget:
         logger.warning(
             "models in use and the next one take %.0f MB, the budget is %.0f MB",
             total / MEGABYTE,
@@ -319,8 +320,8 @@ def _make_room(needed: int) -> None:
         )
 
 
-def _size(held: _Held) -> int:
-    return held.bytes if held.backend is not None else held.needed_bytes
+def _size(entry: _CacheEntry) -> int:
+    return entry.bytes if entry.backend is not None else entry.needed_bytes
 
 
 def budget_bytes() -> int:
@@ -373,10 +374,10 @@ def _report(device: Iterable[str] = ()) -> None:
     with _lock:
         held: list[dict[str, Any]] = [
             {"name": row.slug, "bytes": row.bytes, "seconds": round(row.seconds, 2)}
-            for row in _held.values()
+            for row in _cache.values()
             if row.backend is not None
         ]
-        devices = {row.backend.facts.device for row in _held.values() if row.backend is not None}
+        devices = {row.backend.facts.device for row in _cache.values() if row.backend is not None}
     report(
         {
             "held": held,

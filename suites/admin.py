@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
-from gym.sharing.admin import ThingAdmin
+from gym.sharing.admin import SharedObjectAdmin
 from suites.models import Prediction, Suite, SuiteCollaborator, SuiteRevision, Tag
 
 
@@ -18,7 +18,7 @@ class CollaboratorInline(admin.TabularInline):  # type: ignore[type-arg]  # Djan
 
 
 @admin.register(Suite)
-class SuiteAdmin(ThingAdmin):
+class SuiteAdmin(SharedObjectAdmin):
     """Admin for suites. They are created on the site's own pages, because they need a revision."""
 
     list_display = ["slug", "title", "owner", "visibility", "updated"]

@@ -17,11 +17,11 @@ class AnswersForm(forms.Form):
     """Form with one field per question. `known`: names of the suite that the file is for."""
 
     def __init__(
-        self, *args: Any, reading: ParseResult, before: ParseOptions, known: Known, **kwargs: Any
+        self, *args: Any, parsed: ParseResult, before: ParseOptions, known: Known, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.reading, self.before = reading, before
-        self.questions = questions(reading, before, known)
+        self.parsed, self.before = parsed, before
+        self.questions = questions(parsed, before, known)
         for question in self.questions:
             self.fields[question.name] = _field(question)
 
@@ -39,7 +39,7 @@ class AnswersForm(forms.Form):
         """Encodings, each with sample lines of the file decoded with it."""
         return [
             {"value": key, "label": ENCODINGS[key], "lines": lines}
-            for key, lines in self.reading.encodings.items()
+            for key, lines in self.parsed.encodings.items()
         ]
 
     def answers(self) -> ParseOptions:
@@ -68,10 +68,10 @@ def pasted_sheet(data: QueryDict) -> tuple[ParseResult, AnswersForm | None]:
     Returns the result and a form with the open questions, or None. Every request sends all answers given so
     far."""
     known = {"conditions": data.getlist("condition"), "regions": data.getlist("region")}
-    reading, last = read_pasted(
+    parsed, last = read_pasted(
         data.get("text", ""), known, {name: str(value) for name, value in data.items()}
     )
     if last is None:
-        return reading, None
+        return parsed, None
     answered = data if last.is_answered else None
-    return reading, AnswersForm(answered, reading=last.result, before=last.before, known=known)
+    return parsed, AnswersForm(answered, parsed=last.result, before=last.before, known=known)

@@ -1,4 +1,4 @@
-"""Form fields of suites."""
+"""Form fields for suites."""
 
 from __future__ import annotations
 

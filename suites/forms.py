@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from gym.accounts.models import AnyUser
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
-from gym.uploads import OneFileField, SeveralFilesField, SeveralFilesInput, read_upload
+from gym.uploads import MultipleFilesField, MultipleFilesInput, SingleFileField, read_upload
 from lmgym.files.bounded import Refused
 from lmgym.suites.blueprints import BLUEPRINTS, guided
 from lmgym.suites.formats import (
@@ -26,7 +26,7 @@ from lmgym.suites.formats import (
 )
 from lmgym.suites.formats.designs import Design
 from lmgym.suites.intake import parse_upload
-from lmgym.suites.intake.archives import MAX_TOTAL, GivenFile, unpacked
+from lmgym.suites.intake.archives import MAX_TOTAL, SourceFile, unpacked
 from lmgym.suites.intake.parsing import ParseResult
 from lmgym.text import count
 from lmgym.text.problems import FormatError
@@ -35,7 +35,7 @@ from suites.models import Suite, SuiteRevision
 from suites.name_lists import parts_of
 from suites.options import ImportOptions
 from suites.presenters import DesignTable, design_table
-from suites.selectors import document_of, pairable, revisions_for, why_address_stays
+from suites.selectors import document_of, fixed_address_reason, pairable, revisions_for
 
 
 class DocumentForm(forms.Form):
@@ -43,7 +43,7 @@ class DocumentForm(forms.Form):
     `problems` are its errors with their locations; `asks` is the file if it can be read once the user has
     answered questions about it."""
 
-    file = OneFileField(
+    file = SingleFileField(
         required=False,
         label="Suite file",
         help_text="JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, or minimal pairs as JSONL. "
@@ -62,7 +62,7 @@ class DocumentForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.newest = newest
         self.problems: list[Any] = []
-        self.asks: GivenFile | None = None
+        self.ambiguous_file: SourceFile | None = None
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -70,17 +70,17 @@ class DocumentForm(forms.Form):
             return cleaned
         data, name = self._input(cleaned)
         known = document_of(self.newest) if self.newest is not None else None
-        reading = parse_upload(data, name, known=known)
+        parsed = parse_upload(data, name, known=known)
         try:
-            if reading.document is None:
-                raise FormatError(reading.problems)
-            document = reading.document
+            if parsed.document is None:
+                raise FormatError(parsed.problems)
+            document = parsed.document
             if known is not None and document.is_table:
                 document = inherit(document, known)
             cleaned["document"] = document
         except FormatError as error:
-            if reading.asks:
-                self.asks = GivenFile(name or "pasted cells", data)
+            if parsed.asks:
+                self.ambiguous_file = SourceFile(name or "pasted cells", data)
             self.problems = list(error.problems)
             raise ValidationError(
                 "This file cannot be read as a suite. Nothing was saved.", code="format"
@@ -107,10 +107,10 @@ class ImportForm(forms.Form):
     """Form for importing suite files, archives of them or pasted text, with options that apply to all of
     them."""
 
-    file = SeveralFilesField(
+    file = MultipleFilesField(
         required=False,
         label="Suite files",
-        widget=SeveralFilesInput(attrs={"multiple": True}),
+        widget=MultipleFilesInput(attrs={"multiple": True}),
         help_text="One or several: JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, minimal pairs as "
         "JSONL; or a zip of them. Each becomes a suite. At most 200 files, 5 MB each, 20 MB in all.",
     )
@@ -144,9 +144,9 @@ class ImportForm(forms.Form):
             raise ValidationError("Choose either a file or pasted text, not both.")
         if not uploads and not text.strip():
             raise ValidationError("Choose a file, or paste a suite.")
-        files = [given_file(upload) for upload in uploads]
+        files = [source_file(upload) for upload in uploads]
         if not uploads:
-            files = [GivenFile("", text.encode("utf-8", "surrogatepass"))]
+            files = [SourceFile("", text.encode("utf-8", "surrogatepass"))]
         try:
             cleaned["files"] = unpacked(files)
         except Refused as error:
@@ -159,10 +159,10 @@ class ImportForm(forms.Form):
         return ImportOptions.of(self.cleaned_data)
 
 
-def given_file(upload: Any) -> GivenFile:
+def source_file(upload: Any) -> SourceFile:
     """Read an uploaded file into memory. Archives may be as large as all files together. Raises ValidationError."""
     limit = MAX_TOTAL if str(upload.name).lower().endswith(".zip") else MAX_BYTES
-    return GivenFile(str(upload.name), read_upload(upload, limit))
+    return SourceFile(str(upload.name), read_upload(upload, limit))
 
 
 class SuiteForm(AddressedForm):
@@ -207,7 +207,7 @@ class SuiteForm(AddressedForm):
         plain.queryset, plain.empty_label = pairable(user, self.instance), "Match by the name in the file"
         plain.label_from_instance = _named_with_owner
         plain.widget.attrs["data-search"] = "suites"
-        if why_address_stays(self.instance):
+        if fixed_address_reason(self.instance):
             del self.fields["slug"]
         else:
             self.fields["slug"].initial = self.instance.slug
@@ -408,22 +408,22 @@ class TemplateForm(NewSuiteForm):
         return cleaned
 
 
-class _ReadingForm(NewSuiteForm):
-    """Base of forms that parse a sheet; `reading` is the result with its problems."""
+class _SheetForm(NewSuiteForm):
+    """Base of forms that parse a sheet; `parsed` is the result with its problems."""
 
-    reading: ParseResult | None = None
-    asks: GivenFile | None = None
+    parsed: ParseResult | None = None
+    ambiguous_file: SourceFile | None = None
 
-    def take(self, cleaned: dict[str, Any], file: GivenFile, *, pasted: bool = False) -> None:
-        reading = self.reading = parse_upload(file.data, file.name, pasted=pasted)
-        if reading.asks:
-            self.asks = file
-        if reading.document is None:
+    def take(self, cleaned: dict[str, Any], file: SourceFile, *, pasted: bool = False) -> None:
+        parsed = self.parsed = parse_upload(file.data, file.name, pasted=pasted)
+        if parsed.asks:
+            self.ambiguous_file = file
+        if parsed.document is None:
             raise ValidationError("This cannot be read as a suite yet. Nothing was saved.", code="format")
-        cleaned["document"] = reading.document
+        cleaned["document"] = parsed.document
 
 
-class PasteForm(_ReadingForm):
+class PasteForm(_SheetForm):
     """New suite from cells copied from a spreadsheet."""
 
     text = forms.CharField(
@@ -442,14 +442,14 @@ class PasteForm(_ReadingForm):
         cleaned = super().clean() or {}
         if cleaned.get("text", "").strip():
             data = cleaned["text"].encode("utf-8", "surrogatepass")
-            self.take(cleaned, GivenFile(f"{cleaned.get('name', '')}.tsv", data), pasted=True)
+            self.take(cleaned, SourceFile(f"{cleaned.get('name', '')}.tsv", data), pasted=True)
         return cleaned
 
 
-class FileForm(_ReadingForm):
+class FileForm(_SheetForm):
     """New suite from a file in any supported format."""
 
-    file = OneFileField(
+    file = SingleFileField(
         label="Suite file",
         help_text="JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, or minimal pairs as JSONL "
         "(sentence_good, sentence_bad). At most 5 MB.",
@@ -465,7 +465,7 @@ class FileForm(_ReadingForm):
         cleaned = super().clean() or {}
         upload = cleaned.get("file")
         if upload is not None:
-            self.take(cleaned, GivenFile(str(upload.name), read_upload(upload, MAX_BYTES)))
+            self.take(cleaned, SourceFile(str(upload.name), read_upload(upload, MAX_BYTES)))
         return cleaned
 
 

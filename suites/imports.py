@@ -16,7 +16,7 @@ from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
 from lmgym.suites.formats import SuiteDocument, inherit
 from lmgym.suites.intake import ENCODINGS, parse_upload
-from lmgym.suites.intake.archives import GivenFile
+from lmgym.suites.intake.archives import SourceFile
 from lmgym.suites.intake.parsing import NOTHING, Column, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
@@ -34,7 +34,7 @@ _SAME_NAME = 5
 
 
 def import_files(
-    files: Sequence[GivenFile], options: ImportOptions, *, actor: User, target: Suite | None = None
+    files: Sequence[SourceFile], options: ImportOptions, *, actor: User, target: Suite | None = None
 ) -> SuiteImport:
     """Import each file as a separate suite, or as the draft of `target`. A file that is refused or has open questions
     does not stop the others."""
@@ -56,10 +56,10 @@ def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> None:
     """Parse a file with open questions again, with these answers added to the earlier ones."""
     new = {name: value for name, value in asdict(answers).items() if value}
     row.answers = row.answers | new
-    _import_file(row, GivenFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
+    _import_file(row, SourceFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
 
 
-def reading_of(row: ImportedFile) -> ParseResult:
+def stored_result(row: ImportedFile) -> ParseResult:
     """Return the stored parse result of a file with open questions (see `_await_answers`), without parsing it again."""
     stored = row.report["reading"]
     columns = [Column(**column) for column in stored["columns"]]
@@ -85,25 +85,25 @@ def _newest(batch: SuiteImport) -> SuiteRevision | None:
     return batch.target.revisions.order_by("-number").first() if batch.target else None
 
 
-def _import_file(row: ImportedFile, file: GivenFile, answers: ParseOptions, actor: User) -> None:
+def _import_file(row: ImportedFile, file: SourceFile, answers: ParseOptions, actor: User) -> None:
     """Import one file and save `row` with the outcome."""
     if file.problem:
-        reading = ParseResult("file", problems=[Problem("file", file.problem)])
+        parsed = ParseResult("file", problems=[Problem("file", file.problem)])
     else:
         newest = _newest(row.batch)
-        reading = parse_upload(file.data, file.name, answers, document_of(newest) if newest else None)
-    if reading.document is not None:
-        _store(row, reading.document, actor)
-    elif reading.asks or row.answers:
-        _await_answers(row, file, reading)
+        parsed = parse_upload(file.data, file.name, answers, document_of(newest) if newest else None)
+    if parsed.document is not None:
+        _store(row, parsed.document, actor)
+    elif parsed.asks or row.answers:
+        _await_answers(row, file, parsed)
     else:
-        _refuse(row, f"{count(len(reading.problems), 'problem')}.", reading.problems)
+        _refuse(row, f"{count(len(parsed.problems), 'problem')}.", parsed.problems)
 
 
-def _await_answers(row: ImportedFile, file: GivenFile, reading: ParseResult) -> None:
+def _await_answers(row: ImportedFile, file: SourceFile, parsed: ParseResult) -> None:
     """Store the file and its parse result until the user has answered."""
     row.state, row.data = ImportedFile.State.ASKS, file.data
-    stored = asdict(replace(reading, document=None, part=None))
+    stored = asdict(replace(parsed, document=None, part=None))
     row.report = {"problems": stored.pop("problems"), "reading": stored}
     try:
         with SUITES.growing(row.batch.owner):
@@ -119,10 +119,10 @@ def _store(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
     row.data = b""
     if target is None:
         document = services.with_metric(document, options.metric)
-    twin = None if options.again or target else identical_revision(document, actor)
-    if twin is not None:
-        row.state, row.suite = ImportedFile.State.THERE, twin.suite
-        row.report = {"text": f"identical to r{twin.number}: {shape(document)}."}
+    identical = None if options.again or target else identical_revision(document, actor)
+    if identical is not None:
+        row.state, row.suite = ImportedFile.State.THERE, identical.suite
+        row.report = {"text": f"identical to r{identical.number}: {shape(document)}."}
         row.save()
         return
     try:

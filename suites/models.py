@@ -141,12 +141,12 @@ class SuiteRevision(models.Model):
     state = models.CharField(max_length=6, choices=State.choices, default=State.DRAFT)
     name = models.CharField(max_length=200, help_text="meta.name of the document")
     metric = models.JSONField(default=str, help_text="meta.metric: a name, a list of names or 'all'")
-    meta = models.JSONField(default=dict, help_text="the document's meta object as given")
+    meta = models.JSONField(default=dict, help_text="the document's meta object as imported")
     region_names = models.JSONField(default=list)
     condition_names = models.JSONField(default=list)
     extra = models.JSONField(default=dict, help_text="unknown top-level keys, kept for export")
-    notices = models.JSONField(default=list, help_text="what the import changed or found odd")
-    findings = models.JSONField(default=list, help_text="what the linter says: code, severity, where …")
+    notices = models.JSONField(default=list, help_text="what the import changed, and what looks wrong")
+    findings = models.JSONField(default=list, help_text="findings of the linter: code, severity, place …")
     size = models.PositiveBigIntegerField(
         default=0, help_text="bytes of sentences, predictions and meta; see suites.quotas"
     )
@@ -281,9 +281,9 @@ class DraftEdit(models.Model):
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
-    ops = models.JSONField(help_text="as they were done; see docs/grid.md")
+    ops = models.JSONField(help_text="as applied; see docs/grid.md")
     conflicts = models.JSONField(
-        default=list, help_text="what of the edit was not done, told again when it is sent again"
+        default=list, help_text="operations that were not applied; returned again if the edit is resent"
     )
     size = models.PositiveBigIntegerField(default=0, help_text="bytes of ops and conflicts")
     created = models.DateTimeField(auto_now_add=True)
@@ -334,7 +334,11 @@ class SuiteImport(models.Model):
     key = models.SlugField(max_length=24, unique=True, default=new_import_key, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     target = models.ForeignKey(
-        Suite, on_delete=models.CASCADE, null=True, related_name="+", help_text="whose draft the file becomes"
+        Suite,
+        on_delete=models.CASCADE,
+        null=True,
+        related_name="+",
+        help_text="suite whose draft the file replaces",
     )
     options = models.JSONField(default=dict, help_text="see suites.options.ImportOptions")
     created = models.DateTimeField(auto_now_add=True)

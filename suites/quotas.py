@@ -1,7 +1,8 @@
-"""Quota of suites.
+"""Quota for suites.
 
-A revision stores its size, because summing its sentences each time is too slow: it is measured when the revision is
-written, and every edit adds its difference. The log of edits is counted, too, since repeated undo can fill it.
+A revision stores its size, because summing its sentences each time is too slow: it is measured when the
+revision is written, and every edit adds its difference. The log of edits is counted, too, since repeated undo
+can fill it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads of suites and revisions. Every list of pages and API starts from `visible_to`."""
+"""Queries for suites and revisions. Every list on pages and in the API starts from `visible_to`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def known_to(user: AnyUser) -> QuerySet[Suite]:
 
 
 def pairable(user: AnyUser, suite: Suite) -> QuerySet[Suite]:
-    """Return choices for `without_modifier`: suites listed for this user, and the current one."""
+    """Return choices for `without_modifier`: suites listed for this user, and the one that is chosen now."""
     rows = Suite.objects.filter(Q(pk__in=listed_for(user)) | Q(pk=suite.without_modifier_id))
     return rows.exclude(pk=suite.pk).select_related("owner").order_by("title", "pk")
 
@@ -164,7 +164,7 @@ def design_of(revision: SuiteRevision) -> Design:
     return factors_in(revision.meta, revision.condition_names)
 
 
-def why_address_stays(suite: Suite) -> str:
+def fixed_address_reason(suite: Suite) -> str:
     """Return the reason why the address cannot be changed; "" if it can."""
     if suite.visibility == Visibility.UNLISTED:
         return "An unlisted suite has a secret address."

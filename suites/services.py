@@ -26,11 +26,11 @@ from suites.quotas import SUITES, bytes_of
 from suites.selectors import (
     authors_in_files,
     document_of,
+    fixed_address_reason,
     lint_rows,
     meta_text,
     pairable,
     revisions_for,
-    why_address_stays,
 )
 
 FROM_META = ("author", "reference", "description", "comment")
@@ -182,7 +182,7 @@ def set_address(suite: Suite, slug: str, *, actor: User) -> None:
     permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)
-        if why := why_address_stays(suite):
+        if why := fixed_address_reason(suite):
             raise ValidationError({"slug": why})
         is_taken = Suite.objects.exclude(pk=suite.pk).filter(slug=slug).exists()
         was_used = FormerAddress.objects.exclude(suite=suite).filter(slug=slug).exists()
@@ -194,8 +194,8 @@ def set_address(suite: Suite, slug: str, *, actor: User) -> None:
 
 
 def new_secret_address(suite: Suite, *, actor: User) -> None:
-    """Give an unlisted suite and its runs new addresses. Old links keep working only for its owner and
-    collaborators."""
+    """Give an unlisted suite and its runs new addresses. The old address of the suite stops working; old
+    links to runs work only for users who may know that the suite exists."""
     addresses.new_secret_address(suite, _base(suite), actor=actor)
 
 

@@ -1,4 +1,4 @@
-"""Signals of suites."""
+"""Signals about suites."""
 
 from django.core.exceptions import ValidationError
 from django.dispatch import Signal

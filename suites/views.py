@@ -119,9 +119,11 @@ def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
         else:
             messages.success(request, f"Draft r{draft.number}: {_shape(form.document)}.")
             return redirect(draft)
-    if form.asks is not None:
+    if form.ambiguous_file is not None:
         options = ImportOptions.of(form.cleaned_data, version=version)
-        return redirect(imports.import_files([form.asks], options, actor=request.user, target=suite))
+        return redirect(
+            imports.import_files([form.ambiguous_file], options, actor=request.user, target=suite)
+        )
     context = {"suite": suite, "form": form, "problems": form.problems, "version": version}
     return render(request, "suites/upload.html", context, status=_form_status(request))
 
@@ -187,7 +189,7 @@ def export_text(revision: SuiteRevision, form: str, user: AnyUser) -> HttpRespon
 
 # ---- new suites: from scratch, a template, a sheet, a file, or another suite ----
 
-WAYS = {
+SOURCES = {
     "guided": "Start from scratch",
     "template": "Use a template",
     "paste": "Paste a sheet",
@@ -198,19 +200,19 @@ WAYS = {
 
 @login_required
 def suite_new(request: SignedInRequest) -> HttpResponse:
-    """Create a suite, which is a private draft and opens in the editor. Context: way, ways [(key, label)],
-    form, reading (ParseResult of a pasted sheet), blueprints."""
-    way = request.POST.get("by") or request.GET.get("by") or "guided"
-    way = way if way in WAYS else "guided"
-    form = _new_form(request, way)
+    """Create a suite, which is a private draft and opens in the editor. Context: source, sources [(key, label)],
+    form, parsed (ParseResult of a pasted sheet), blueprints."""
+    source = request.POST.get("by") or request.GET.get("by") or "guided"
+    source = source if source in SOURCES else "guided"
+    form = _new_form(request, source)
     step = request.POST.get("step")
-    if step == "cross" and way == "guided":
+    if step == "cross" and source == "guided":
         form = form.crossed()
-    elif request.method == "POST" and not form.is_valid() and getattr(form, "asks", None):
-        return redirect(imports.import_files([form.asks], form.options(), actor=request.user))
+    elif request.method == "POST" and not form.is_valid() and getattr(form, "ambiguous_file", None):
+        return redirect(imports.import_files([form.ambiguous_file], form.options(), actor=request.user))
     elif request.method == "POST" and form.is_valid() and step != "look":
         try:
-            suite = _create(request, way, form)
+            suite = _create(request, source, form)
         except OverQuota as error:
             form.add_error(None, error)
         else:
@@ -218,35 +220,35 @@ def suite_new(request: SignedInRequest) -> HttpResponse:
             return redirect("suite-editor", suite.slug)
     refused = request.method == "POST" and bool(form.errors)
     context = {
-        "way": way,
-        "ways": list(WAYS.items()),
+        "source": source,
+        "sources": list(SOURCES.items()),
         "form": form,
-        "reading": getattr(form, "reading", None),
+        "parsed": getattr(form, "parsed", None),
         "blueprints": BLUEPRINTS.values(),
     }
     return render(request, "suites/new.html", context, status=400 if refused else 200)
 
 
-def _new_form(request: HttpRequest, way: str) -> Any:
+def _new_form(request: HttpRequest, source: str) -> Any:
     data = request.POST if request.method == "POST" else None
-    if way == "template":
+    if source == "template":
         first = request.GET.get("template", "agreement")
         return TemplateForm(data, initial={"template": first if first in BLUEPRINTS else "agreement"})
-    if way == "copy":
+    if source == "copy":
         return ChooseSuiteForm(
             data, suites=listed_for(request.user).select_related("owner").order_by("title")
         )
-    if way == "file":
+    if source == "file":
         return FileForm(data, request.FILES or None)
-    return {"guided": GuidedForm, "paste": PasteForm}[way](data)
+    return {"guided": GuidedForm, "paste": PasteForm}[source](data)
 
 
-def _create(request: SignedInRequest, way: str, form: Any) -> Suite:
+def _create(request: SignedInRequest, source: str, form: Any) -> Suite:
     cleaned = form.cleaned_data
-    if way == "copy":
-        source = cleaned["suite"]
-        title = cleaned["name"] or f"{source.title[:190]} copy"
-        return _copy(request, source, source.latest_frozen or source.draft, title, Visibility.PRIVATE)
+    if source == "copy":
+        original = cleaned["suite"]
+        title = cleaned["name"] or f"{original.title[:190]} copy"
+        return _copy(request, original, original.latest_frozen or original.draft, title, Visibility.PRIVATE)
     return services.import_suite(cleaned["document"], form.options(), actor=request.user)
 
 
@@ -323,14 +325,14 @@ def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_POST
 def suite_pasted_sheet(request: HttpRequest, slug: str) -> HttpResponse:
     """Parse a sheet pasted into the grid; nothing is saved. Returns JSON {kind, regions, cells, understood}, or an HTML
-    fragment with the open questions. Context: reading, form (AnswersForm or None)."""
+    fragment with the open questions. Context: parsed, form (AnswersForm or None)."""
     editable(request, slug)
-    reading, form = pasted_sheet(request.POST)
-    if reading.part is None:
-        return render(request, "suites/editor/_pasted.html", {"reading": reading, "form": form})
-    kind, part = reading.kind, reading.part
+    parsed, form = pasted_sheet(request.POST)
+    if parsed.part is None:
+        return render(request, "suites/editor/_pasted.html", {"parsed": parsed, "form": form})
+    kind, part = parsed.kind, parsed.part
     return JsonResponse(
-        {"kind": kind, "regions": part.regions, "cells": part.texts, "understood": reading.understood}
+        {"kind": kind, "regions": part.regions, "cells": part.texts, "understood": parsed.understood}
     )
 
 

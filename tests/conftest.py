@@ -1,5 +1,6 @@
-"""Fixtures for all tests, failures instead of skips of services and the browser in CI, and a summary of
-deselected tests."""
+"""Fixtures for all tests, a hook that fails tests in CI rather than skipping them when a service or the
+browser is missing, and a summary of deselected tests.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from tests.once_a_run import base_of_the_run  # noqa: F401
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
-    """Fail tests that need a service or the browser in CI instead of skipping them."""
+    """In CI, fail tests that would be skipped because a service or the browser is missing."""
     outcome = yield
     report = outcome.get_result()
     needed = item.get_closest_marker("service") or item.get_closest_marker("browser")
@@ -38,15 +39,17 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
 
 
 KINDS = {
+    "long": "take minutes; .ci/full runs them",
     "browser": "drive Chromium",
     "gpu": "need a GPU",
-    "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, minicons, neuro-san, the ProPara evaluator",
+    "foreign": "need another program: LM Challenge, syntaxgym, lm-eval, minicons, llama.cpp, neuro-san, ProPara",
     "real_model": "download a trained model of 93 MB once, and compute for minutes",
     "service": "need PostgreSQL, Redis or RabbitMQ",
     "process": "start real workers and servers",
 }
-"""Markers that `make test` deselects, with their needs. A test with several markers counts under the
-first."""
+"""Markers that `make test` deselects, with what their tests need or do. A test with several markers counts
+under the first.
+"""
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
@@ -119,10 +122,11 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown() -> None:
-    """Close streamed responses within the transaction of their test, as a server would. Otherwise garbage
-    collection closes their cursors at any time, which on PostgreSQL breaks the transaction of a later test.
-    The connection stays open, as in Django's test client, because fixtures of the module may live in its
-    transaction."""
+    """Close streamed responses within the transaction of their test, as a server would. If they stayed open,
+    garbage collection would close their cursors at an arbitrary time, which on PostgreSQL breaks the
+    transaction of a later test. The database connection stays open, as in Django's test client, because
+    fixtures of the module may live in its transaction.
+    """
     request_finished.disconnect(close_old_connections)
     try:
         while _streams:

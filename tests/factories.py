@@ -84,8 +84,9 @@ _findings: dict[str, dict[str, Any]] = {}
 
 
 def checked(model: RegisteredModel) -> RegisteredModel:
-    """Store the results of the model's check, made in this process, and return it. Results are cached by the
-    model's configuration and files."""
+    """Store the results of the model's check, made in this process, and return the model. Results are cached by
+    the model's configuration and files.
+    """
     folder = settings.GYM_MODEL_DIR / model.config["path"]
     key = hashlib.sha256(json.dumps([model.backend, model.config]).encode())
     for path in sorted(folder.iterdir()) if folder.is_dir() else [folder]:

@@ -12,8 +12,9 @@ from tests.people import People, make_people
 
 
 def once_a_module(build: Callable[[People], Any]) -> tuple[Any, Any, Any]:
-    """Return fixtures for a module: `built`, `people`, and the result of `build`, which the module may name
-    as it likes. Each test gets its own copy, and its changes to the database are rolled back."""
+    """Return three fixtures that a module assigns: `built`, `people`, and the result of `build` under any
+    name. Each test gets its own copy, and its changes to the database are rolled back.
+    """
 
     @pytest.fixture(scope="module")
     def built(module_db) -> tuple[People, Any]:

@@ -54,6 +54,7 @@ class Browser:
 
 
 @pytest.mark.process
+@pytest.mark.long
 def test_following_the_deploy_page_people_sign_in(tmp_path):
     site = LiveSite(tmp_path, GYM_SECRET_KEY="a key of its own", **documented())
     try:

@@ -22,14 +22,14 @@ from gym.site_command import FORMER, SiteCommand
 from tests.test_house import ROOT, own_commands
 
 SUITE = str(ROOT / "gym" / "demo" / "data" / "suites" / "npi.json")
-OF_THEIR_OWN = {
+EXEMPT = {
     "serve": "migrates by itself (tests/jobs/test_serve.py)",
     "migrate": "makes the tables",
     "init": "makes the tables (tests/jobs/test_init.py)",
     "doctor": "reports it among what else it finds",
     "lmc": "uses the database for models of the site only",
 }
-GIVEN = {"api_schema": ["--check"]}  # otherwise the command would write a file of the repository
+EXTRA_ARGUMENTS = {"api_schema": ["--check"]}  # otherwise the command would write a file of the repository
 EMPTY = "The database is empty: run `lmgym init` first"
 OLD = "(1 migration has not been applied): run `lmgym init`."
 
@@ -40,7 +40,7 @@ def loaded(name: str) -> Any:
 
 def arguments(name: str) -> list[str]:
     """Return a value for every required argument of a command."""
-    given = list(GIVEN.get(name, []))
+    given = list(EXTRA_ARGUMENTS.get(name, []))
     for action in loaded(name).create_parser("manage.py", name)._actions:
         value = (
             next(iter(action.choices)) if action.choices else SUITE if action.type is Path else "some-name"
@@ -55,12 +55,12 @@ def using_tables() -> list[str]:
 
 
 def using_none() -> list[str]:
-    return sorted(set(own_commands()) - set(using_tables()) - set(OF_THEIR_OWN))
+    return sorted(set(own_commands()) - set(using_tables()) - set(EXEMPT))
 
 
 @pytest.fixture(autouse=True)
 def _migrations_of_the_site(settings):
-    """Enable the site's migrations, which other tests disable."""
+    """Enable the site's migrations, which pytest switches off (`--nomigrations`)."""
     settings.MIGRATION_MODULES = {}
 
 

@@ -52,7 +52,7 @@ def test_a_number_below_the_least_one_and_a_word_off_the_list_are_refused(put):
     with pytest.raises(env.EnvError, match=f"{NAME}='0' is too small; use 1 or more"):
         env.number(NAME, 5, least=1)
     put("loud")
-    with pytest.raises(env.EnvError, match=f"{NAME}='loud' is none of INFO, DEBUG"):
+    with pytest.raises(env.EnvError, match=f"{NAME}='loud' is not one of INFO, DEBUG"):
         env.choice(NAME, "INFO", ("INFO", "DEBUG"))
     put("")
     assert env.choice(NAME, "INFO", ("INFO", "DEBUG")) == "INFO"

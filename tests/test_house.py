@@ -15,13 +15,18 @@ import lmgym
 from tests.lmgym.test_commands_in_docs import SITE, calls
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("lmgym", "gym", "suites", "models_registry")
+PACKAGES = ("lmgym", "gym", "suites", "models_registry")
 WRITERS = {"lmgym/text/csv_writer.py", "lmgym/suites/formats/write.py"}
 """The only files that write tables."""
 
 
 def sources() -> list[Path]:
-    found = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts]
+    found = [
+        path
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        if "migrations" not in path.parts
+    ]
     assert len(found) > 80
     return found
 
@@ -120,7 +125,7 @@ def test_the_index_of_the_docs_lists_every_page_once():
 
 
 def own_commands() -> list[str]:
-    ours = {config.name for config in apps.get_app_configs() if config.name.split(".")[0] in ROOMS}
+    ours = {config.name for config in apps.get_app_configs() if config.name.split(".")[0] in PACKAGES}
     return sorted(name for name, app in get_commands().items() if app in ours)
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from gym.reachability import only_here
+from gym.reachability import is_local_only
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from gym.reachability import only_here
     ],
 )
 def test_who_can_reach_a_site(hosts, listens_on, here):
-    assert only_here(hosts, listens_on) is here
+    assert is_local_only(hosts, listens_on) is here
 
 
 @pytest.mark.parametrize(

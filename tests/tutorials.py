@@ -1,4 +1,4 @@
-"""Parse the tutorials in docs/: files to save, shell blocks and their output, and numbered steps."""
+"""Parse and execute the tutorials in docs/: files to save, shell blocks with their output, and steps."""
 
 from __future__ import annotations
 

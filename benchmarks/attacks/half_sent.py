@@ -2,7 +2,8 @@
 
 python -m benchmarks.attacks.half_sent [--url http://127.0.0.1:8000] [--clients 500] [--seconds 60]
 
-A client whose connection is closed reconnects immediately. Every second client announces a body and never sends it.
+A client whose connection is closed reconnects immediately. Every other client announces a body and sends
+only its beginning.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ def made(person: Person, path: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def seconds_for_a_score(person: Person, patience: float = 60) -> float:
-    """Measure the time from the request to the score of a new sentence by the demo's transformer."""
+    """Return the seconds from requesting a score of a new sentence by demo-gpt2 until it is done; inf after
+    `patience` seconds.
+    """
     began = time.monotonic()
     body = {"model": "demo-gpt2", "sentences": [f"The farmer saw {time.time_ns()} cats."]}
     answer = made(person, "/api/v1/score/", body)

@@ -137,10 +137,10 @@ def names_of(things: dict[str, Any]) -> dict[str, list[Any]]:
         *("long.csv", "parquet", "junit", "corpus.txt", "corpus.jsonl", "targets.log"),
         *("predictions.log.gz", "statistics.json", "answers.tsv", "prompts.jsonl", "file", "processes.csv"),
     )
-    rooms = [things["model"], *things["agents"], things["corpus"], things["answer_set"]]
+    others = [things["model"], *things["agents"], things["corpus"], things["answer_set"]]
     keys = [*things["runs"], things["agent_run"], *things["games"], *things["submissions"]]
     return {
-        "path.slug": [*things["suites"], *rooms],
+        "path.slug": [*things["suites"], *others],
         "path.key": [*keys, *things.get("scores", [])],
         "path.job": things.get("jobs", ["0b9f6a4e-5a0e-4d8b-9c3f-6f1f3f0c2a77"]),
         "path.process_id": [7],

@@ -36,7 +36,9 @@ def place_of(url: str) -> tuple[str, int]:
 
 
 class Watching:
-    """Context manager that prints the slowest response at the end. `ends_well`: none took a second or longer."""
+    """Context manager that prints the slowest response at the end. `ends_well`: every request was answered,
+    in less than a second.
+    """
 
     def __init__(self, url: str) -> None:
         self.place = place_of(url)

@@ -126,7 +126,9 @@ def chaos(
 
 
 def keep_busy(site: ChaoticSite) -> None:
-    """Keep enough runs waiting, and clear the stored scores so that each run computes its own."""
+    """Queue runs until WAITING are queued or running. Clear the stored scores before each, so that it
+    computes its own.
+    """
     unfinished = site.ask_again("unfinished", list(site.runs))
     for _ in range(WAITING - len(unfinished)):
         site.ask_again("forget_scores")

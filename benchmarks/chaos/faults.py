@@ -72,14 +72,18 @@ class Faults:
             os.kill(self.chance.choice(sorted(pids)), number)
 
     def kill_the_supervisor(self) -> None:
-        """Kill the supervisor, as when a service manager crashes: its children exit, and it is started again."""
+        """Kill the supervisor, and start it again after a second, as a service manager does after a crash.
+        Its orphaned children must exit by themselves.
+        """
         self.site.serve.kill()
         self.site.serve.wait()
         time.sleep(1)
         self.site.start_serving()
 
     def fill_the_disk(self) -> None:
-        """Prevent the workers' files from growing, including, on SQLite, the database and its journal."""
+        """Make all writes of the workers to files fail, including, on SQLite, those to the database and its
+        journal.
+        """
         self._limit_workers(resource.RLIMIT_FSIZE, HELD_SECONDS)
 
     def refuse_memory(self) -> None:
@@ -103,7 +107,9 @@ class Faults:
         new.replace(clock)
 
     def many_reapers(self) -> None:
-        """Let a lease expire while many processes watch: `worker --drain` reaps in addition to the workers."""
+        """Freeze a worker until its lease has expired, while REAPERS threads of the console look for expired
+        leases in addition to the workers.
+        """
         self._signal("worker", signal.SIGSTOP)
         self.site.ask_again("reap_at_once", REAPERS, LEASE + 1)
 
@@ -129,7 +135,7 @@ class Faults:
         self.site.ask_again("retry", run)
 
     def lock_the_database(self) -> None:
-        """Lock the database, as another program that writes does, such as a backup by copying."""
+        """Hold SQLite's write lock, as another program that writes would, such as a backup by copying."""
         with sqlite3.connect(self.site.folder / "gym.sqlite3", isolation_level=None, timeout=30) as other:
             other.execute("BEGIN IMMEDIATE")
             time.sleep(HELD_SECONDS)

@@ -44,7 +44,9 @@ def plans(texts: list[str], parameters: int) -> dict[str, list[list[int]]]:
 
 
 def positions(chunks: list[list[str]], split: Any) -> int:
-    """Count the distinct prefixes that have a continuation, per chunk: what a prefix tree computes."""
+    """Sum, over the chunks, the distinct token prefixes that have a continuation: the positions that a prefix
+    tree computes.
+    """
     total = 0
     for chunk in chunks:
         rows = split(chunk, add_special_tokens=False)["input_ids"]

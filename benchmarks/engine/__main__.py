@@ -85,7 +85,7 @@ def parse() -> argparse.Namespace:
 
 
 def load_of(part: str, options: argparse.Namespace) -> tuple[workload.Workload, workload.Workload, Any]:
-    """Return LM Gym's load, the peers' load, and the tokenizer. Names of loads state what was omitted."""
+    """Return LM Gym's load, the peers' load, and the tokenizer. A load's name states what was left out."""
     if part == "blimp":
         full_load = workload.blimp_shaped()
         tokenizer = workload.tokenizer(full_load.texts)
@@ -146,8 +146,9 @@ def run(part: str, options: argparse.Namespace) -> None:
 def contestants(
     ground: Ground, load: workload.Workload, sample: workload.Workload, options: argparse.Namespace
 ) -> tuple[dict[str, methods.Method], list[str]]:
-    """Return all contestants. Peers get the model as loaded by transformers; LM Gym gets a second copy,
-    prepared as when it loads a model."""
+    """Return all contestants, and LM Gym's notes. Peers get the model as loaded by transformers; LM Gym gets
+    a second copy, prepared as if LM Gym had loaded it.
+    """
     methods_by_name = dict(
         methods.peer(name, ground, sample)
         for name in options.peers
@@ -199,7 +200,7 @@ def waiter(device: str) -> Any:
 
 
 def planning(load: workload.Workload, tokenizer: Any) -> dict[str, float]:
-    """Measure the seconds for tokenizing all sentences, and for planning their prefix trees."""
+    """Time the tokenization of all sentences, and the planning of their prefix trees, in seconds."""
     from lmgym.models.engine.forest import grow
 
     start = time.perf_counter()

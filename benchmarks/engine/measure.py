@@ -39,8 +39,8 @@ def token_count(tokenizer: Any, texts: list[str]) -> int:
 
 
 def work(ground: Ground, load: Workload) -> dict[str, float]:
-    """Return the FLOPs of the smallest set of positions and vocabulary rows: every distinct prefix (for masked models,
-    every distinct masked copy) once, and every required row once.
+    """Return the FLOPs of the least work, for all tokens and for the needed ones: every distinct prefix (for
+    masked models, every distinct masked copy) once, and every required vocabulary row once.
     """
     model = ground.model
     head = model.get_output_embeddings().weight.numel()

@@ -30,8 +30,9 @@ class Ground(NamedTuple):
 
 
 def ours(ground: Ground, load: Workload) -> tuple[dict[str, Method], list[str]]:
-    """Return LM Gym's methods (all tokens, needed tokens) for the model, prepared as when it is loaded, and
-    the notes of loading. Modifies the model of `ground`."""
+    """Return LM Gym's methods (all tokens; needed tokens; the whole call, for suites) for the model, prepared
+    as if LM Gym had loaded it, and the notes of that preparation. Modifies the model of `ground`.
+    """
     import torch
 
     import lmgym
@@ -82,7 +83,7 @@ def second(ground: Ground) -> Ground:
 
 
 def peer(name: str, ground: Ground, load: Workload) -> tuple[str, Method]:
-    """Return the name in tables and the method of a peer, such as minicons-16 or lm-eval-64."""
+    """Return a peer's name in tables, and its method. `name`: such as minicons-16 or lm-eval-64."""
     kind, size = name.rsplit("-", 1)
     if kind == "minicons":
         return f"minicons, batch {size}", minicons(ground, load, int(size))

@@ -15,7 +15,7 @@ ORDER = ("gpt2", "llama", "neox", "opt", "bert", "blimp", "gpt2-xl", "llama-7b",
 
 
 def report(folder: Path) -> str:
-    """Format all parts on disk."""
+    """Format the stored results of all parts, with a summary."""
     records = [data for part in ORDER if (data := record.load(folder, part))]
     if not records:
         return f"No results in {folder}: run `make bench-engine`."

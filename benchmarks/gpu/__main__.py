@@ -38,9 +38,8 @@ def main() -> int:
         if step.part not in options.parts or (old.get("state") == "passed" and not options.again):
             continue
         left = until - time.monotonic() - SPARE
-        lacking = [name for name in step.needs.split(",") if name and not environment.is_there(name)]
-        if step.kind == "json" and lacking:
-            result = {"part": step.part, "state": "skipped", "why": f"{lacking[0]} is not installed"}
+        if step.package and not environment.is_there(step.package):
+            result = {"part": step.part, "state": "skipped", "why": f"{step.package} is not installed"}
         elif left < min(step.seconds, 30):
             result = {"part": step.part, "state": "later"}
         else:
@@ -87,8 +86,8 @@ def parse() -> argparse.Namespace:
 
 
 def earlier(options: argparse.Namespace, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of `--earlier`, or else of the output folder, for the same GPU; each step with the commit it
-    ran at.
+    """Return the steps of an earlier call, from `--earlier` or else the output folder; {} if there is none or
+    it used another GPU. Each step names the commit it ran at.
     """
     path = options.earlier or options.out / "results.json"
     if not path.exists():

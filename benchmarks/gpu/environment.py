@@ -171,7 +171,7 @@ def prepare(folder: Path, python: str, suites: Path | None, more: Iterable[str])
     download = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *target, "-d", str(wheels)]
     if subprocess.run(
         [*download, *pins], check=False
-    ).returncode:  # one of them has no wheel: the others are downloaded
+    ).returncode:  # one package has no wheel: download the others
         lost = [pin for pin in pins if subprocess.run([*download, pin], check=False).returncode]
         print(f"no wheel for Python {python}: {', '.join(lost)}", file=sys.stderr)
     if suites is not None and (suites / "suites").is_dir():
@@ -181,7 +181,7 @@ def prepare(folder: Path, python: str, suites: Path | None, more: Iterable[str])
 
 
 def _closure(names: Iterable[str]) -> Iterator[str]:
-    """Yield these packages and their dependencies, except those that must already be installed."""
+    """Yield those of these packages and their dependencies that are installed here and not in GIVEN."""
     from packaging.requirements import Requirement
 
     waiting, seen = list(names), set[str]()

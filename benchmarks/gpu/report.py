@@ -67,7 +67,9 @@ def _shown(result: Result) -> list[str]:
 
 
 def _tests(rows: list[dict[str, str]]) -> list[str]:
-    """Format a table of all properties recorded by the tests. Columns that no test has are omitted."""
+    """Format a table of the tests with a column for each recorded property, or with a single column for all
+    of them if there are many.
+    """
     names = list(dict.fromkeys(name for row in rows for name in row))
     if len(names) > 12:  # the tests recorded different properties: one line each
         cells = (

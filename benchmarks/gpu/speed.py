@@ -59,7 +59,7 @@ def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
     gpu = options.device.startswith("cuda")
     wait = torch.cuda.synchronize if gpu else lambda: None
     config = {"source": "directory", "path": folder.name, "device": options.device, "dtype": options.dtype}
-    config["kernels"] = "stock"  # packed layers, which only CPUs have, do not report how much work they are
+    config["kernels"] = "stock"  # packed layers, which only CPUs have, do not report their FLOPs
     if gpu:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
@@ -105,8 +105,10 @@ def ours(folder: Path, options: argparse.Namespace, load: Workload) -> Values:
 
 
 def _share(backend: Any, options: argparse.Namespace, load: Workload, seconds: float) -> Values:
-    """Return FLOPs of the smallest set of positions divided by the time of one call, and the fastest matrix product."""
-    with backend.held() as (runner, tokenizer):
+    """Return the rate of the fastest matrix product, the work that all tokens and the needed tokens require,
+    and the share of that rate that one call of `seconds` reaches.
+    """
+    with backend.exclusive() as (runner, tokenizer):
         ground = Ground(options.shape, runner.model, tokenizer, options.device)
         flops = measure.work(ground, load)
     dtype = backend.facts.dtype

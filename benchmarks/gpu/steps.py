@@ -24,15 +24,21 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Step:
-    """A step. `kind`: key of the READERS function for its result. `needs`: a package without which it is
-    skipped, or for kind "engine" the peers to compare with, joined by commas."""
+    """A step.
+
+    Attributes:
+        kind: key of the READERS function for its result.
+        package: package without which the step is skipped; "" if none.
+        peers: libraries to compare with, for kind "engine"; those that cannot be imported are left out.
+    """
 
     part: str
     name: str
     words: tuple[str, ...]
     seconds: int
     kind: str = "json"
-    needs: str = ""
+    package: str = ""
+    peers: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -91,17 +97,17 @@ def _engine(device: str, shape: str, dtype: str, seconds: int, peers: list[str])
         tuple(words),
         seconds,
         kind,
-        ",".join(peers),
+        peers=tuple(peers),
     )
 
 
 def _own(device: str, kind: str, small: bool, shape: str, dtype: str) -> Step:
     words = ["benchmarks.gpu.speed", kind, "--shape", shape, "--dtype", dtype, "--device", device]
     words += ["--small"] if small else []
-    needs = "vllm" if kind == "vllm" else ""
+    package = "vllm" if kind == "vllm" else ""
     name = {"load": "the suites twice", "vllm": "vLLM's prompt_logprobs"}[kind]
     return Step(
-        "fast", f"{name}, {shape}, {dtype}", (*words, "--to", "{work}/result.json"), 180, "json", needs
+        "fast", f"{name}, {shape}, {dtype}", (*words, "--to", "{work}/result.json"), 180, "json", package
     )
 
 
@@ -136,8 +142,9 @@ def run(step: Step, work: Path, env: dict[str, str], seconds: float, log: Path) 
 
 
 def _ended(command: list[str], env: dict[str, str], out: IO[str], seconds: float) -> int | None:
-    """Run a command and return its exit code, or None after the time limit. All processes it started are
-    ended."""
+    """Run a command and return its exit code, or None after the time limit. Ends all processes that it
+    started.
+    """
     child = subprocess.Popen(command, env=env, stdout=out, stderr=out, start_new_session=True)
     try:
         return child.wait(seconds)
@@ -156,7 +163,7 @@ def _words(step: Step, work: Path, env: dict[str, str]) -> list[str]:
     if step.kind == "tests":
         words += ["-p", "no:cacheprovider", f"--junitxml={work / 'tests.xml'}"]
     if step.kind == "engine":
-        peers = [name for name in step.needs.split(",") if name and _works(name, env)]
+        peers = [name for name in step.peers if _works(name, env)]
         words += ["--peers", *(f"{name}-{size}" for name in peers for size in (16, 64))]
     return words
 

@@ -120,7 +120,7 @@ class Bench:
         )
 
     def year(self, table: str, bytes_a_run: float) -> float:
-        """Return the bytes per year. The score cache keeps at most GYM_SCORE_CACHE_SENTENCES."""
+        """Return a table's bytes per year. The score cache keeps at most GYM_SCORE_CACHE_SENTENCES."""
         from django.conf import settings
 
         runs = float(self.given.year)
@@ -201,9 +201,9 @@ def computed_run() -> Any:
     return SuiteRun.objects.select_related("revision", "owner", "job").earliest("pk")
 
 
-def copy_of(row: Any, *anew: str, **changes: Any) -> Any:
-    """Copy a row without saving it. Fields named in `anew` get their defaults."""
-    fields = [field for field in row._meta.fields if field.name not in ("id", *anew, *changes)]
+def copy_of(row: Any, *reset: str, **changes: Any) -> Any:
+    """Copy a row without saving it. Fields named in `reset` get their defaults."""
+    fields = [field for field in row._meta.fields if field.name not in ("id", *reset, *changes)]
     return type(row)(**{field.attname: getattr(row, field.attname) for field in fields}, **changes)
 
 
@@ -274,7 +274,7 @@ def table_bytes() -> dict[str, int]:
 
 
 def page_times() -> dict[str, float]:
-    """Return the median seconds of REPEATS requests, after one that is not counted."""
+    """Return the median seconds of REPEATS requests by page, after one request to warm up."""
     from django.test import Client
     from django.urls import reverse
 
@@ -305,7 +305,7 @@ def migrate_again() -> float:
 
 
 def new_column() -> float:
-    """Measure the seconds for adding a column as a migration does, with a default for existing rows."""
+    """Time adding a column as a migration does, with a default for existing rows, in seconds."""
     took = timed(
         lambda: execute_here("ALTER TABLE runs_sentencescore ADD COLUMN tried integer DEFAULT 0 NOT NULL")
     )

@@ -41,7 +41,6 @@ def open_model(path: Path, **settings: Any) -> Backend:
 
 
 def scored(backend: Backend, documents: list[SuiteDocument]) -> list[list[Scores]]:
-    """Score all sentences of the suites."""
     return [
         list(backend.score([row.text for row in joined_sentences(document, POLICY)], POLICY))
         for document in documents
@@ -80,7 +79,6 @@ def token_errors(a: RunResult, b: RunResult) -> Iterator[float]:
 
 
 def main() -> None:
-    """Run the comparison from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.half", description=__doc__)
     parser.add_argument("model", type=Path, help="model file or folder")
     parser.add_argument("suites", type=Path, nargs="+", help="suites in JSON")
@@ -114,7 +112,6 @@ def cells(counts: tuple[int, int], row: Row) -> str:
 
 
 def total(rows: list[Row]) -> Row:
-    """Sum the rows."""
     by_bound, by_sd = (
         (sum(counts[0] for counts in column), sum(counts[1] for counts in column))
         for column in ([row.by_bound for row in rows], [row.by_sd for row in rows])

@@ -3,7 +3,8 @@
     .venv/bin/python -m benchmarks.intervals             # prints the tables; about 7 minutes on one core
     .venv/bin/python -m benchmarks.intervals --write     # writes them between the marks in docs/statistics.md
 
-Every number is a share of simulated samples, whose number is set with `--samples`. The same seed gives the same tables.
+Every number is a percentage of the simulated samples; `--samples` sets how many there are. The same seed
+gives the same tables.
 """
 
 from __future__ import annotations

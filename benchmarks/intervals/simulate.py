@@ -1,7 +1,7 @@
 """Simulate samples of items with known rates, and evaluate our intervals and verdicts on them.
 
-A prediction holds for an item if a normal variate is below the quantile of the suite's true rate. The variates of the
-predictions of one item, and of two models on one item, are correlated.
+A prediction holds for an item if a normal variate is below the quantile of the suite's true rate. Variates
+are correlated between the predictions of one item, and between two models on one item.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lmgym.stats import (
 Floats = NDArray[np.float64]
 SEED = 17
 PUBLISHED = (19, 24, 28, 38) * 4 + (24,)
-"""Numbers of items of 17 suites, as in published suites."""
+"""Item counts of 17 suites, as in the published ones."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Means:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two models on the same suites. `correlation`: between the variates of one item."""
+    """Two models on the same suites. `correlation`: between the two models' variates for an item."""
 
     name: str
     sizes: tuple[int, ...]
@@ -178,8 +178,8 @@ def means(setup: Means, samples: int) -> tuple[Coverage, Coverage]:
 
 
 def differences(setup: Pairs, samples: int) -> tuple[Coverage, Coverage]:
-    """Return the coverage of our interval, and of expanded percentiles of a bootstrap of the items' differences
-    (Hesterberg 2015), whose width is 0 if no item differs.
+    """Return the coverage of our interval, and of expanded percentiles of a bootstrap of the items'
+    differences (Hesterberg 2015). The bootstrap interval has width 0 if no item differs.
     """
     rng = np.random.default_rng(SEED)
     truth = float(np.mean(setup.second) - np.mean(setup.first))
@@ -221,8 +221,8 @@ def shares_of(
     correlation: float,
     between_models: float = 0.0,
 ) -> list[Floats]:
-    """Return for each model the share of predictions that hold for each item. `correlation`: between the predictions of
-    an item.
+    """Return, for each model, the share of predictions that hold, by item. `correlation`: between the
+    predictions of an item; `between_models`: between the models' variates for an item.
     """
     from scipy.stats import norm
 

@@ -62,14 +62,14 @@ def timed(command: list[str], source: Path | None, target: Path) -> dict[str, fl
 
 
 def best(command: list[str], source: Path | None, target: Path, rounds: int = 3) -> dict[str, float]:
-    """Return the fastest of several runs."""
+    """Return the minimum of each measurement over several runs."""
     runs = [timed(command, source, target) for _ in range(rounds)]
     return {key: min(run[key] for run in runs) for key in runs[0]}
 
 
 def compare_with_reference(reference: str, lines: int, copies: int, folder: Path) -> list[dict[str, object]]:
-    """Run every game and its statistics with both programs. For a log that is `copies` times as long, also run
-    statistics, colours, and the search for the mixture.
+    """Run every game and its statistics with both programs. Then run statistics, colours and the search for
+    the mixture on a log that is `copies` times as long.
     """
     model = f"{sys.executable} -S -E {HERE / 'model.py'}"
     programs = {"reference": [reference], "gym": [sys.executable, "-m", "lmgym", "lmc"]}

@@ -20,7 +20,6 @@ class Ordered(dict):  # type: ignore[type-arg]
 
 
 def main() -> None:
-    """Run `lmc`."""
     import lmchallenge  # type: ignore[import-not-found]
     from lmchallenge import run
 

@@ -85,7 +85,7 @@ class PlainProcess:
 
 
 def same_answers(player: CausalPlayer, model: Any, *, cached: bool = False) -> Callable[[Request], Reply]:
-    """Return `predict` for one request with the player's numbers. Modifies `player` permanently."""
+    """Return a function that answers one request with the player's numbers. Modifies `player` for good."""
     import torch
 
     scorer = player._scorer

@@ -42,12 +42,11 @@ from tests.services.conftest import execute
 
 PARTS = ["readers", "during-runs", "authors", "runs"]
 WARM = 8
-"""Number of readers, and seconds, for warming up: every process has compiled the templates before measurements begin.
-"""
+"""Number of readers, and seconds, of the warm-up, after which every process has compiled the templates."""
 SAMPLE = 10
 """Number of runs between two memory samples, and between clearings of the stored scores."""
 GOAL_RUNS = 100
-"""Number of runs over which the growth of memory is limited."""
+"""Number of the last runs over which the growth of memory is also reported."""
 
 
 def main() -> int:
@@ -191,7 +190,7 @@ class Bench:
             time.sleep(0.2)
 
     def measure(self, what: str, meanwhile: Callable[[], None] | None = None, **plan: Any) -> list[Any]:
-        """Let clients execute a plan. Adds a row of times and a row of busy cores."""
+        """Let clients execute a plan, and return their requests. Adds rows of times and of busy cores."""
         default = {"readers": 0, "authors": [], "rate": 0, "pages": self.pages, "seconds": self.given.seconds}
         text: str | None = json.dumps(default | plan | {"port": self.site.port})
         before, begun, clients = self.site.cpu(), time.monotonic(), self.site.clients()

@@ -73,7 +73,9 @@ class Clients:
             self.ask(connection, page, due, "GET", address, None, {"Accept-Encoding": "gzip"})
 
     def dues(self) -> Iterator[float]:
-        """Yield the times at which a reader sends requests: immediately, or in turn at the readers' common rate."""
+        """Yield the time at which each request of a reader is due: at once, or at its turn in the readers'
+        common rate.
+        """
         time.sleep(max(0.0, self.begun - time.monotonic()))
         rate = self.plan["rate"]
         while True:
@@ -84,7 +86,9 @@ class Clients:
             yield due
 
     def write(self, number: int) -> None:
-        """Edit one cell after the other in every second item, as the grid does: send the old text and the new text."""
+        """Edit one cell after another as the grid does, by sending the old and the new text. The two authors
+        of a draft share its items: each edits every second one.
+        """
         author, pause = self.plan["authors"][number], self.plan["pause"]
         headers = {"Authorization": f"Bearer {author['token']}", "Content-Type": "application/json"}
         connection = self.connection()

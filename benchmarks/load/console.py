@@ -1,5 +1,5 @@
-"""Commands that the benchmark sends to the site other than by HTTP, as JSON lines. Runs in the site's environment, like
-tests.process.ask.
+"""Commands that the benchmark sends to the site's console, as JSON lines. Runs in the site's environment,
+like tests.process.ask.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def queue(number: int) -> list[int]:
 
 
 def states(first: int) -> dict[str, int]:
-    """Count the runs from `first` on by state."""
+    """Count the runs from primary key `first` on, by state."""
     rows = SuiteRun.objects.filter(pk__gte=first, job__isnull=False).order_by()
     return dict(rows.values_list("job__state").annotate(n=Count("pk")))
 

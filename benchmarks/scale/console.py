@@ -139,7 +139,7 @@ def digest(run: int) -> str:
 
 
 def store(sentences: int) -> float:
-    """Measure the seconds for storing scores of `sentences` sentences in this process, 200 per transaction."""
+    """Return the seconds to store scores of `sentences` sentences in this process, 200 per transaction."""
     tokens = [f"word{number}" for number in range(10)]
     offsets = [(6 * number, 6 * number + 5) for number in range(10)]
     bits = [float(number) + 0.123456789 for number in range(10)]
@@ -152,7 +152,7 @@ def store(sentences: int) -> float:
 
 
 def claim(jobs: int, waiting: int) -> float:
-    """Measure the seconds for claiming a job and ending the attempt, with `waiting` jobs of ten accounts queued."""
+    """Return the seconds to claim a job and end the attempt, with `waiting` jobs of ten accounts queued."""
     from gym.accounts.models import User
 
     owners = [User.objects.get_or_create(username=f"owner{number}")[0] for number in range(OWNERS)]
@@ -172,7 +172,7 @@ def claim(jobs: int, waiting: int) -> float:
 
 
 def enqueue_seconds(jobs: int) -> float:
-    """Measure the seconds for queueing one job."""
+    """Return the seconds to queue one job."""
     begun = time.monotonic()
     for _ in range(jobs):
         services.enqueue("suite_run_help", {"run": 0}, queue="preview")

@@ -1,4 +1,4 @@
-"""Startup time of `import lmgym` and its command in new processes, compared with the interpreter and torch.
+"""Startup time of `import lmgym` and of the command `lmgym` in new processes, compared with Python and torch.
 
 python -m benchmarks.startup [--rounds 15]
 """

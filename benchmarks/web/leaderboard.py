@@ -79,7 +79,7 @@ def fill(n_models: int, n_suites: int) -> None:
 
 
 def thin_out() -> None:
-    """Remove some cells, and give others a different policy."""
+    """Delete some runs, and give others a different policy."""
     from django.db.models import F
 
     from gym.runs.models import RunScore, SuiteRun

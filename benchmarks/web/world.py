@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from benchmarks.web.rooms import Address, address_of, furnish
+from benchmarks.web.objects import Address, address_of, create_objects
 
 ITEMS_PER_CONDITION = 2
 ROWS = 2_000
@@ -24,11 +24,11 @@ class World:
     slug: str
     model: str
     run: str
-    others: dict[str, Address] = field(default_factory=dict)  # created by benchmarks.web.rooms
+    others: dict[str, Address] = field(default_factory=dict)  # created by benchmarks.web.objects
 
     def addresses(self) -> dict[str, str]:
-        """Return the address of every list and detail page and of the API's, by label. A label begins with the route's
-        name.
+        """Return the addresses of all list and detail pages, and of the API, by label. A label begins with
+        the route's name.
         """
         revision, run = [self.slug, 1], [self.run]
         named: dict[str, list[Any]] = {
@@ -112,7 +112,7 @@ def fill(n_suites: int, n_models: int, items: int) -> World:
             batch_size=500,
         )
     outcomes = sum(map(len, PredictionResult.objects.values_list("outcomes", flat=True).iterator()))
-    others = furnish(owner, first, models)
+    others = create_objects(owner, first, models)
     return World(owner, n_suites, n_models, outcomes, "suite_0000", models[0].slug, done.key, others)
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.backends import ModelBackend
 from django.http import HttpRequest
 
 from gym.accounts.models import User
-from gym.reachability import is_loopback, only_here
+from gym.reachability import is_local_only, is_loopback
 
 DEMO_USER = "demo"
 ACCOUNTS = {"admin": ("demo-admin", True), "alice": ("demo-alice", False), "bob": ("demo-bob", False)}
@@ -17,10 +17,12 @@ ACCOUNTS = {"admin": ("demo-admin", True), "alice": ("demo-alice", False), "bob"
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
 
 
-def accounts_wanted() -> bool:
+def demo_accounts_allowed() -> bool:
     """Return True if demo accounts may be created: no other machine can reach the site (local host names, a loopback
     listening address, no proxy)."""
-    is_local = only_here(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON) and not settings.GYM_BEHIND_PROXY
+    is_local = (
+        is_local_only(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON) and not settings.GYM_BEHIND_PROXY
+    )
     return bool(settings.GYM_DEMO_ACCOUNTS) and is_local
 
 
@@ -28,9 +30,9 @@ def accounts_open(request: HttpRequest | None) -> bool:
     """Return True if this request may sign in with a published password. It must come from this machine and not through
     a proxy; its Host header is not trusted. `request` is None for a program on this machine."""
     if request is None:
-        return accounts_wanted()
+        return demo_accounts_allowed()
     came_directly = not any(name in request.headers for name in FORWARDED)
-    return accounts_wanted() and came_directly and is_loopback(request.META.get("REMOTE_ADDR", ""))
+    return demo_accounts_allowed() and came_directly and is_loopback(request.META.get("REMOTE_ADDR", ""))
 
 
 class Backend(ModelBackend):

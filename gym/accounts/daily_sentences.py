@@ -10,14 +10,14 @@ from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import SentenceCharge, User
 from gym.accounts.quotas import Part
 
 DAY = timedelta(hours=24)
 
 
-class TooManySentences(TooManyJobs):
+class TooManySentences(LimitReached):
     """The daily limit is reached. `wait`: seconds until these sentences fit the limit; None if they never will."""
 
     def __init__(self, message: str, wait: int | None) -> None:
@@ -31,7 +31,7 @@ def charge(user: User, n_sentences: int) -> None:
     if not n_sentences:
         return
     with transaction.atomic():
-        user.hold()
+        user.lock()
         if not user.is_staff:
             _check(user, used_by(user), n_sentences)
         SentenceCharge.objects.filter(created__lte=timezone.now() - DAY).delete()

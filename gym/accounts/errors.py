@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class TooManyJobs(Exception):
-    """The owner has reached a limit, or the queue of the site is full."""
+class LimitReached(Exception):
+    """A limit of the account on jobs or sentences is reached, or the queue of the site is full."""

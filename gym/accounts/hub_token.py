@@ -40,7 +40,7 @@ def _change(actor: User, value: str | None) -> None:
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to store a token")
     with transaction.atomic():
-        actor.hold()
+        actor.lock()
         actor.refresh_from_db(fields=["secrets"])
         actor.secrets = sealed(actor.secrets, {_NAME: value})
         actor.save(update_fields=["secrets"])

@@ -20,43 +20,44 @@ class User(AbstractUser):
         "active jobs",
         null=True,
         blank=True,
-        help_text="Instead of GYM_MAX_ACTIVE_JOBS_PER_USER; 0 = no limit.",
+        help_text="Overrides GYM_MAX_ACTIVE_JOBS_PER_USER; 0 = no limit.",
     )
     max_sentences_per_day = models.PositiveIntegerField(
         "sentences a day",
         null=True,
         blank=True,
-        help_text="Instead of GYM_MAX_SENTENCES_PER_DAY; 0 = no limit.",
+        help_text="Overrides GYM_MAX_SENTENCES_PER_DAY; 0 = no limit.",
     )
     max_runs = models.PositiveIntegerField(
-        "kept runs", null=True, blank=True, help_text="Instead of GYM_MAX_RUNS_PER_USER; 0 = no limit."
+        "kept runs", null=True, blank=True, help_text="Overrides GYM_MAX_RUNS_PER_USER; 0 = no limit."
     )
 
     quota_factor = models.PositiveSmallIntegerField(
         "quota factor",
         null=True,
         blank=True,
-        help_text="Number and bytes that this account may keep of each kind of thing (runs excepted): so many times "
-        "those of GYM_QUOTA_… Empty: 1; 0 = no limit.",
+        help_text="Factor on the quotas GYM_QUOTA_… of this account, in rows and in bytes (runs excepted). Empty: 1; "
+        "0 = no limit.",
     )
 
     unread_notices = models.PositiveIntegerField(
-        default=0, editable=False, help_text="Counted by gym.notices.services, so that no page has to."
+        default=0, editable=False, help_text="Updated by gym.notices.services, so that pages need not count."
     )
     notices_by_mail = models.BooleanField(
         "notifications by e-mail", default=False, help_text="Sent to the address of the account."
     )
 
-    secrets = SecretsField(help_text="The member's own keys of other services, encrypted.")
+    secrets = SecretsField(help_text="The member's keys for other services, encrypted.")
 
-    def hold(self) -> None:
+    def lock(self) -> None:
         """Lock the row until the transaction ends, so that concurrent requests cannot exceed a limit together. Raises
         User.DoesNotExist if the account is deleted."""
         type(self).objects.select_for_update().get(pk=self.pk)
 
     @property
     def display_name(self) -> str:
-        """The chosen name, which need not be unique, followed by the unique user name."""
+        """The chosen name, which need not be unique, followed by the unique user name; only the user name if
+        none is chosen."""
         full = self.get_full_name()
         return f"{full} ({self.username})" if full and full != self.username else self.username
 
@@ -83,7 +84,7 @@ class ApiToken(models.Model):
     SHOWN = 12  # first characters, shown in lists to identify a token
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
-    name = models.CharField(max_length=100, help_text="What it is for, e.g. CI of the parser project.")
+    name = models.CharField(max_length=100, help_text="What the token is for, e.g. CI of the parser project.")
     prefix = models.CharField(max_length=SHOWN, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField(default=list)

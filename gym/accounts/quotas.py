@@ -78,7 +78,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Amount:
     number: int
     bytes: int
 
@@ -106,18 +106,18 @@ class Kind:
             f"{self.key}_bytes": reduce(add, sums) if sums else Value(0),
         }
 
-    def kept_by(self, user: User) -> Kept:
+    def amount_of(self, user: User) -> Amount:
         row = get_user_model().objects.filter(pk=user.pk).annotate(**self.columns).values(*self.columns).get()
-        return _kept_in(row, self)
+        return _amount_in(row, self)
 
     def number_of(self, user: User) -> int:
         things = self.parts[0]
         return things.rows._base_manager.filter(**{things.owner: user.pk}).count()
 
-    def require_room(self, owner: User, number: int) -> None:
+    def require_quota(self, owner: User, number: int) -> None:
         """Raise OverQuota if the account may not store `number` more. Call in the transaction that creates them: it
         locks the account, so that concurrent requests cannot exceed the limit together."""
-        owner.hold()
+        owner.lock()
         if not _is_exempt(owner):
             self._check_number(self.limit_of(owner), self.number_of(owner), number)
 
@@ -131,35 +131,36 @@ class Kind:
         bytes by one request."""
         with transaction.atomic():
             if new:
-                owner.hold()
+                owner.lock()
             limit = self.limit_of(owner)
             if limit == Limit() or _is_exempt(owner) or (actor is not None and actor.is_staff):
                 yield
                 return
             # New objects only add bytes, so the previous bytes need not be counted.
-            before = Kept(self.number_of(owner), 0) if new else self.kept_by(owner)
+            before = Amount(self.number_of(owner), 0) if new else self.amount_of(owner)
             if new:
                 self._check_number(limit, before.number, 1)
             yield
-            after = self.kept_by(owner)
+            after = self.amount_of(owner)
             self._check_number(limit, before.number, after.number - before.number)
             self._check_bytes(limit, before.bytes, after.bytes, owner, actor or owner)
 
     def require_bytes(self, owner: User, grown: int, *, actor: User) -> None:
-        """Raise OverQuota if the account exceeds its bytes after growing by `grown`. For frequent changes of known
-        size: one count instead of the two of `growing`. Call in the transaction of the change."""
+        """Raise OverQuota if the account, having just grown by `grown` bytes, exceeds its limit. Use it for
+        frequent changes of known size: it counts once, where `growing` counts twice. Call it after the
+        change, in the same transaction."""
         limit = self.limit_of(owner)
         if grown <= 0 or not limit.bytes or _is_exempt(owner) or actor.is_staff:
             return
-        kept = self.kept_by(owner).bytes
-        self._check_bytes(limit, kept - grown, kept, owner, actor)
+        amount = self.amount_of(owner).bytes
+        self._check_bytes(limit, amount - grown, amount, owner, actor)
 
-    def _check_number(self, limit: Limit, kept: int, more: int) -> None:
-        if more <= 0 or not limit.number or kept + more <= limit.number:
+    def _check_number(self, limit: Limit, amount: int, more: int) -> None:
+        if more <= 0 or not limit.number or amount + more <= limit.number:
             return
         with_these = "" if more == 1 else f" These {more:,} would exceed it."
         raise OverQuota(
-            f"You have {kept:,} {self.noun if kept == 1 else self.plural}; the limit is {limit.number:,}."
+            f"You have {amount:,} {self.noun if amount == 1 else self.plural}; the limit is {limit.number:,}."
             f"{with_these} {ADVICE}"
         )
 
@@ -219,12 +220,12 @@ class Use:
     """An account's use of one kind's quota, with its limit (0 = no limit)."""
 
     kind: Kind
-    kept: Kept
+    amount: Amount
     limit: Limit
 
     @property
     def bytes_text(self) -> str:
-        return size_text(self.kept.bytes)
+        return size_text(self.amount.bytes)
 
     @property
     def limit_text(self) -> str:
@@ -239,22 +240,22 @@ def columns_of(chosen: Sequence[Kind]) -> dict[str, Any]:
 def uses_in(row: Mapping[str, Any], user: User) -> list[Use]:
     """Return the use of every kind from an account row with `columns_of(kinds())`."""
     exempt = _is_exempt(user)
-    return [Use(kind, _kept_in(row, kind), Limit() if exempt else kind.limit_of(user)) for kind in kinds()]
+    return [Use(kind, _amount_in(row, kind), Limit() if exempt else kind.limit_of(user)) for kind in kinds()]
 
 
-def _kept_in(row: Mapping[str, Any], kind: Kind) -> Kept:
-    return Kept(row[f"{kind.key}_number"], row[f"{kind.key}_bytes"])
+def _amount_in(row: Mapping[str, Any], kind: Kind) -> Amount:
+    return Amount(row[f"{kind.key}_number"], row[f"{kind.key}_bytes"])
 
 
-def require_room_for(thing: models.Model, owner: User) -> None:
+def require_quota_for(obj: models.Model, owner: User) -> None:
     """Raise OverQuota if the account may not take over another such object because its number or bytes are used up. The
-    bytes of the object itself are not counted. Lock the account first (`owner.hold()`)."""
+    bytes of the object itself are not counted. Lock the account first (`owner.lock()`)."""
     for kind in kinds():
-        if kind.parts[0].rows is not type(thing) or _is_exempt(owner):
+        if kind.parts[0].rows is not type(obj) or _is_exempt(owner):
             continue
-        limit, kept = kind.limit_of(owner), kind.kept_by(owner)
-        too_many = limit.number and kept.number >= limit.number
-        if too_many or (limit.bytes and kept.bytes >= limit.bytes):
+        limit, amount = kind.limit_of(owner), kind.amount_of(owner)
+        too_many = limit.number and amount.number >= limit.number
+        if too_many or (limit.bytes and amount.bytes >= limit.bytes):
             raise OverQuota(f"{owner.display_name} may not keep more {kind.plural}.")
 
 

@@ -59,7 +59,7 @@ class Limit:
                 raise TooManyTries(full_at - (now + self.period - self.step))
 
     def give_back(self, subject: object) -> None:
-        """Put back a try that succeeded."""
+        """Return a try to the bucket, because it succeeded."""
         if self.tries:
             key = TokenBucket.key_of(self.name, subject)
             TokenBucket.objects.filter(pk=key).update(full_at=F("full_at") - self.step)

@@ -44,7 +44,7 @@ def create_token(
         expires=expires,
     )
     with transaction.atomic():
-        actor.hold()
+        actor.lock()
         if live_tokens(actor).count() >= MAX_LIVE:
             raise ValidationError(f"You have {MAX_LIVE} tokens. Revoke unused ones.")
         token.full_clean()

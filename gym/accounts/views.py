@@ -283,8 +283,8 @@ def hub_token_delete(request: SignedInRequest) -> HttpResponse:
 
 
 def with_password(request: HttpRequest, form: Any, field: str) -> bool:
-    """Validate a form with the current password in `field`. Wrong passwords are throttled, as a stranger may have found
-    the computer unlocked."""
+    """Validate a form with the current password in `field`. Wrong passwords are throttled, because a stranger
+    may be using an unlocked computer."""
     limit, subject = throttle.own_password(), request.user.pk
     limit.take(subject)
     valid = form.is_valid()

@@ -1,4 +1,5 @@
-"""Background jobs of agent tests: check a server, run cases, rescore stored answers, let a model name failures."""
+"""Background jobs of agent tests: check a server, run cases, rescore stored answers, ask an agent to name
+failures."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from gym.agents import permissions, schedules, services
-from gym.agents.agent_adapters import ask_version, headers_hidden, judge_for, transport_for, version_in
+from gym.agents.agent_adapters import fetch_version, headers_hidden, judge_for, transport_for, version_in
 from gym.agents.models import (
     ARROW,
     AgentRun,
@@ -33,7 +34,7 @@ from gym.jobs.errors import PermanentFailure
 from gym.jobs.handlers import handler
 from gym.secrets import SecretError, reveal
 from lmgym.agents.assessor import Choice, Known, choices, chooser, samples_of
-from lmgym.agents.case_reader import look_at, read_case
+from lmgym.agents.case_reader import parse_case, read_case
 from lmgym.agents.cases import CaseError, TestCase, repeated
 from lmgym.agents.driver import Options, run_iterations
 from lmgym.agents.llm_judge import AgentJudge
@@ -89,7 +90,7 @@ def agent_version(context: JobContext) -> None:
     if server is None:
         raise PermanentFailure("The server was deleted.")
     try:
-        version = context.run_cancellable(partial(ask_version, transport_for(server))) or ""
+        version = context.run_cancellable(partial(fetch_version, transport_for(server))) or ""
     except (SecretError, TransportError) as error:
         version = ""
         context.log(str(error))
@@ -217,7 +218,7 @@ class _RunWork:
             raise PermanentFailure(services.run_out_of_time())
 
     def note_time(self) -> None:
-        """Count the seconds since the last call towards the run's total."""
+        """Add the seconds since the last call to the run's total."""
         now = time.monotonic()
         AgentRun.objects.filter(pk=self.run.pk).update(spent=F("spent") + now - self.noted)
         self.noted = now
@@ -261,8 +262,8 @@ def variables_of(suite: AgentSuite) -> dict[str, str]:
 
 
 def _attempt_seconds() -> float:
-    """Return the time limit in seconds for an attempt, which ends runs that hang. Other runs are ended by
-    `_RunWork.check`."""
+    """Return the time limit of an attempt in seconds. It only catches runs that hang; `_RunWork.check` stops
+    all others that run out of time."""
     return float(settings.GYM_AGENT_RUN_SECONDS) + 60
 
 
@@ -283,7 +284,7 @@ def agent_run(context: JobContext) -> None:
 def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> None:
     """Record the server's version at the start of an attempt and after every case, because a new version may be
     deployed during a run. Only the first few versions are recorded."""
-    version, known = ask_version(transport), run.versions
+    version, known = fetch_version(transport), run.versions
     if version is None or (not version and not known):
         return
     name = version or "version not reported"
@@ -359,7 +360,7 @@ def agent_rescore(context: JobContext) -> None:
 
 def _variables_used(case_run: CaseRun, variables: dict[str, str]) -> Collection[str]:
     """Return the variables that the case used in this run, or all variables if it can no longer be parsed."""
-    case, _ = look_at(case_run.text, variables, secret=True)
+    case, _ = parse_case(case_run.text, variables, secret=True)
     return case.variables if case is not None else tuple(variables)
 
 

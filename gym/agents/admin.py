@@ -5,7 +5,7 @@ from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
 from gym.agents.models import AgentCase, AgentRun, AgentServer, AgentSuite
-from gym.sharing.admin import ThingAdmin
+from gym.sharing.admin import SharedObjectAdmin
 
 
 class ChangeOnly(SiteAdmin):
@@ -29,7 +29,7 @@ class AgentServerAdmin(ChangeOnly):
 
 
 @admin.register(AgentSuite)
-class AgentSuiteAdmin(ThingAdmin):
+class AgentSuiteAdmin(SharedObjectAdmin):
     list_display = ["slug", "title", "owner", "visibility", "updated"]
     list_filter = ["visibility"]
     list_select_related = ["owner"]

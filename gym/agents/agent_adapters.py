@@ -21,7 +21,7 @@ from lmgym.agents.retries import run_transport
 from lmgym.agents.transport import ChatTransport, Deadline, HTTPTransport, Transport, TransportError
 
 EMBEDDED = DemoServer()
-"""Demo server, shared within a process so that FLAKY alternates."""
+"""Demo server, shared within a process because its counter makes the answers to FLAKY alternate."""
 VERSION_SECONDS = 5.0
 UNSUPPORTED_KIND = "Servers of the kind “{}” are no longer supported."
 
@@ -55,7 +55,7 @@ def version_in(health: Any) -> str:
     return ", ".join(parts).replace(ARROW, " -> ")[:100]
 
 
-def ask_version(transport: Transport) -> str | None:
+def fetch_version(transport: Transport) -> str | None:
     """Return the server's current version: empty if it reports none, None if it cannot be reached."""
     try:
         health = transport.get(
@@ -79,7 +79,7 @@ def judge_for(suite: AgentSuite, reading: Reading, hidden: Sequence[str]) -> Vot
     compatible = reading == "reference-compatible"
     transport = run_transport(transport_for(server))
     agent = suite.judge_agent or server.chat_model or "judge"
-    server.version = ask_version(transport) or server.version
+    server.version = fetch_version(transport) or server.version
     judge = AgentJudge(transport, agent, identity_of(server), compiled=compatible)
     return VotingJudge(judge, suite.judge_votes, compatible, clean=redactor([*transport.secrets, *hidden]))
 

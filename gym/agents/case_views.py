@@ -64,7 +64,7 @@ def case_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     (or None), flaky, may_edit, run_form (or None)."""
     suite = visible_suite(request, slug)
     case = _case(suite, pk)
-    read, problems = selectors.look(case, request.user)
+    read, problems = selectors.parse_for_user(case, request.user)
     history = selectors.history_of(case, request.user)
     runs = [(case_run, selectors.evidence_of(case_run)) for case_run in history]
     context = {
@@ -110,7 +110,7 @@ def _edit(request: SignedInRequest, suite: AgentSuite, case: AgentCase) -> HttpR
     """Edit the case as text. Context: suite, case, new (bool), form, problems, read."""
     new = case.pk is None
     text = request.POST.get("text", case.text).replace("\r\n", "\n")
-    read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    read, problems = selectors.parse_for_user(AgentCase(suite=suite, text=text), request.user)
     form = CaseForm(request.POST or None, instance=case)
     if request.method == "POST" and form.is_valid():
         try:
@@ -130,7 +130,7 @@ def case_check(request: HttpRequest, slug: str) -> HttpResponse:
     """Show remarks on a text being edited, without saving it. Context: suite, problems, read."""
     suite = editable_suite(request, slug)
     text = request.POST.get("text", "").replace("\r\n", "\n")
-    read, problems = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    read, problems = selectors.parse_for_user(AgentCase(suite=suite, text=text), request.user)
     return render(request, "agents/_findings.html", {"suite": suite, "problems": problems, "read": read})
 
 
@@ -139,7 +139,7 @@ def case_form(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
     """Edit the case as a form. Saving rewrites the text, so comments are lost."""
     suite = editable_suite(request, slug)
     case = _case(suite, pk)
-    read, _ = selectors.look(case, request.user)
+    read, _ = selectors.parse_for_user(case, request.user)
     why = "cannot be read"
     if read is not None:
         many = len(read.interactions) > MAX_TURNS
@@ -161,11 +161,11 @@ def case_new_form(request: SignedInRequest, slug: str) -> HttpResponse:
 def _fields(
     request: SignedInRequest, suite: AgentSuite, case: AgentCase, document: dict[str, Any]
 ) -> HttpResponse:
-    """Show or save the form of a case. htmx requests get remarks on the current fields. After a button of STAYING, the
-    form is shown again with a turn or check added or removed.
+    """Show or save the form of a case. htmx requests get remarks on the current fields. After one of the
+    buttons in STAYING, the form is shown again with a turn or check added or removed.
 
-    Context: suite, case, new (bool), name, top, turns (with rows and places), added (bool), tests, extension_tests,
-    filters, problems, read, refusals, loses_comments.
+    Context: suite, case, new (bool), name, top, turns (with rows and places), added (bool), tests,
+    extension_tests, filters, problems, read, refusals, loses_comments.
     """
     new, name = case.pk is None, request.POST.get("name", case.name)
     top, turns = _given(request) if request.method == "POST" else fields_of(document)
@@ -173,7 +173,7 @@ def _fields(
     made, wrong = document_of(document, top, turns)
     # Compared as text, because 1 == True in Python.
     text = case.text if not new and _same(made, document) else write_case(made)
-    read, problems = _look_at_fields(request, suite, text, wrong)
+    read, problems = _parse_fields(request, suite, text, wrong)
     if request.headers.get("HX-Request"):
         context: dict[str, Any] = {"suite": suite, "read": read, "problems": problems}
         return render(request, "agents/_findings.html", context)
@@ -204,11 +204,11 @@ def _same(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
-def _look_at_fields(
+def _parse_fields(
     request: HttpRequest, suite: AgentSuite, text: str, wrong: list[str]
 ) -> tuple[TestCase | None, list[Problem]]:
     """Check the text built from the fields. Line numbers are removed, because users of the form do not see the text."""
-    read, findings = selectors.look(AgentCase(suite=suite, text=text), request.user)
+    read, findings = selectors.parse_for_user(AgentCase(suite=suite, text=text), request.user)
     problems = [Problem("error", "field", "", 0, 0, message) for message in wrong]
     return (None if wrong else read), problems + [replace(finding, line=0, column=0) for finding in findings]
 
@@ -227,7 +227,8 @@ def _saved(request: SignedInRequest, case: AgentCase, name: str, text: str) -> l
 def _with_rows(
     request: HttpRequest, turns: list[dict[str, Any]], places: list[list[tuple[str, str]]]
 ) -> list[dict[str, Any]]:
-    """Return turns with numbered rows and paths in answers, after a button added or removed a turn or row."""
+    """Add or remove the check row that the pressed button names, number all rows, and add to each turn the
+    paths that its checks may use."""
     extended, dropped = request.POST.get("add-check", ""), request.POST.get("drop-check", "")
     shown, number = [], 0
     for at, turn in enumerate(turns):

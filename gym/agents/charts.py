@@ -89,7 +89,8 @@ def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> 
 
 
 def _times(rows: Sequence[tuple[CaseRun, Evidence]]) -> list[str]:
-    """Return the times of runs, with seconds if several runs were in the same minute."""
+    """Return the times of runs to the minute, or to the second if several runs share a minute; numbered if
+    they still coincide."""
     times = [localtime(row.run.created) for row, _ in rows]
     minutes = [f"{time:%Y-%m-%d %H:%M}" for time in times]
     if len(set(minutes)) == len(minutes):

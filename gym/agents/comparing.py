@@ -1,4 +1,4 @@
-"""Compare stored runs with lmgym.agents.run_comparison, under distinct names."""
+"""Compare stored runs, under distinct names, by means of lmgym.agents.run_comparison."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def _answers_of(run: AgentRun) -> int:
 
 
 def _iterations(run: AgentRun) -> dict[str, dict[int, bool]]:
-    """Return by case, for each iteration with a verdict, whether it passed."""
+    """Map case name and iteration number to whether the iteration passed. Iterations without a verdict are
+    omitted."""
     passed: dict[str, dict[int, bool]] = {}
     made = CaseIteration.objects.filter(case_run__run=run, outcome__in=VERDICTS)
     for name, number, outcome in made.values_list("case_run__name", "number", "outcome"):
@@ -73,7 +74,7 @@ def _iterations(run: AgentRun) -> dict[str, dict[int, bool]]:
 
 
 def _verdicts_of(run: AgentRun) -> dict[run_comparison.CheckKey, dict[int, bool]]:
-    """Return by check, for each iteration, whether it passed. Transcripts are not loaded."""
+    """Map check and iteration number to whether the check passed. Transcripts are not loaded."""
     passed: dict[run_comparison.CheckKey, dict[int, bool]] = {}
     made = CaseIteration.objects.filter(case_run__run=run)
     for case, number, checks in made.values_list("case_run__name", "number", "data__checks").iterator():

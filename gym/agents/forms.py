@@ -16,7 +16,7 @@ from gym.agents.inputs import cases_in, secret_problem
 from gym.agents.models import AgentCase, AgentSchedule, AgentServer, AgentSuite
 from gym.agents.selectors import judges_for, servers_usable_by
 from gym.sharing.permissions import owns
-from gym.uploads import SeveralFilesField, SeveralFilesInput
+from gym.uploads import MultipleFilesField, MultipleFilesInput
 from lmgym.agents.archives import SUFFIXES, ArchiveError, name_of
 from lmgym.agents.case_form import plain_lines
 from lmgym.agents.cases import MAX_ITERATIONS
@@ -43,7 +43,8 @@ def read_secrets(text: str, *, headers: bool) -> dict[str, str]:
 
 
 def changed_secrets(stored: dict[str, str], submitted: dict[str, str]) -> dict[str, str | None]:
-    """Return changes for `sealed`, in which stored names missing from the form are deleted."""
+    """Return the changes for `sealed`: the submitted secrets, and None for stored names that were removed
+    from the form."""
     return {**{name: None for name in stored if name not in submitted}, **submitted}
 
 
@@ -178,16 +179,16 @@ class CaseForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot 
 class ImportForm(forms.Form):
     """Upload of files, a folder or a zip archive. `cleaned_data["cases"]` is {name: text}."""
 
-    file = SeveralFilesField(
+    file = MultipleFilesField(
         label="Files",
         required=False,
-        widget=SeveralFilesInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
+        widget=MultipleFilesInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
         help_text="One or more .hocon files, or a .zip of a folder. Cases with the same name are replaced.",
     )
-    folder = SeveralFilesField(
+    folder = MultipleFilesField(
         label="Or a folder",
         required=False,
-        widget=SeveralFilesInput(
+        widget=MultipleFilesInput(
             attrs={
                 "multiple": True,
                 "webkitdirectory": True,

@@ -28,7 +28,7 @@ def secret_problem(name: str, value: str, *, headers: bool) -> str:
 
 
 def cases_in(uploads: list[tuple[str, Any]]) -> dict[str, str]:
-    """Read uploaded files and archives, as (path, upload), into {name: text}. Raises ArchiveError."""
+    """Read uploaded files and archives, given as (path, upload), into {name: text}. Raises ArchiveError."""
     if sum(upload.size for _, upload in uploads) > MAX_TOTAL:
         raise ArchiveError(f"The files exceed {MAX_TOTAL // 1_000_000} MB in total.")
     cases: dict[str, str] = {}

@@ -15,7 +15,7 @@ from gym.jobs.models import HasJob
 from gym.runs.models import new_key
 from gym.secrets import SecretsField
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
-from lmgym.agents.case_reader import look_at
+from lmgym.agents.case_reader import parse_case
 from lmgym.agents.cases import Problem, Ratio, Reading, TestCase
 from lmgym.agents.results import CaseResult, IterationResult, total_usage
 from models_registry.models import RegisteredModel
@@ -36,7 +36,7 @@ class AgentServer(models.Model):
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.SERVER)
     url = models.CharField("address", max_length=500, blank=True)
     chat_model = models.CharField(
-        max_length=200, blank=True, help_text="name the chat endpoint knows its model by"
+        max_length=200, blank=True, help_text="name of the model at the chat endpoint"
     )
     secrets = SecretsField()
     checked_at = models.DateTimeField(null=True, blank=True)
@@ -65,7 +65,7 @@ class AgentServer(models.Model):
 
 
 class AgentSuite(models.Model):
-    """A suite of test cases, with a judge for gist and variables for the cases."""
+    """A suite of test cases, with the judge of its gist checks and the variables that its cases use."""
 
     slug = models.SlugField(
         max_length=80,
@@ -84,7 +84,7 @@ class AgentSuite(models.Model):
         RegisteredModel, on_delete=models.SET_NULL, null=True, blank=True, related_name="judges_for"
     )
     judge_agent = models.CharField(
-        max_length=200, blank=True, help_text="the judging agent, if the judge has several"
+        max_length=200, blank=True, help_text="agent that judges, if the judging server has several"
     )
     judge_votes = models.PositiveSmallIntegerField(default=1)
     variables = SecretsField()
@@ -148,14 +148,14 @@ class AgentCase(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("agent-case", args=[self.suite.slug, self.pk])
 
-    def look(self) -> tuple[TestCase | None, list[Problem]]:
+    def parse(self) -> tuple[TestCase | None, list[Problem]]:
         """Parse the case and return it with its problems. Variables remain references. Only for users who are allowed
-        to see the names of variables; see `selectors.look`."""
-        return look_at(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
+        to see the names of variables; see `selectors.parse_for_user`."""
+        return parse_case(self.text, {name: f"${{{name}}}" for name in self.suite.variable_names})
 
-    def look_blindly(self) -> tuple[TestCase | None, list[Problem]]:
-        """Parse like `look`, for any user: every name is treated as an existing variable."""
-        read, problems = look_at(self.text, _AnyVariable())
+    def parse_without_variables(self) -> tuple[TestCase | None, list[Problem]]:
+        """Parse like `parse`, for any user: every name is treated as an existing variable."""
+        read, problems = parse_case(self.text, _AnyVariable())
         names = sorted(read.variables) if read else []
         return read, [
             *(Problem("info", "variable", "", 0, 0, _UNKNOWN_VARIABLE.format(name)) for name in names),
@@ -181,7 +181,9 @@ class AgentSchedule(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agent_schedules"
     )
     every = models.CharField(max_length=10, choices=Every.choices)
-    iterations = models.PositiveIntegerField(null=True, blank=True, help_text="of each case; empty: its own")
+    iterations = models.PositiveIntegerField(
+        null=True, blank=True, help_text="iterations of each case; empty: as the case sets"
+    )
     next_at = models.DateTimeField(null=True, blank=True, db_index=True)
     stamp = models.CharField(
         max_length=100,
@@ -215,7 +217,8 @@ class AgentSchedule(models.Model):
 
 
 class AgentRun(HasJob, models.Model):
-    """A run of cases of a suite on one server. `completed_at` is set when the job ends."""
+    """A run of cases of a suite on one server. `completed_at` is set when the run is done, not if it fails or
+    is cancelled."""
 
     key = models.SlugField(max_length=24, unique=True, default=new_key, editable=False)
     suite = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="runs")
@@ -289,7 +292,8 @@ class AgentRun(HasJob, models.Model):
 
 
 class CaseRun(models.Model):
-    """A case in a run: a copy of its text and totals over its iterations. `outcome` is empty until it is finished."""
+    """A case in a run: a copy of its text and totals over its iterations. `outcome` is empty until the case
+    is finished."""
 
     run = models.ForeignKey(AgentRun, on_delete=models.CASCADE, related_name="case_runs")
     case = models.ForeignKey(AgentCase, on_delete=models.SET_NULL, null=True, related_name="case_runs")
@@ -408,7 +412,8 @@ class FailureMode(models.Model):
 
 
 class Naming(HasJob, models.Model):
-    """A model's assignment of failures to modes, stored reply by reply. `completed_at` is set when the job ends."""
+    """A model's assignment of failures to modes, stored reply by reply. `completed_at` is set when all
+    failures have been offered to the model."""
 
     case_run = models.OneToOneField(CaseRun, on_delete=models.CASCADE, related_name="naming")
     server = models.ForeignKey(AgentServer, on_delete=models.SET_NULL, null=True, related_name="namings")
@@ -418,7 +423,7 @@ class Naming(HasJob, models.Model):
     )
     chosen = models.JSONField(default=dict, help_text="place of a failure (assessor.Sample.place) -> mode")
     total = models.PositiveIntegerField(default=0, help_text="failures that can be named")
-    trouble = models.TextField(blank=True, help_text="why some have no name")
+    trouble = models.TextField(blank=True, help_text="why some failures have no name")
     completed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Notifications for users when runs of agent tests that they queued together have ended."""
+"""Notifications for users whose batch of agent test runs has ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gym.notices.runs import Ended, notify_of_runs
 
 
 @receiver(batch_ended, dispatch_uid="notices of agent runs")
-def tell_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
+def notify_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
     runs = runs_visible_to(batch.owner).filter(job__in=jobs).select_related("job", "suite", "server__model")
     notify_of_runs(batch.owner, map(_ended, runs), noun="agent run", all_runs=reverse("agent-runs"))
 

@@ -32,7 +32,7 @@ def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> Non
     when = f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC"
     change = " ".join(f"{actor.display_name} changed {listing(names, MAX_LISTED)} at {when}".split())
     for pk, owner in suite.schedules.exclude(owner=actor).order_by("owner").values_list("pk", "owner"):
-        User(pk=owner).hold()  # lock accounts before other rows
+        User(pk=owner).lock()  # lock accounts before other rows
         rows = AgentSchedule.objects.select_for_update(of=("self",))
         schedule = rows.select_related("owner", "server__model", "suite__judge").filter(pk=pk).first()
         if schedule is None:

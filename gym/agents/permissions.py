@@ -30,7 +30,8 @@ def can_run_suite(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_send_secrets(user: AnyUser, suite: AgentSuite) -> bool:
-    """Return True if the suite has no secrets, or for its owner and staff: a case can send secrets anywhere."""
+    """Return True if the suite has no secrets, or if the user is its owner or staff: other users could write
+    a case that sends the secrets anywhere."""
     return not suite.variables or owns(user, suite)
 
 

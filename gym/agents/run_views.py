@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.agents import permissions, presenters, selectors, services
 from gym.agents.comparing import MOST_COMPARED, ComparedRuns, compare_runs
@@ -136,7 +136,7 @@ def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
             reading=request.POST.get("reading", ""),
             ask_judge=request.POST.get("ask_judge") == "on",
         )
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         show_error(request, error)
         return redirect(run)
     messages.success(request, "Rescoring of the stored answers is queued. No agent is called.")
@@ -231,7 +231,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     """Compare runs with the first run by case or, with `by=check`, by check. `ticked` with several `run=KEY` redirects
     here.
 
-    Context: found (Compared), suite (of the first run), suites, sides [(name, run)], query, by_check, cases or checks.
+    Context: comparison (Compared), suite (of the first run), suites, sides [(name, run)], query, by_check, cases or
+    checks.
     """
     if "ticked" in request.GET:
         return _ticked(request)
@@ -240,7 +241,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     by_check = request.GET.get("by") == "check"
     comparison = _compared_runs(request, by_check=by_check)
     context = {
-        "found": comparison,
+        "comparison": comparison,
         "suite": comparison.first.suite,
         "suites": list(dict.fromkeys(run.suite for run in comparison.runs)),
         "sides": list(zip(comparison.names, comparison.runs, strict=True)),
@@ -284,7 +285,7 @@ def _keys(request: HttpRequest) -> list[str]:
 
 
 def _naming_of(case_run: CaseRun) -> Naming | None:
-    """Return the naming for a case from `visible_case_run`, or None."""
+    """Return the naming of a case loaded by `visible_case_run`, or None."""
     return getattr(case_run, "naming", None)
 
 
@@ -321,7 +322,7 @@ def _name(request: SignedInRequest, row: CaseRun) -> HttpResponse:
         data = form.cleaned_data
         try:
             services.queue_naming(row, data["server"], data["agent"], actor=request.user)
-        except (ValidationError, TooManyJobs) as error:
+        except (ValidationError, LimitReached) as error:
             show_error(request, error)
     return redirect(f"{row.get_absolute_url()}#why")
 

@@ -16,7 +16,7 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.dispatch import receiver
 from django.utils import timezone
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import AnyUser, User
 from gym.agents import permissions, services
 from gym.agents.models import AgentRun, AgentSchedule, AgentServer, AgentSuite, CaseRun
@@ -104,7 +104,7 @@ def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
 def on_tick(**_: Any) -> None:
     compare_ended()
     start_due()
-    ask_versions()
+    queue_version_checks()
 
 
 def start_due() -> int:
@@ -116,8 +116,9 @@ def start_due() -> int:
     return sum(_start(schedule, now) for schedule in due.select_related("owner"))
 
 
-def ask_versions() -> int:
-    """Queue a job for each server whose version is awaited by a schedule, one at a time. Return the number of jobs."""
+def queue_version_checks() -> int:
+    """Queue a job for each server whose version a due schedule waits for, unless one is already queued or
+    running for it. Return the number of jobs."""
     now, queued = timezone.now(), 0
     due = AgentSchedule.objects.filter(every=Every.VERSION, next_at__lte=now)
     for server in AgentServer.objects.filter(pk__in=due.values("server")).select_related("model"):
@@ -153,7 +154,7 @@ def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
         return False
     try:
         with transaction.atomic():
-            schedule.owner.hold()  # lock accounts before other rows
+            schedule.owner.lock()  # lock accounts before other rows
             rows = AgentSchedule.objects.select_for_update(of=("self",), skip_locked=True)
             row = rows.select_related("suite__judge", "server__model", "owner").filter(pk=schedule.pk).first()
             if row is None or (row.next_at != schedule.next_at) or row.stamp != schedule.stamp:
@@ -194,7 +195,7 @@ def _queue(schedule: AgentSchedule) -> str:
                 iterations=schedule.iterations,
                 schedule=schedule,
             )
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         return " ".join(getattr(error, "messages", [str(error)]))
     except PermissionDenied as error:
         return f"{schedule.owner} is no longer allowed to run this: {error}."
@@ -218,7 +219,7 @@ def _compare(run: AgentRun) -> bool:
     regression = regression_of(run)
     text = _news(run, regression)
     with transaction.atomic():
-        schedule.owner.hold()
+        schedule.owner.lock()
         if not AgentRun.objects.filter(pk=run.pk, regression__isnull=True).update(
             regression=regression.as_dict()
         ):
@@ -276,5 +277,5 @@ def limits_of(suite: AgentSuite, iterations: int | None) -> list[Limit]:
     """
     if iterations is not None:
         return limits([iterations] * suite.cases.count())
-    read = [case.look()[0] for case in suite.cases.select_related("suite")]
+    read = [case.parse()[0] for case in suite.cases.select_related("suite")]
     return limits([case.ratio.iterations for case in read if case is not None])

@@ -196,14 +196,16 @@ def _flipped(rows: QuerySet[CaseRun]) -> set[tuple[Any, ...]]:
     return set(groups.alias(passes=passes, others=others).filter(passes__gt=0, others__gt=0))
 
 
-class Seen(TypedDict):
+class SuiteFlags(TypedDict):
     """Annotations added by `with_versions`."""
 
     has_versions: bool
     has_schedules: bool
 
 
-def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[WithAnnotations[AgentSuite, Seen]]:
+def with_versions(
+    suites: QuerySet[AgentSuite], user: AnyUser
+) -> QuerySet[WithAnnotations[AgentSuite, SuiteFlags]]:
     """Annotate suites with `has_versions` (runs on several versions of a server) and `has_schedules`."""
     versions = Count("server_version", distinct=True)
     servers = runs_visible_to(user).filter(suite=OuterRef("pk")).order_by().values("server")
@@ -214,7 +216,8 @@ def with_versions(suites: QuerySet[AgentSuite], user: AnyUser) -> QuerySet[WithA
 
 
 def flipping_cases(run: AgentRun) -> set[int]:
-    """Return a run's cases that both passed and failed in runs of the same text on the same server version."""
+    """Return the ids of a run's cases that both passed and failed in runs of the same text on the same server
+    version."""
     rows = CaseRun.objects.filter(case__in=run.case_runs.values("case"), run__server=run.server_id)
     flipped = _flipped(rows.filter(run__server_version=run.server_version))
     return {row.case_id for row in run.case_runs.all() if row.case_id and _group(row) in flipped}
@@ -255,10 +258,10 @@ def places_of(case: AgentCase, user: AnyUser) -> list[list[tuple[str, str]]]:
     return by_turn
 
 
-def look(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]]:
+def parse_for_user(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, list[Problem]]:
     """Parse a case and return it with its problems. Missing variables are only reported to users who may see their
     names."""
-    return case.look() if permissions.can_manage(user, case.suite) else case.look_blindly()
+    return case.parse() if permissions.can_manage(user, case.suite) else case.parse_without_variables()
 
 
 def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.agents import selectors, services
 from gym.agents.forms import ServerForm, changed_secrets
@@ -65,7 +65,7 @@ def server_new(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             server = services.register_server(actor=request.user, **form.cleaned_data)
-        except (ValidationError, TooManyJobs) as error:
+        except (ValidationError, LimitReached) as error:
             add_errors(form, error)
         else:
             messages.success(request, "Registered. The check is queued.")
@@ -91,7 +91,7 @@ def server_edit(request: SignedInRequest, slug: str) -> HttpResponse:
                 chat_model=data["chat_model"],
                 secret_headers=changed_secrets(server.secrets, data["secret_headers"]),
             )
-        except (ValidationError, TooManyJobs) as error:
+        except (ValidationError, LimitReached) as error:
             add_errors(form, error)
         else:
             messages.success(request, "Saved. The check is queued.")

@@ -24,13 +24,13 @@ from gym.agents.models import (
 )
 from gym.agents.pauses import note_changes
 from gym.agents.quotas import AGENT_RUNS, AGENT_SUITES
-from gym.agents.selectors import judges_for, look, servers_lent_to, servers_usable_by
+from gym.agents.selectors import judges_for, parse_for_user, servers_lent_to, servers_usable_by
 from gym.jobs import services as jobs
 from gym.jobs.conf import SHORT
 from gym.secrets import sealed
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import shared_by
-from gym.sharing.services import hold
+from gym.sharing.services import lock_object
 from lmgym.agents.assessor import can_be_named, samples_of
 from lmgym.agents.cases import MAX_ITERATIONS, READINGS, errors_in, repeated
 from lmgym.agents.demo_server import least_seconds
@@ -100,7 +100,7 @@ def change_server(
         raise PermissionDenied("this server belongs to another user")
     _validate_config(server.kind, url)
     with transaction.atomic():
-        hold(server.model)
+        lock_object(server.model)
         server.refresh_from_db(fields=["url", "secrets"])
         kept = server.secrets if url == server.url else {}
         server.url, server.chat_model = url, chat_model
@@ -183,7 +183,7 @@ def save_suite(
 
 
 def _require_listed(suite: AgentSuite) -> None:
-    """Raise ValidationError if the judge's server does not list the judging agent, unless it was chosen earlier."""
+    """Raise ValidationError if the judge's server does not list the judging agent."""
     server = AgentServer.objects.filter(model=suite.judge).first() if suite.judge is not None else None
     if server is None or not server.answers_for(suite.judge_agent):
         judge = suite.judge or "No judge"
@@ -192,7 +192,7 @@ def _require_listed(suite: AgentSuite) -> None:
 
 def _save_variables(suite: AgentSuite, variables: dict[str, str | None] | None) -> None:
     if variables:
-        hold(suite)  # because variables are deleted when a suite gets another owner
+        lock_object(suite)  # because variables are deleted when a suite gets another owner
         suite.variables = sealed(suite.variables, variables)
         suite.save(update_fields=["variables"])
 
@@ -209,7 +209,7 @@ def save_case(case: AgentCase, *, actor: User) -> AgentCase:
     _require_edit(actor, case.suite)
     if case.pk is None and case.suite.cases.count() >= MAX_CASES:
         raise ValidationError(f"A suite can have at most {MAX_CASES} cases.")
-    read, problems = look(case, actor)
+    read, problems = parse_for_user(case, actor)
     if read is None:
         raise ValidationError({"text": errors_in(problems)})
     case.agent = read.agent
@@ -240,7 +240,7 @@ def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> li
                 f"Reading these cases takes more than {READING_SECONDS} seconds. Upload fewer cases at once."
             )
             raise ValidationError(message)
-        case, findings = look(AgentCase(suite=suite, text=text), actor)
+        case, findings = parse_for_user(AgentCase(suite=suite, text=text), actor)
         if case is None:
             problems += [f"{name}: {problem}" for problem in errors_in(findings)]
         else:
@@ -286,7 +286,7 @@ def queue_run(
         unchecked: allow a server whose check is still queued.
 
     Raises:
-        PermissionDenied, ValidationError, TooManyJobs, OverQuota
+        PermissionDenied, ValidationError, LimitReached, OverQuota
     """
     require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
@@ -363,7 +363,7 @@ def _require_short(
     are ended by the time limit."""
     if server.kind != Kind.EMBEDDED:
         return
-    read = [case.look()[0] for case in cases]
+    read = [case.parse()[0] for case in cases]
     seconds = sum(least_seconds(repeated(case, iterations), options) for case in read if case is not None)
     limit = settings.GYM_AGENT_RUN_SECONDS
     if seconds > limit:
@@ -375,7 +375,7 @@ def _require_short(
 
 
 def _add_case(run: AgentRun, case: AgentCase) -> CaseRun:
-    read, problems = case.look()
+    read, problems = case.parse()
     made = CaseRun(run=run, case=case, name=case.name, text=case.text, agent=case.agent)
     if read is None:
         made.error = "\n".join(errors_in(problems))
@@ -451,7 +451,7 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
 
 def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
     """Queue the naming of a case's failures by an agent. Earlier choices are deleted, but their names are kept and
-    offered again. Raises TooManyJobs."""
+    offered again. Raises LimitReached."""
     _require_edit(actor, case_run.run.suite)
     if not servers_usable_by(actor).filter(pk=server.pk).exists():
         raise ValidationError(f"{server} is not ready, or you may not use it.")
@@ -508,13 +508,13 @@ def doomed_suites(user: User) -> Any:
 
 
 def doomed_agents(user: User) -> Any:
-    """Return servers that only their owner can use: private servers without collaborators."""
+    """Return servers that only their owner and staff can use: private servers without collaborators."""
     private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
     return RegisteredModel.objects.filter(private, owner=user, backend=AGENT)
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """Delete rows that only the owner could see, and hand over the others without their secrets.
+    """Delete rows that only the owner and staff could see, and hand over all others without their secrets.
 
     Call this in a transaction, before the models are deleted.
     """

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.agents import pauses, permissions, schedules, selectors, services
 from gym.agents.charts import suite_trend
@@ -39,9 +39,9 @@ def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
     return suite
 
 
-def add_errors(form: Any, error: ValidationError | TooManyJobs) -> None:
+def add_errors(form: Any, error: ValidationError | LimitReached) -> None:
     """Add a service's errors to a form, at their fields if the form has these fields."""
-    if isinstance(error, TooManyJobs) or not hasattr(error, "error_dict"):
+    if isinstance(error, LimitReached) or not hasattr(error, "error_dict"):
         form.add_error(None, getattr(error, "messages", str(error)))
         return
     for field, errors in error.message_dict.items():
@@ -196,7 +196,7 @@ def suite_run(request: SignedInRequest, slug: str) -> HttpResponse:
     try:
         servers = list(form.cleaned_data["server"])
         runs = services.queue_runs(suite, servers, actor=request.user, cases=cases, **form.options())
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         show_error(request, error)
         return redirect(suite)
     if len(runs) == 1:

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 KEEP = timedelta(hours=24)
 BUSY = timedelta(minutes=2)
-"""Upper limit on the duration of a request. An older claim without a response was interrupted, and its work rolled
-back."""
+"""Upper limit on the duration of a request. An older claim without a response means that the request was
+interrupted and its work rolled back."""
 
 
 class SentRequest(models.Model):

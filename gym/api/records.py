@@ -1,4 +1,4 @@
-"""Serializers made from the dataclasses of `lmgym`, for response bodies that repeat one.
+"""Serializers generated from the dataclasses of `lmgym`, for response bodies with the same fields.
 
 Names, types and nullability come from the dataclass, help texts from the metadata of its fields (`meaning`
 and `unit`, which docs/names.md lists) or from `Meta.extra_kwargs`. Set `Meta.ref_name` where the class name
@@ -27,5 +27,5 @@ class RecordSerializer(DataclassSerializer[Any]):  # no docstring: the API descr
         }  # responses contain every field, even those with defaults
         if meaning := field.metadata.get("meaning"):
             unit = field.metadata.get("unit")
-            described["help_text"] = f"{meaning}; {unit}" if unit else meaning
+            described["help_text"] = meaning if unit in (None, "", meaning) else f"{meaning}; {unit}"
         return super().create_field(field_name, described | extra_kwargs)

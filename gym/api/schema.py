@@ -125,7 +125,7 @@ class GymSchema(AutoSchema):
             }  # an Idempotency-Key is compared with the body even if the operation has none
         described = self._operation()
         if described is not None:
-            if described.query is not None:  # it may name a missing object
+            if described.query is not None:  # a parameter may name a missing object
                 statuses.add(404)
             statuses |= {status for status in described.also if status in ERRORS}
             if described.body is not None:

@@ -1,4 +1,4 @@
-"""URLs of the API. An app defines its own in `<app>/api.py` or `<app>/api/urls.py`, listed in ROOMS (docs/api.md)."""
+"""API URLs. An app defines its own in `<app>/api.py` or `<app>/api/urls.py`; APP_URLS lists them (docs/api.md)."""
 
 from django.urls import include, path, re_path, register_converter
 
@@ -19,7 +19,7 @@ class UserName:
 
 register_converter(UserName, "user")
 
-ROOMS = [
+APP_URLS = [
     "suites.api.urls",
     "models_registry.api.urls",
     "gym.runs.api.urls",
@@ -39,6 +39,6 @@ urlpatterns = [
     path("schema/", views.Schema.as_view(), name="api-schema"),
     path("docs/", views.docs, name="api-docs"),
     path("me/", views.Me.as_view(), name="api-me"),
-    *[path("", include(room)) for room in ROOMS],
+    *[path("", include(urls)) for urls in APP_URLS],
     re_path(r"^[\s\S]*/$", views.Missing.as_view()),
 ]

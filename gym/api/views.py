@@ -86,7 +86,7 @@ class Me(ApiView):
 
 
 class Missing(ApiView):
-    """View of unknown addresses: a 404 as problem+json, like every error of the API."""
+    """View for unknown addresses: a 404 as problem+json, like every error of the API."""
 
     schema = None
 

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from gym.collections.models import Collection, CollectionEntry
-from gym.sharing.admin import ThingAdmin
+from gym.sharing.admin import SharedObjectAdmin
 
 
 class CollectionEntryInline(admin.TabularInline):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
@@ -20,7 +20,7 @@ class CollectionEntryInline(admin.TabularInline):  # type: ignore[type-arg]  # D
 
 
 @admin.register(Collection)
-class CollectionAdmin(ThingAdmin):
+class CollectionAdmin(SharedObjectAdmin):
     """Admin for collections; published ones are read-only."""
 
     list_display = ["slug", "title", "owner", "published_at"]

@@ -19,6 +19,7 @@ from gym.api.base import ApiView, FormatFromUrl, ListView, ObjectView, get_or_40
 from gym.api.errors import ApiProblem, FieldError, invalid, problem_for
 from gym.api.filters import Filters, WordsFilter
 from gym.api.operations import FILE, JSON, operation
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body, Query
 from gym.collections import services, views, zips
 from gym.collections.models import Collection
@@ -122,13 +123,11 @@ class MissingBody(Body):
     )
 
 
-class MissingSerializer(serializers.Serializer[Any]):
+class QueuedSerializer(RecordSerializer):
     runs = serializers.SerializerMethodField(help_text="ids of the queued runs")
-    waiting = serializers.IntegerField(help_text="runs already queued or running")
-    left = serializers.IntegerField(
-        help_text="missing runs not queued yet; repeat the request when the queued ones are done"
-    )
-    stopped = serializers.CharField(allow_blank=True, help_text="reason why some could not be queued")
+
+    class Meta:
+        dataclass = Queued
 
     def get_runs(self, queued: Queued) -> list[str]:
         return [run.key for run in queued.runs]
@@ -171,7 +170,7 @@ class CollectionView(ObjectView[Collection]):
 def revision_of(request: Request, entry: dict[str, Any], where: str) -> SuiteRevision:
     revision = services.frozen_revision(request.user, entry["suite"], entry.get("revision"))
     if revision is None:
-        why = services.why_not_found(request.user, entry["suite"], entry.get("revision"))
+        why = services.explain_missing_revision(request.user, entry["suite"], entry.get("revision"))
         raise invalid(FieldError(where, why))
     return revision
 
@@ -320,7 +319,7 @@ class RunMissing(ApiView):
     token_scope = Scope.RUN
 
     @operation(
-        "Queue the missing runs of a leaderboard", body=MissingBody, response=MissingSerializer, status=201
+        "Queue the missing runs of a leaderboard", body=MissingBody, response=QueuedSerializer, status=201
     )
     def post(self, request: SignedInApiRequest) -> Response:
         """Queue a run for each model and revision without a result or an unfinished run, at most 100 runs at

@@ -80,7 +80,7 @@ _TABLES = {
 
 
 def _readme(facts: dict[str, Any], revisions: Sequence[SuiteRevision], boards: Sequence[Board]) -> str:
-    """Write the table of contents of the zip as text."""
+    """Return the text of the README, which lists the files and suites in the zip."""
     tables = [f"  runs/*-{name}.csv  {_TABLES[name]}" for name in FRAMES]
     suites = [f"  {row.suite.slug} r{row.number}  {row.suite.title}" for row in revisions]
     lines = [

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from gym.addresses import SLUG_ERROR
 from gym.collections.models import Collection
 from gym.collections.picker import Picker
-from gym.collections.services import TAKEN
+from gym.collections.services import RESERVED_SLUGS
 
 
 class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
@@ -38,7 +38,7 @@ class CollectionForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 c
 
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
-        if slug in TAKEN:
+        if slug in RESERVED_SLUGS:
             raise ValidationError("This name is reserved.")
         return slug
 

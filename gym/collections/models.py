@@ -18,7 +18,9 @@ class Collection(models.Model):
 
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
-    description = models.TextField(blank=True, help_text="What belongs together here, and why.")
+    description = models.TextField(
+        blank=True, help_text="What these suites have in common, and why they are grouped."
+    )
     reference = models.TextField(blank=True, help_text="The paper this set comes from.")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="collections")
     created = models.DateTimeField(auto_now_add=True)
@@ -73,8 +75,8 @@ class CollectionZip(HasJob, models.Model):
     job = models.OneToOneField(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="collection_zip"
     )
-    address = models.URLField(max_length=500, help_text="of the collection, as the zip says it")
-    fingerprint = models.CharField(max_length=64, blank=True, help_text="of all that went into it")
+    address = models.URLField(max_length=500, help_text="address of the collection, as printed in the zip")
+    fingerprint = models.CharField(max_length=64, blank=True, help_text="hash of everything in the zip")
     revisions = models.JSONField(default=list, help_text="their primary keys")
     runs = models.JSONField(default=list, help_text="their primary keys")
     size = models.PositiveBigIntegerField(default=0, help_text="bytes")

@@ -24,7 +24,7 @@ from suites.models import Suite, SuiteRevision
 from suites.selectors import known_to, listed_for, revisions_for
 
 MAX_ENTRIES = 500
-TAKEN = frozenset({"new"})
+RESERVED_SLUGS = frozenset({"new"})
 """Slugs reserved for pages of the site."""
 
 
@@ -83,7 +83,7 @@ def create_collection(
     """Create an unpublished collection. Raises OverQuota."""
     _require_usable(revisions, actor)
     collection = Collection(slug=slug, title=title, description=description, reference=reference, owner=actor)
-    if slug in TAKEN:
+    if slug in RESERVED_SLUGS:
         raise ValidationError({"slug": "This name is reserved."})
     collection.full_clean()
     with COLLECTIONS.growing(actor, new=True):
@@ -147,7 +147,7 @@ def frozen_revision(user: AnyUser, slug: str, number: int | None = None) -> Suit
     return rows.order_by("-number").first()
 
 
-def why_not_found(user: AnyUser, slug: str, number: int | None) -> str:
+def explain_missing_revision(user: AnyUser, slug: str, number: int | None) -> str:
     """Explain why `frozen_revision` returned None, with alternatives listed for the user."""
     known = frozen_revision(user, slug)
     if known is not None:

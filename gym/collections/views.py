@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.collections import services, zips
 from gym.collections.forms import CollectionForm
@@ -186,13 +186,13 @@ def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
             )
         except TooMuch as error:
             return too_much(request, error)
-        except TooManyJobs as error:
+        except LimitReached as error:
             show_error(request, error)
             return redirect(collection)
         return (
             redirect("collection-download", slug, "zip") if zip_.is_done else redirect("collection-zip", slug)
         )
-    latest, is_current = zips.seen(collection, request.user)
+    latest, is_current = zips.zip_for(collection, request.user)
     context: dict[str, Any] = {"collection": collection, "zip": latest, "is_current": is_current}
     context |= progress_of(latest.job, request.user, latest.state) if latest else {"job": None, "state": ""}
     return render(request, "collections/collection_zip.html", context)

@@ -33,7 +33,7 @@ from gym.runs.models import SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.selectors import newest_done
 from gym.runs.read.selectors import visible_to as visible_runs
-from gym.runs.tables.registry import FRAMES, Budget, TooMuch, require_room, rows_at_least
+from gym.runs.tables.registry import FRAMES, Budget, TooMuch, require_row_limit, rows_at_least
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES
 
@@ -74,7 +74,7 @@ def contents(collection: Collection, user: AnyUser) -> Contents:
     return Contents(revision_ids, runs, run_ids, digest)
 
 
-def seen(collection: Collection, user: AnyUser) -> tuple[CollectionZip | None, bool]:
+def zip_for(collection: Collection, user: AnyUser) -> tuple[CollectionZip | None, bool]:
     """Return the zip to serve to this reader and True. If there is none, return the latest zip (in progress,
     failed or outdated) or None, and False."""
     current_contents = contents(collection, user)
@@ -87,7 +87,7 @@ def seen(collection: Collection, user: AnyUser) -> tuple[CollectionZip | None, b
 
 def current(collection: Collection, user: AnyUser) -> CollectionZip | None:
     """Return the finished zip to serve to this reader, or None."""
-    zip_, is_current = seen(collection, user)
+    zip_, is_current = zip_for(collection, user)
     return zip_ if is_current else None
 
 
@@ -95,7 +95,7 @@ def request_zip(
     collection: Collection, address: str, *, actor: AnyUser, again: bool = False
 ) -> CollectionZip:
     """Return this reader's zip: finished, in progress, or queued now. A failed zip is retried after KEEP_FAILED, or
-    immediately with `again`. Raises TooMuch and TooManyJobs."""
+    immediately with `again`. Raises TooMuch and LimitReached."""
     current_contents = contents(collection, actor)
     reader = _reader(collection, actor, current_contents)
     with transaction.atomic():
@@ -109,7 +109,7 @@ def request_zip(
             failed_now = last.job.state == State.FAILED and timezone.now() - last.created < KEEP_FAILED
             if last.job.is_active or (failed_now and not again):
                 return last
-        require_room(sum(rows_at_least(what, current_contents.runs) for what in FRAMES), BY_SUITE)
+        require_row_limit(sum(rows_at_least(what, current_contents.runs) for what in FRAMES), BY_SUITE)
         drop_old()
         rows.exclude(completed_at__gt=timezone.now() - STILL_READ).delete()
         zip_ = CollectionZip.objects.create(collection=collection, reader=reader, address=address)

@@ -11,7 +11,10 @@ MODELS_DIR = DATA_DIR / "models"
 SUITES_DIR = DATA_DIR / "suites"
 LICENCE = "CC0-1.0"
 
-_CORPUS = "80,000 sentences (0.76 million words with punctuation) from the demo grammar; no sentence of a demo suite"
+_CORPUS = (
+    "80,000 sentences (0.76 million words, counting punctuation) from the demo grammar, "
+    "none of them from a demo suite"
+)
 
 
 @dataclass(frozen=True)

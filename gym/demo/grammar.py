@@ -203,7 +203,7 @@ class Grammar:
         return [*subject, *middle, dice.pick(lex.SELF_VERBS), *end]
 
     def polarity(self) -> Words:
-        """Generate a sentence with or without "no" on the subject, which alone licenses "ever"; a "no" in the
+        """Generate a sentence with or without "no" on the subject. Only that "no" licenses "ever"; one in the
         relative clause does not."""
         dice = self.dice
         number = self.number()

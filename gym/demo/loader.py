@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import QuerySet
 
-from gym.accounts.backends import ACCOUNTS, DEMO_USER, accounts_wanted
+from gym.accounts.backends import ACCOUNTS, DEMO_USER, demo_accounts_allowed
 from gym.accounts.models import User
 from gym.agents.demo import load_agents
 from gym.demo.catalogue import DATA_DIR, DEMO_MODELS, DEMO_SUITES, LICENCE, MODELS_DIR
@@ -46,7 +46,7 @@ GAMES = {"wp": "5-gram, next word", "ic": "5-gram, input correction"}
 def load_demo(*, queue_runs: bool = True) -> Iterator[str]:
     """Create the missing parts of the demo; yields a line for each step."""
     with transaction.atomic():
-        if accounts_wanted():
+        if demo_accounts_allowed():
             yield from _create_accounts()
         owner = demo_user()
         yield from _create_models(owner)
@@ -129,7 +129,7 @@ def _create_suites(owner: User) -> Iterator[str]:
 
 
 def _create_answer_set(owner: User) -> Iterator[str]:
-    """Create small ProPara reference answers with two made-up submissions."""
+    """Create a small set of ProPara reference answers with two made-up submissions."""
     if AnswerSet.objects.filter(slug=ANSWER_SET).exists():
         return
     made = propara.create_answer_set(
@@ -172,7 +172,8 @@ def _create_corpus(owner: User) -> Iterator[str]:
 
 
 def queue_games(owner: User) -> None:
-    """Start missing games of the demo 5-gram on the demo corpus, once the model is ready."""
+    """Start the missing games of the demo 5-gram on the demo corpus. Does nothing until the model is
+    ready."""
     corpus = Corpus.objects.filter(slug=CORPUS, owner=owner).first()
     model = RegisteredModel.objects.filter(slug=PLAYER, owner=owner).first()
     if corpus is None or model is None or not model.is_ready:

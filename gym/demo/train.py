@@ -30,7 +30,7 @@ from lmgym.suites.formulas import TIE, TRUE, parse
 
 NGRAM_ORDER = 5
 CHECKPOINTS = {"demo-ngram-5k": 5_000, "demo-ngram-20k": 20_000, "demo-ngram": corpus.SENTENCES}
-"""Training sentences of the n-gram model and of each checkpoint."""
+"""Number of training sentences of the n-gram model and of each checkpoint."""
 PARTS = ("ngram", "gpt2")
 UNLISTED = ("manifest.json", "README.md", "sentences.txt")
 HELD_OUT_SENTENCES = 2_000
@@ -178,7 +178,8 @@ def table(columns: Sequence[str], rows: Sequence[tuple[str, int, float, Sequence
 
 
 def total_bits(backend: Backend, texts: Sequence[str]) -> float:
-    """Return the total bits of the texts without start and end tokens. Raises ValueError if one cannot be scored."""
+    """Return the total bits of the texts without start and end tokens. Raises ValueError if a text cannot be
+    scored."""
     total = 0.0
     for score in backend.score(texts, ScoringPolicy()):
         if isinstance(score, ScoringFailure):

@@ -12,9 +12,9 @@ class Guide:
     name: str
     title: str
     about: str
-    room: str = ""
+    section: str = ""
     """URL name of the site's section that the guide describes; empty if it describes several."""
-    room_title: str = ""
+    section_title: str = ""
     file: str = ""
 
     @property

@@ -8,7 +8,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.admin import ReadOnlyAdmin
 from gym.jobs.errors import WrongState
 from gym.jobs.models import Job, WorkerHeartbeat
@@ -41,7 +41,7 @@ class JobAdmin(ReadOnlyAdmin):
         for job in jobs:
             try:
                 service(job, actor=request.user)
-            except (WrongState, TooManyJobs) as error:
+            except (WrongState, LimitReached) as error:
                 messages.warning(request, f"{job}: {error}")
             else:
                 count += 1

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.response import Response
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.api.base import ApiView
 from gym.api.errors import ApiProblem, problem_for
 from gym.api.permissions import TokenScope
@@ -20,8 +20,8 @@ WAIT = 60
 RESULTS_WAIT = 5
 
 
-@problem_for(TooManyJobs)
-def _too_many(error: TooManyJobs) -> ApiProblem:
+@problem_for(LimitReached)
+def _too_many(error: LimitReached) -> ApiProblem:
     """Return a 429. The error's `wait`: seconds until the limit allows the request; None if waiting does not help."""
     wait = getattr(error, "wait", WAIT)
     return ApiProblem(429, str(error), "too-much", headers={"Retry-After": str(wait)} if wait else {})
@@ -37,7 +37,7 @@ def results_unavailable(what: str, job: Job | None, why: str = "") -> ApiProblem
 
     Args:
         what: the subject of the message, such as "This run".
-        job: while it is active, the problem has Retry-After. Otherwise no results will follow.
+        job: the job that computes them, or None. While it is active, the problem has Retry-After.
         why: what to do instead; default: the job's error.
     """
     if job is not None and job.is_active:

@@ -31,7 +31,7 @@ def _ended() -> QuerySet[Batch]:
 def _announce(batch: Batch) -> bool:
     try:
         with transaction.atomic():
-            batch.owner.hold()  # lock order: accounts before other rows
+            batch.owner.lock()  # lock order: accounts before other rows
             row = _ended().select_for_update(of=("self",), skip_locked=True).filter(pk=batch.pk).first()
             if row is None:
                 return False

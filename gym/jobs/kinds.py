@@ -15,8 +15,8 @@ from gym.jobs.errors import UnknownKind
 @dataclass(frozen=True)
 class JobKind:
     """Options of a kind. `seconds`: limit of one attempt, or a function that returns it; None:
-    GYM_JOB_SECONDS. `only_when_idle`: jobs are claimed only when nothing else waits, and do not use up a turn
-    of their owner."""
+    GYM_JOB_SECONDS. `only_when_idle`: jobs are claimed only when nothing else waits, and do not use up their
+    owner's turn."""
 
     name: str
     seconds: float | Callable[[], float] | None = None

@@ -1,4 +1,4 @@
-"""Models of jobs, batches, workers and locks."""
+"""Database models for jobs, batches, workers and locks."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Batch(models.Model):
 class Job(models.Model):
     """A unit of background work. Only `gym.jobs.states` changes `state`.
 
-    `attempt` is the fencing token: it grows with every claim, and all writes of a worker require the number it claimed.
-    `tries` counts the attempts since a user queued the job or it last made progress; `deaths` counts how many of the
-    latest of these ended with the worker's death.
+    `attempt` is the fencing token: it grows with every claim, and all writes of a worker require the number
+    it claimed. `tries` counts the attempts since a user queued the job or it last made progress; `deaths`
+    counts how many of them in a row, up to the latest, ended with the worker's death.
     """
 
     State = State
@@ -62,7 +62,7 @@ class Job(models.Model):
     deaths = models.PositiveSmallIntegerField(default=0)
     lost_at = models.DateTimeField(null=True, blank=True, help_text="when its worker last died")
     waits_for = models.CharField(
-        max_length=200, blank=True, help_text="resource that the workers which returned it lack"
+        max_length=200, blank=True, help_text="resource missing on the workers that returned this job"
     )
     not_before = models.DateTimeField(default=timezone.now)
     claimed_by = models.CharField(max_length=60, blank=True)
@@ -144,7 +144,7 @@ class Job(models.Model):
 
     @property
     def seconds(self) -> float | None:
-        """Duration of the latest attempt until now or its end."""
+        """Duration of the latest attempt, until its end or now, in seconds; None if there was none."""
         if self.started is None:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds()

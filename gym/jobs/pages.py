@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import AnyUser
 from gym.jobs.errors import WrongState
 from gym.jobs.models import Job
@@ -41,17 +41,17 @@ def polled(request: HttpRequest, template: str, context: dict[str, Any], *, fina
 
 
 def act(
-    request: HttpRequest, thing: Any, use_case: Callable[..., Any], done: str = "", *, to: Any = None
+    request: HttpRequest, obj: Any, use_case: Callable[..., Any], done: str = "", *, to: Any = None
 ) -> HttpResponse:
     """Call a use case, show `done` or its error as a message, and redirect to `to` or the object's page."""
     try:
-        use_case(thing, actor=request.user)
-    except (ValidationError, TooManyJobs, WrongState) as error:
+        use_case(obj, actor=request.user)
+    except (ValidationError, LimitReached, WrongState) as error:
         show_error(request, error)
-        return redirect(thing)
+        return redirect(obj)
     if done:
         messages.success(request, done)
-    return redirect(to or thing)
+    return redirect(to or obj)
 
 
 def show_error(request: HttpRequest, error: Exception) -> None:

@@ -1,7 +1,7 @@
 """Recovery of jobs whose workers went silent, and of lost messages.
 
-Every worker runs a pass at its start and every GYM_REAPER_SECONDS; a lock row admits one worker at a time. `worker
---drain` runs passes without the lock, as concurrent passes are harmless."""
+Every worker runs a pass at its start and every GYM_REAPER_SECONDS; a lock row admits one worker at a time.
+`worker --drain` runs passes without the lock, because concurrent passes are harmless."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SILENT = "no heartbeat: probably killed or out of memory"
 def reap() -> int:
     """Run one pass: recover lost jobs, send missing wake-ups, announce batches, delete old rows. Return the number of
     expired attempts."""
-    expired = bring_back()
+    expired = recover_expired()
     if needs_messages():
         resend_wakeups()
     batches.announce()
@@ -44,7 +44,7 @@ def reap() -> int:
     return expired
 
 
-def bring_back() -> int:
+def recover_expired() -> int:
     """End expired attempts and give one job another try. Return the number of expired attempts."""
     undo_step_back()
     expired = reap_expired()
@@ -76,7 +76,8 @@ def reap_expired() -> int:
 
 
 def release_dead_worker(worker_id: str, exit_code: int | None = None) -> int:
-    """Release the jobs and locks of a worker that died, without waiting for its leases. Return the number of jobs."""
+    """Release the jobs and locks of a worker that died, without waiting for its leases to expire. Return the
+    number of jobs."""
     how = SILENT if exit_code is None else describe_exit(exit_code)
     jobs = Job.objects.filter(state=State.RUNNING, claimed_by=worker_id).values_list("pk", "attempt")
     released = sum(end_lost_attempt(job_id, attempt, expired_only=False, how=how) for job_id, attempt in jobs)
@@ -111,7 +112,7 @@ def give_another_chance() -> bool:
     if job is None or not workers_are_quiet():
         return False
     with transaction.atomic():
-        if is_queued := states.try_once_more(job.pk):
+        if is_queued := states.retry_failed_by_deaths(job.pk):
             states.append_log(Job.objects.filter(pk=job.pk), "No worker has died for a while: one more try.")
             wake(job.queue)
     return is_queued
@@ -143,7 +144,7 @@ def resend_wakeups() -> int:
     return sent
 
 
-def hold_lock(holder: str, seconds: float) -> bool:
+def acquire_lock(holder: str, seconds: float) -> bool:
     """Take or renew the lock for `seconds`. Return False if another worker has it."""
     now = timezone.now()
     until = now + timedelta(seconds=seconds)
@@ -172,7 +173,7 @@ class Reaper(threading.Thread):
                 now_gap = time.time() - time.monotonic()
                 asleep, clock_gap = now_gap - clock_gap, now_gap
                 if asleep < conf.lease_seconds() / 3:
-                    self.once(interval)
+                    self.sweep(interval)
                     wait = interval
                 else:  # the machine was suspended, and so were all heartbeats: let them catch up first
                     log.warning("the clock jumped by %.0f s; not reaping before the next round", asleep)
@@ -182,9 +183,9 @@ class Reaper(threading.Thread):
         finally:
             connections.close_all()
 
-    def once(self, interval: float) -> None:
+    def sweep(self, interval: float) -> None:
         try:
-            if hold_lock(self.holder, 2 * interval + 1):
+            if acquire_lock(self.holder, 2 * interval + 1):
                 reap()
         except DatabaseError:
             log.exception("the reaper could not reach the database; trying again in %.0f s", interval)

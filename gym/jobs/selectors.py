@@ -147,7 +147,7 @@ def idle_threads(queue: str) -> int:
     return max(0, idle - fairness.ready(queue).filter(waits_for="").count())
 
 
-def held_somewhere(name: str, queue: str) -> bool:
+def is_loaded_somewhere(name: str, queue: str) -> bool:
     """Return True if a live worker for this queue has reported a loaded model with this name."""
     return any(
         row.is_alive(ALIVE)

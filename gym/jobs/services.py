@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import User
 from gym.jobs import conf, kinds, states, text
 from gym.jobs.broker import wake
@@ -41,7 +41,8 @@ def enqueue(
 ) -> Job:
     """Queue a job and wake a worker. Call in the transaction that creates the app's own rows.
 
-    Raises TooManyJobs (a soft limit, which concurrent requests can exceed by a few jobs), UnknownKind and UnknownQueue.
+    Raises LimitReached (a soft limit, which concurrent requests can exceed by a few jobs), UnknownKind and
+    UnknownQueue.
     """
     kinds.require(kind)
     if queue not in conf.queues():
@@ -74,16 +75,16 @@ def batch_of(owner: User) -> Batch:
 
 
 def check_limit(owner: User | None) -> None:
-    """Raise TooManyJobs if the user or the site has too many jobs. Jobs without an owner are not limited."""
+    """Raise LimitReached if the user or the site has too many jobs. Jobs without an owner are not limited."""
     if owner is None:
         return
     if (most := conf.get("GYM_MAX_WAITING_JOBS")) and Job.objects.filter(state=State.QUEUED).count() >= most:
-        raise TooManyJobs(f"The queue of this site is full ({most:,} jobs). Try again later.")
+        raise LimitReached(f"The queue of this site is full ({most:,} jobs). Try again later.")
     if not (limit := active_limit(owner)):
         return
     active = Job.objects.filter(owner=owner, state__in=ACTIVE_STATES).count()
     if active >= limit:
-        raise TooManyJobs(
+        raise LimitReached(
             f"You have {count(active, 'job')} queued or running; the limit is {limit}. "
             "Wait for some to finish, or cancel some."
         )
@@ -119,7 +120,7 @@ def active_limit(owner: User) -> int:
 
 def retry(job: Job, *, actor: User | None, batch: Batch | None = None) -> Job:
     """Queue a failed or cancelled job again, with all its tries and the rights of `actor`. Raises WrongState and
-    TooManyJobs."""
+    LimitReached."""
     with transaction.atomic():
         check_limit(job.owner)
         if not states.requeue(job.pk):

@@ -93,8 +93,8 @@ def end_attempt(
         live: queryset that selects the job only while the attempt can be ended (`fenced`, or an expired lease).
         error: reason for users.
         permanent: do not try again.
-        keep_try: do not count the attempt as a try, as the job was not at fault. Otherwise it counts even if it made
-            progress.
+        keep_try: do not count the attempt as a try, because the job was not at fault. Without this option, it
+            counts even if it made progress.
         delay: seconds until the next try.
         waits_for: resource that this worker lacks.
 
@@ -160,7 +160,8 @@ def cancel(job_id: UUID) -> str:
 
 
 def requeue(job_id: UUID) -> bool:
-    """Queue a failed or cancelled job again with all its tries. `attempt` is kept, as it is the fencing token."""
+    """Queue a failed or cancelled job again with all its tries. `attempt` is kept, because it is the fencing
+    token."""
     ended = Job.objects.filter(pk=job_id, state__in=set(FINAL_STATES) - {State.DONE})
     return _back_to_queue(ended, tries=0, deaths=0, cancel_requested=False, error="")
 
@@ -171,7 +172,7 @@ def failed_by_deaths() -> QuerySet[Job]:
     return lost.filter(max_attempts__gt=1, deaths=F("max_attempts"))
 
 
-def try_once_more(job_id: UUID) -> bool:
+def retry_failed_by_deaths(job_id: UUID) -> bool:
     """Queue a job of `failed_by_deaths` again for one last try."""
     return _back_to_queue(failed_by_deaths().filter(pk=job_id), tries=F("max_attempts") - 1)
 

@@ -14,7 +14,8 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 
 
 def clean(text: object, limit: int, *, keep: str = "start") -> str:
-    """Remove terminal escapes, control and direction characters. Truncate to `limit`, keeping the start or the end."""
+    """Remove terminal escapes, control characters and characters that change the text direction. Truncate to
+    `limit`, keeping the start or the end."""
     result = str(text).encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
     result = _CONTROLS.sub("", _ESCAPES.sub("", result)).strip()
     if len(result) <= limit:

@@ -115,7 +115,7 @@ class Watched:
         self.ended = 0
         self._lock = threading.Lock()
         self._begun: dict[int, float] = {}
-        """Start time of the current request by thread. An interrupted request's entry is replaced by the next one."""
+        """Start time of the current request by thread; infinity once that request has been interrupted."""
 
     @property
     def busy(self) -> int:

@@ -30,7 +30,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import OutOfTime
 from gym.jobs.models import Job, State, WorkerHeartbeat
 from gym.jobs.process_memory import process_bytes
-from gym.jobs.reaper import Reaper, bring_back, release_dead_worker
+from gym.jobs.reaper import Reaper, recover_expired, release_dead_worker
 from gym.jobs.supervisor import READY, print_line
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ worker_signed_in = Signal()
 LAST_SECONDS = 8.0  # time for cleaning up after the grace period
 WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
 RESTART = 1  # exit code of a worker that exited deliberately and must be restarted
-LOOK_SECONDS = 1.0  # interval of the watchdog
+WATCHDOG_SECONDS = 1.0  # interval of the watchdog
 QUICK_TIMEOUT_MS = 50  # WAKE_TIMEOUT_MS of quick queues
 
 
@@ -149,7 +149,7 @@ class WorkerProcess:
 
     def _wait(self) -> None:
         next_beat = time.monotonic() + conf.SIGN_SECONDS
-        next_look = time.monotonic() + LOOK_SECONDS
+        next_check = time.monotonic() + WATCHDOG_SECONDS
         while not self.signals:
             time.sleep(0.1)
             if self.parent is not None and os.getppid() != self.parent:
@@ -158,8 +158,8 @@ class WorkerProcess:
             if time.monotonic() >= next_beat:
                 next_beat = time.monotonic() + conf.SIGN_SECONDS
                 self._beat()
-            if time.monotonic() >= next_look:
-                next_look = time.monotonic() + LOOK_SECONDS
+            if time.monotonic() >= next_check:
+                next_check = time.monotonic() + WATCHDOG_SECONDS
                 if self.alive is not None:
                     with suppress(BrokenPipeError):  # the supervisor exited: detected above in the next round
                         os.write(self.alive, b".")
@@ -210,7 +210,7 @@ class WorkerProcess:
     def _must_end(self) -> bool:
         """Return True if this process must exit because a handler does not stop or an error broke it."""
         try:
-            return self.watchdog.look()
+            return self.watchdog.check()
         except DatabaseError:
             log.exception("the watchdog could not reach the database; trying again")
             connection.close()
@@ -230,7 +230,8 @@ def _heartbeat_values() -> dict[str, Any]:
 
 
 def release_reported_deaths(pipe: int) -> None:
-    """Release the jobs of workers that the supervisor reports as dead, as their replacements need seconds to start."""
+    """Release the jobs of workers that the supervisor reports as dead, because their replacements need
+    seconds to start."""
     with open(pipe) as lines:
         for line in lines:
             worker_id, _, code = line.strip().partition(" ")
@@ -250,7 +251,7 @@ def drain(queues: list[str], *, once: bool = False) -> int:
     that need a missing resource are left to other workers.
     """
     started, ran = timezone.now(), 0
-    bring_back()
+    recover_expired()
     while not (runner.stopping.is_set() or runner.broken.is_set()):
         if any(runner.run_next(queue) for queue in queues):
             ran += 1
@@ -258,7 +259,7 @@ def drain(queues: list[str], *, once: bool = False) -> int:
                 break
         elif once or not _is_work_left(queues, started):
             break
-        elif not bring_back() and not any(fairness.claimable(queue).exists() for queue in queues):
+        elif not recover_expired() and not any(fairness.claimable(queue).exists() for queue in queues):
             time.sleep(0.2)  # a job is waiting for its next try or for the end of a lease
     return ran
 
@@ -270,20 +271,20 @@ def _is_work_left(queues: list[str], started: datetime) -> bool:
 
 
 class Watchdog:
-    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process
-    is broken (a lost GPU) or a handler never stops. The main thread calls `look` about once a second.
+    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its
+    process is broken (a lost GPU) or a handler never stops. The main thread calls `look` about once a second.
 
-    A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download or a
-    kernel cannot be interrupted, as Python cannot interrupt a thread. Its attempt is ended anyway, after which its
-    writes match no row. If it still occupies its thread a minute later, the worker exits, its other jobs are queued
-    again, and another worker is started."""
+    A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download
+    or a kernel cannot be interrupted, because Python cannot interrupt a thread. Its attempt is ended anyway,
+    after which its writes match no row. If it still occupies its thread a minute later, the worker exits, its
+    other jobs are queued again, and another worker is started."""
 
     def __init__(self) -> None:
         self.must_exit = False
         self._should_stop: dict[JobContext, float] = {}
         self._ended: set[JobContext] = set()
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """End the attempts whose handlers have not stopped in time. Return True if the worker must exit."""
         if runner.broken.is_set():
             self.must_exit = True

@@ -1,4 +1,4 @@
-"""Background jobs that play a game line by line or count a log."""
+"""Background jobs that play a game line by line, or compute the statistics of a log."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ MAX_TRANSCRIPT = 300_000
 
 @handler(PLAY)
 def play_game(context: JobContext) -> None:
-    """Resume a game after its last stored line, storing lines as they are played, and count its log at the end. Lines
-    played before a failure are kept, counted and readable.
-    """
+    """Resume a game after its last stored line, storing lines as they are played, and compute its statistics
+    at the end. Lines played before a failure are kept, can be read and have statistics."""
     game = _game(context)
     if game.corpus is None:
         raise PermanentFailure("The corpus was deleted.")
@@ -71,7 +70,7 @@ def play_game(context: JobContext) -> None:
 
 @handler(COUNT)
 def count_log(context: JobContext) -> None:
-    """Count an uploaded log, or count a game again."""
+    """Compute the statistics of an uploaded log, or recompute those of a game."""
     _finish(context, _game(context))
 
 

@@ -5,11 +5,11 @@ from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
 from gym.lmchallenge.models import Corpus, Game
-from gym.sharing.admin import ThingAdmin
+from gym.sharing.admin import SharedObjectAdmin
 
 
 @admin.register(Corpus)
-class CorpusAdmin(ThingAdmin):
+class CorpusAdmin(SharedObjectAdmin):
     """Admin for corpora. The text is read-only because games depend on it."""
 
     list_display = ["title", "slug", "owner", "visibility", "form", "lines", "tokens", "licence", "created"]

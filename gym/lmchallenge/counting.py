@@ -1,8 +1,8 @@
-"""Count the logs of games, and compare games.
+"""Statistics of the logs of games, and comparisons of games.
 
-The job that ends a game counts its log once: with every filter, as a whole and by user, plus the search for the best
-mixture, the metrics that the reference lacks, and the search index. Everything else, such as comparisons, is counted on
-request.
+The job that ends a game computes the statistics of its log once: for every filter, as a whole and by user,
+with the search for the best mixture, the metrics that the reference lacks, and the search index. Everything
+else, such as comparisons, is computed on request.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from lmgym.lmchallenge.tokens import FILTERS
 from lmgym.stats import corrected
 
 MAX_PARTS = 1_000
-"""Maximum number of users of a log that are counted separately."""
+"""Maximum number of users in a log with statistics by user."""
 MAX_MATRIX = 20_000_000
-"""Maximum number of wr scores. The search for a mixture needs a table of all tokens, as wide as the longest list of
-candidates.
-"""
+"""Maximum size of the table needed to search for a wr mixture: number of tokens times the length of the
+longest list of candidates."""
 MAX_SIZE_NOW = 30_000_000
-"""Size in bytes of the largest log that is counted during a request."""
+"""Size in bytes of the largest log that is processed during a request."""
 
 
 def count(game: Game, check: Any) -> dict[str, Index]:
-    """Set `statistics` and `fingerprint` of the game without saving it, and return its search index by filter.
+    """Set `statistics` and `fingerprint` of the game without saving it, and return its search index by
+    filter.
 
     `check()` is called before each filter. A version 4 log is decoded only once.
     """
@@ -80,7 +80,8 @@ def count(game: Game, check: Any) -> dict[str, Index]:
 
 
 def _count_version_5(game: Game, check: Any) -> dict[str, Index]:
-    """Count the selected tokens of a version 5 log, under "all"."""
+    """Set `statistics` and `fingerprint` for a version 5 log, whose only filter is "all", and return its
+    search index."""
     counts = version5.Counts()
 
     def mixture() -> Mixture | None:
@@ -116,7 +117,7 @@ def _small_enough_to_mix(counts: version5.Counts) -> None:
 def _counted_5(
     tokens: Iterator[tuple[int, Token]], counts: version5.Counts, check: Any
 ) -> Iterator[tuple[int, Token]]:
-    """Yield the tokens unchanged, counting each."""
+    """Yield the tokens unchanged, adding each to `counts`."""
     for number, token in tokens:
         if number % 10_000 == 0:
             check()
@@ -142,16 +143,16 @@ def rank_base_of(game: Game) -> int | None:
 
 
 def _learnt(game: Game) -> list[int] | None:
-    """Return the characters actually learnt before each line; None without training or if the text is unknown."""
+    """Return the number of characters actually learnt before each line; None without training or if the text
+    is unknown."""
     if game.kind == Game.Kind.UPLOADED or game.corpus is None or not game.options["train"]:
         return None
     return list(islice(learnt_before(lines_of(game.corpus)), game.lines))
 
 
 def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, Any]:
-    """Count a table: {"all": [statistics], "user": [statistics of each user] or a message, "mix", "search", "more",
-    "notices"}. The result is JSON without NaN.
-    """
+    """Return the statistics of a table: {"all": [statistics], "user": [statistics of each user] or a message,
+    "mix", "search", "more", "notices"}. The result is JSON without NaN."""
     statistics: dict[str, Any] = {"notices": list(table.notices)}
     mix: Mix | None = None
     if table.game == "ic":
@@ -159,7 +160,7 @@ def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, A
         statistics["search"] = [{**mixture.as_dict(), "value": value} for mixture, value in search]
         mix = stats.best(search)[0]
         statistics["mix"] = mix.as_dict()
-        kept, right = table.kept, table.before
+        kept, right = table.selected, table.before
         statistics["counts"] = {"right": int((kept & right).sum()), "wrong": int((kept & ~right).sum())}
     if table.game == "tc":
         statistics["intervals"] = _intervals(table)
@@ -194,14 +195,13 @@ def _by_user(table: Table, mix: Mix | None) -> list[dict[str, Any]] | str:
 
 
 def keep_of(keep: str, *games: Game) -> str:
-    """Return the filter that applies: "all" if a log has no words, since hidden tokens are always counted, and for
-    version 5, where `lmc grep` selects tokens.
-    """
+    """Return the filter that applies: "all" if a log has no words, since hidden tokens are always included,
+    and for version 5, where `lmc grep` selects tokens."""
     return keep if all(game.has_filters for game in games) else "all"
 
 
 def statistics_of(game: Game, keep: str) -> dict[str, Any]:
-    """Return the statistics for this filter, or {} if the game has not been counted."""
+    """Return the statistics for this filter, or {} if they have not been computed."""
     statistics: dict[str, Any] = game.statistics.get(keep, {})
     return statistics
 
@@ -219,7 +219,7 @@ def parts_of(game: Game) -> int:
 
 
 def by_line(game: Game, keep: str, first: int, last: int) -> list[dict[str, Any]]:
-    """Count lines `first` to `last` separately (version 5: messages, numbered from 1)."""
+    """Return the statistics of each line from `first` to `last` (version 5: messages, numbered from 1)."""
     if game.version == 5:
         small_enough(game)
         table = table_of_version_5(game)
@@ -240,7 +240,7 @@ def savings(game: Game, keep: str, **rules: Any) -> dict[str, Any]:
 
 
 def small_enough(*games: Game) -> None:
-    """Raise LmcError for logs that are too large to count during a request."""
+    """Raise LmcError for logs that are too large to process during a request."""
     for game in games:
         if game.size > MAX_SIZE_NOW:
             raise LmcError(
@@ -363,7 +363,7 @@ def _tables_of_both_versions(games: Sequence[Game]) -> tuple[list[Table], list[M
 
 
 def mixture_of(game: Game) -> Mixture | None:
-    """Return the wr mixture that was found when the log was counted."""
+    """Return the wr mixture that was found when the log's statistics were computed."""
     chosen = statistics_of(game, "all").get("mix")
     return Mixture.of(chosen["alpha"], chosen["beta"]) if chosen and "beta" in chosen else None
 

@@ -19,7 +19,7 @@ from lmgym.lmchallenge.logs.version5 import stats as version5
 from lmgym.text.columns import table
 
 DERIVED = ("text.html", "statistics.json", "statistics.csv", "users.csv")
-"""Downloads that require a counted log."""
+"""Downloads that require the log's statistics."""
 ONLY_OF_4 = ("targets", "lengths")
 ONE_FORM = "A log of LM Challenge 5 is available in one format, with its words: “Log” (predictions.log)."
 

@@ -14,7 +14,7 @@ from gym.lmchallenge.playing import MAX_LOGS, PLAYER_OPTIONS, GameRequest, Optio
 from gym.lmchallenge.services import MAX_BYTES
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
-from gym.uploads import OneFileField, SeveralFilesField, read_upload
+from gym.uploads import MultipleFilesField, SingleFileField, read_upload
 from lmgym.lmchallenge.errors import LmcError
 from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
 from lmgym.lmchallenge.play import typing_errors
@@ -28,12 +28,13 @@ GROUPS = {
     "process": ("Programs", "{}"),
     "adaptive": ("Built in", "{} (needs training)"),
 }
-"""Group of players by kind, and the label of a player in it. All other kinds are models of this site."""
+"""Kind of player -> (heading of its group, format of a player's label). All other kinds are models of this
+site."""
 KINDS = {"causal": "causal models", "ngram": "n-gram models", "adaptive": "adaptive n-gram"}
 
 
 def _options() -> dict[str, tuple[str, Option]]:
-    """Return (kinds of players that accept it, option) by name."""
+    """Return the player options by name, as (kinds of players that accept the option, option)."""
     options: dict[str, tuple[str, Option]] = {}
     for kind, known in PLAYER_OPTIONS.items():
         for name, option in known.items():
@@ -57,12 +58,12 @@ class AboutCorpusForm(AddressedForm):
         if not may_manage:
             del self.fields["visibility"]
 
-    def given(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in self.fields}
 
 
 class CorpusFileForm(forms.Form):
-    file = OneFileField(
+    file = SingleFileField(
         required=False,
         label="File",
         help_text="Plain text, or JSON lines with text, userId and timestamp. UTF-8, at most 20 MB, 200,000 lines "
@@ -79,7 +80,7 @@ class CorpusFileForm(forms.Form):
     form = forms.ChoiceField(choices=FORMATS, initial="auto", label="Format")
 
     def clean(self) -> dict[str, Any]:
-        """Set `data` to the uploaded or pasted bytes, and `name` to the name that messages give them."""
+        """Set `data` to the uploaded or pasted bytes, and `name` to their name in messages."""
         super().clean()
         cleaned = self.cleaned_data
         upload, pasted = cleaned.get("file"), cleaned.get("pasted", "")
@@ -155,7 +156,7 @@ class GameForm(forms.Form):
         label="Predict whole words only",
         help_text="Predict before each word, not before each letter. This is faster but gives no completions.",
     )
-    words = OneFileField(
+    words = SingleFileField(
         required=False,
         label="Vocabulary",
         help_text="One word per line, at most 5 MB. Default: the words of the corpus, most frequent first.",
@@ -191,11 +192,11 @@ class GameForm(forms.Form):
 
     def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.players = {row["player"]: row for row in players_for(user)}
+        self.players = {row.player: row for row in players_for(user)}
         groups: dict[str, list[tuple[str, str]]] = {}
         for player, row in self.players.items():
-            group, words = GROUPS.get(row["kind"], ("Models of this site", "{}"))
-            groups.setdefault(group, []).append((player, words.format(row["words"])))
+            group, words = GROUPS.get(row.kind, ("Models of this site", "{}"))
+            groups.setdefault(group, []).append((player, words.format(row.words)))
         player_field = self.fields["player"]
         assert isinstance(player_field, forms.ChoiceField)
         player_field.choices = list(groups.items())
@@ -254,20 +255,20 @@ class GameForm(forms.Form):
 
     def _game_request(self, game: str, player: str, several: bool) -> GameRequest:
         cleaned, about = self.cleaned_data, self.players[player]
-        train = cleaned["train"] and (about["learns"] or len(cleaned["player"]) == 1)
+        train = cleaned["train"] and (about.learns or len(cleaned["player"]) == 1)
         try:
             options = options_of({**cleaned, "game": game, "train": train})
         except LmcError as error:
             raise ValidationError(str(error)) from error
         player_options = {
-            name: value for name in about["options"] if (value := cleaned.get(f"player_{name}")) is not None
+            name: value for name in about.options if (value := cleaned.get(f"player_{name}")) is not None
         }
         title = cleaned["title"]
         return GameRequest(
             player,
             options,
             cleaned.get("words_bytes", b""),
-            f"{title}, {about['name']}, {game}" if title and several else title,
+            f"{title}, {about.name}, {game}" if title and several else title,
             cleaned["visibility"],
             player_options,
             cleaned["transcript"] and player.startswith("process:"),
@@ -281,12 +282,12 @@ class AboutGameForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 ca
         widgets = {"description": forms.Textarea(attrs={"rows": 3})}
         labels = {"visibility": "Visibility"}
 
-    def given(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in self.Meta.fields}
 
 
 class LogForm(AboutGameForm):
-    file = SeveralFilesField(
+    file = MultipleFilesField(
         label="Logs",
         help_text="JSON lines of one game of LM Challenge 4 (wp, tc, ic) or 5 (wc, we, ce, wr), optionally compressed "
         f"with gzip. Up to {MAX_LOGS} files, each at most 50 MB; uncompressed 200 MB, 500,000 lines, 20 MB per line.",

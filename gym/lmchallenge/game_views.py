@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act, polled, progress_of
 from gym.lmchallenge import (
@@ -58,7 +58,7 @@ def start(request: SignedInRequest, slug: str) -> HttpResponse:
             return redirect(made[0] if len(made) == 1 else corpus)
         except ValidationError as error:
             form.add_error(None, error)
-        except TooManyJobs as error:
+        except LimitReached as error:
             form.add_error(None, str(error))
     context = {"corpus": corpus, "form": form}
     return render(request, "lmchallenge/start.html", context, status=form_status(request))
@@ -78,7 +78,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
                 [(file.name, open_upload(file, MAX_UPLOAD)) for file in form.cleaned_data["file"]],
                 actor=request.user,
                 corpus=corpus,
-                **form.given(),
+                **form.values(),
             )
             if len(made) == 1:
                 return redirect(made[0])
@@ -88,7 +88,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
             context["problems"] = problems_of(error)
         except ValidationError as error:
             form.add_error(None, error)
-        except TooManyJobs as error:
+        except LimitReached as error:
             form.add_error(None, str(error))
     return render(request, "lmchallenge/upload.html", context, status=form_status(request))
 
@@ -97,7 +97,7 @@ def upload(request: SignedInRequest) -> HttpResponse:
 def game_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Show a game's statistics, with the filter and partition in the query.
 
-    Context: game, job, state, behind, options, is_indexed, may_steer, keep, filters, found (statistics),
+    Context: game, job, state, behind, options, is_indexed, may_steer, keep, filters, statistics,
     match, figures, more, parts, learning (Figure or None), charts, comparable, counterpart.
     """
     game = selectors.get_game(request.user, key)
@@ -109,7 +109,7 @@ def game_detail(request: HttpRequest, key: str) -> HttpResponse:
         **about(request, game),
         "keep": keep,
         "filters": FILTER_WORDS,
-        "found": statistics,
+        "statistics": statistics,
         "match": presenters.match_words(game),
         "figures": presenters.figures(game, statistics),
         "more": presenters.more(statistics),
@@ -145,7 +145,7 @@ def game_retry(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def game_count_again(request: HttpRequest, key: str) -> HttpResponse:
-    return act(request, selectors.get_steered_game(request.user, key), playing.count_again)
+    return act(request, selectors.get_steered_game(request.user, key), playing.recount)
 
 
 @login_required
@@ -153,7 +153,7 @@ def game_edit(request: SignedInRequest, key: str) -> HttpResponse:
     game = selectors.get_steered_game(request.user, key)
     form = AboutGameForm(request.POST or None, instance=Game.objects.get(pk=game.pk))
     if request.method == "POST" and form.is_valid():
-        playing.edit_game(game, actor=request.user, **form.given())
+        playing.edit_game(game, actor=request.user, **form.values())
         return redirect(game)
     return render(
         request, "lmchallenge/game_edit.html", {"game": game, "form": form}, status=form_status(request)
@@ -192,7 +192,7 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
     """Show a log's coloured text.
 
-    Context: game, keep, asked (reading.TextSearch), text (reading.Page), orders, outcomes, legend, loss (its label),
+    Context: game, keep, search (reading.TextSearch), text (reading.Page), orders, outcomes, legend, loss (its label),
     users (to choose from), mix, typed, wrong.
     """
     game = selectors.get_game(request.user, key)
@@ -211,8 +211,8 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
         "typed": game.game in ("ic", "wr"),
     }
     try:
-        context["asked"] = text_search(request, game, keep)
-        context["text"] = reading.read_page(game, context["asked"])
+        context["search"] = text_search(request, game, keep)
+        context["text"] = reading.read_page(game, context["search"])
     except ValidationError as error:
         context["wrong"] = {"message": " ".join(error.messages)}
     except LmcError as error:
@@ -345,7 +345,7 @@ def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
 
 @require_safe
 def mixture(request: HttpRequest, key: str) -> HttpResponse:
-    """Show the accuracy of each mixture that was tried when the log was counted.
+    """Show the accuracy of each mixture that was tried when the log's statistics were computed.
 
     Context: rows [(penalty, cells)], alphas, best, held (cross-validated), figure; for wr mix and figures.
     """

@@ -11,5 +11,5 @@ from gym.sharing.addresses import renew_keys, secret_address_given
 
 
 @receiver(secret_address_given, sender=Corpus, dispatch_uid="gym.lmchallenge.keys")
-def _new_keys(thing: Corpus, **kwargs: Any) -> None:
-    renew_keys(Game.objects.filter(corpus=thing).only("pk", "key"), FormerGameKey)
+def _new_keys(obj: Corpus, **kwargs: Any) -> None:
+    renew_keys(Game.objects.filter(corpus=obj).only("pk", "key"), FormerGameKey)

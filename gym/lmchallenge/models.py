@@ -19,7 +19,7 @@ from lmgym.lmchallenge.play.games import GAME_WORDS
 RESERVED = ("new",)
 PLAY = "lmc_play"
 COUNT = "lmc_count"
-"""Job kinds for games. COUNT only counts an existing log."""
+"""Job kinds for games. COUNT only computes the statistics of an existing log."""
 HEADLINES = {
     "wp": ("", "hit3"),
     "tc": ("", "pcpc"),
@@ -156,7 +156,7 @@ class Game(models.Model):
 
     @property
     def only_counts(self) -> bool:
-        """Whether the job only counts the log."""
+        """Whether the job only computes statistics, without playing."""
         return self.job is not None and self.job.kind == COUNT
 
     @property
@@ -166,7 +166,7 @@ class Game(models.Model):
 
     @property
     def has_filters(self) -> bool:
-        """Whether tokens can be filtered when they are counted."""
+        """Whether statistics can be restricted to the tokens that pass a filter."""
         return self.has_targets and self.version == 4
 
     @property
@@ -175,7 +175,7 @@ class Game(models.Model):
 
     @property
     def state(self) -> str:
-        """The job's state, "done" once the log is counted, or "lost" if the job no longer exists."""
+        """The job's state, "done" once the game has statistics, or "lost" if the job no longer exists."""
         if self.job is not None and self.job.state != "done":
             return str(self.job.state)
         return "done" if self.is_counted else "lost"

@@ -15,7 +15,7 @@ from gym.notices.runs import Ended, notify_of_runs
 
 
 @receiver(batch_ended, dispatch_uid="notices of games")
-def tell_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
+def notify_owner(batch: Batch, jobs: list[Job], **_: Any) -> None:
     games = listed_games(batch.owner).filter(job__in=jobs)
     notify_of_runs(batch.owner, map(_ended, games), noun="game", all_runs=reverse("lmc-list"))
 

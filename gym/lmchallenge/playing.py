@@ -32,6 +32,7 @@ from lmgym.lmchallenge.play import players, version5
 from lmgym.lmchallenge.play.backend_players import PLAYABLE
 from lmgym.lmchallenge.play.games import GameOptions
 from lmgym.lmchallenge.play.typing_errors import ErrorModel
+from lmgym.text.columns import described
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.names import named_with_owner
@@ -91,26 +92,30 @@ def _check_player_options(kind: str, values: dict[str, Any]) -> None:
         raise ValidationError({"player_options": wrong})
 
 
-def players_for(user: AnyUser) -> list[dict[str, Any]]:
-    """List the players available to this user: {"player", "name", "kind", "learns", "options", "words"}."""
+@dataclass(frozen=True)
+class Player:
+    """A player that a user can choose."""
+
+    player: str = described("in the form that a new game accepts")
+    name: str = described("name of the model or program")
+    kind: str = described("causal, ngram, process or adaptive")
+    learns: bool = described("can it be trained?")
+    options: dict[str, Option] = described("its options by name")
+    words: str = described("its name on the form")
+
+
+def players_for(user: AnyUser) -> list[Player]:
+    """List the players available to this user."""
     rows = [
-        _described(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
+        _choice(f"model:{row.slug}", row.name, row.backend, learns=False, words=named_with_owner(row))
         for row in playable(runnable_by(user)).order_by("slug")
     ]
-    rows += [_described(f"process:{name}", name, "process", learns=True) for name in programs()]
-    return [*rows, _described(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
+    rows += [_choice(f"process:{name}", name, "process", learns=True) for name in programs()]
+    return [*rows, _choice(ADAPTIVE, "adaptive n-gram", ADAPTIVE, learns=True)]
 
 
-def _described(player: str, name: str, kind: str, *, learns: bool, words: str = "") -> dict[str, Any]:
-    options = {key: vars(option) for key, option in PLAYER_OPTIONS[kind].items()}
-    return {
-        "player": player,
-        "name": name,
-        "kind": kind,
-        "learns": learns,
-        "options": options,
-        "words": words or name,
-    }
+def _choice(player: str, name: str, kind: str, *, learns: bool, words: str = "") -> Player:
+    return Player(player, name, kind, learns, PLAYER_OPTIONS[kind], words or name)
 
 
 WITH_VOCABULARY = ("ic", "wr")
@@ -140,14 +145,14 @@ class GameRequest:
 
 
 def programs() -> list[str]:
-    """Return the names of the model programs in the settings."""
+    """Return the names of the model programs configured in the settings."""
     return sorted(players.configured(settings.GYM_LMC_PLAYERS))
 
 
 def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Game:
     """Queue a game, saving game and job atomically. Its lines count towards the daily limit.
 
-    Raises ValidationError, OverQuota, TooManySentences, TooManyJobs.
+    Raises ValidationError, OverQuota, TooManySentences, LimitReached.
     """
     if not permissions.can_play(actor, corpus):
         raise PermissionDenied("you may not play on this corpus")
@@ -293,7 +298,7 @@ def upload_log(
     visibility: str = Visibility.PRIVATE,
     description: str = "",
 ) -> Game:
-    """Store a log from a stream, which may be compressed, and queue a job to count it.
+    """Store a log from a stream, which may be compressed, and queue a job that computes its statistics.
 
     Raises LogError naming the line, e.g. the first line that does not match the corpus.
     """
@@ -384,8 +389,8 @@ def retry_game(game: Game, *, actor: User) -> None:
         jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner else None)
 
 
-def count_again(game: Game, *, actor: User) -> None:
-    """Count the log of a finished game again. The old statistics are shown until the job ends."""
+def recount(game: Game, *, actor: User) -> None:
+    """Queue a job that recomputes the statistics of a finished game. The old ones are shown until it ends."""
     permissions.require(permissions.can_steer(actor, game))
     if not game.is_counted or game.state != "done":
         raise WrongState("Only a finished game can be counted again.")

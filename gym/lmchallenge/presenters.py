@@ -19,7 +19,7 @@ from lmgym.lmchallenge.errors import LmcError
 from lmgym.lmchallenge.logs.alignment import Match
 from lmgym.lmchallenge.logs.coloured import user_words
 from lmgym.lmchallenge.logs.extra_metrics import CurvePoint
-from lmgym.lmchallenge.logs.measures import ALIKE, METRICS
+from lmgym.lmchallenge.logs.measures import COUNTERPART_GAMES, METRICS
 from lmgym.lmchallenge.logs.stats import HITS, LAST_INDEX
 from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
 from lmgym.lmchallenge.play.games import GAME_WORDS
@@ -156,7 +156,7 @@ def options(game: Game) -> list[tuple[str, Any]]:
 
 def counterpart(game: Game) -> str:
     """Return the label of the comparable game in the other version; "" if there is none."""
-    names = {name for games in ALIKE if game.game in games for name in games} - {game.game}
+    names = {name for games in COUNTERPART_GAMES if game.game in games for name in games} - {game.game}
     words = GAME_WORDS | GAME_WORDS_5
     return next((f"{words[name]} ({name})" for name in names), "")
 
@@ -224,7 +224,7 @@ def _figure(name: str, totals: dict[str, Any], game: str, statistics: dict[str, 
 
 
 def _tokens(totals: dict[str, Any], game: str) -> int:
-    """Return the number of counted tokens. (`words` of ic includes the skipped ones.)"""
+    """Return the number of tokens that were not skipped. (`words` of ic includes the skipped ones.)"""
     return round(totals["words"] * (1 - (totals["skip"] or 0))) if game == "ic" else int(totals["words"])
 
 
@@ -286,7 +286,7 @@ def _cell(value: float | None) -> str:
 
 
 def users_of(game: Game, keep: str) -> list[str]:
-    """Return the users by which the text can be filtered, if they were counted separately."""
+    """Return the users by which the text can be filtered; empty if the game has no statistics by user."""
     users = counting.statistics_of(game, keep).get("user", [])
     if isinstance(users, str):
         return []
@@ -335,7 +335,7 @@ def mixture_figure(game: Game, keep: str) -> Figure:
         [f"{alpha:g}" for alpha in alphas],
         list(by_penalty.values()),
         title,
-        said=f"Accuracy, tokens of the filter {keep}",
+        description=f"Accuracy, tokens of the filter {keep}",
         axes=("OOV penalty", "alpha"),
         write="{:.3f}".format,
         unit="",

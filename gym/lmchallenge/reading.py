@@ -49,16 +49,16 @@ class TextSearch:
 class Page:
     """A page of lines.
 
-    detail   line shown word by word
-    found    number of matching lines (messages) out of `whole`; None without a search
-    losses   loss by line number, for a search or a sorted log
+    detail     line shown word by word
+    n_matches  number of matching lines (messages) out of `whole`; None without a search
+    losses     loss by line number, for a search or a sorted log
     """
 
     lines: list[ColouredLine]
     number: int
     pages: int
     detail: ColouredLine | None = None
-    found: int | None = None
+    n_matches: int | None = None
     whole: int = 0
     is_detail_elsewhere: bool = False
     losses: dict[int, float] = field(default_factory=dict)
@@ -128,7 +128,7 @@ def read_page(game: Game, query: TextSearch) -> Page:
 
 
 def _places(index: Index, query: TextSearch) -> Ints:
-    return index.found(
+    return index.find_lines(
         outcome=query.outcome, word=query.word, user=query.user, worst_first=query.order == "worst"
     )
 
@@ -163,7 +163,7 @@ def _mix_of(game: Game, keep: str) -> Mix | None:
 
 
 def index_for(game: Game, keep: str) -> Index:
-    """Return a log's index. Raises LmcError if the log was counted before the site indexed logs."""
+    """Return a log's index. Raises LmcError if its statistics were computed before the site indexed logs."""
     if (row := TextIndex.objects.filter(game=game).first()) is None:
         raise LmcError(
             f"{game.title} was counted by an earlier version of this site, so its text cannot be searched.",

@@ -11,7 +11,7 @@ from gym.lmchallenge import permissions
 from gym.lmchallenge.models import Corpus, FormerGameKey, Game
 from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
-from lmgym.lmchallenge.logs.measures import ALIKE
+from lmgym.lmchallenge.logs.measures import COUNTERPART_GAMES
 
 HEAVY = ("packed", "shown", "warnings")
 """Large columns that lists do not need."""
@@ -43,9 +43,8 @@ def with_counts(rows: QuerySet[Corpus], user: AnyUser) -> QuerySet[Corpus]:
 
 
 def games_for(user: AnyUser) -> QuerySet[Game]:
-    """Return the games that this user may open: their own, and visible games on a text that they may read, since a log
-    contains the text. Games that have not been counted are visible to their owner only.
-    """
+    """Return the games that this user may open: their own, and visible games on a text that they may read,
+    since a log contains the text. Games without statistics are visible only to their owner and staff."""
     rows = Game.objects.select_related("corpus__owner", "owner", "model", "job").defer(
         "words", "corpus__packed", "corpus__shown", "corpus__warnings"
     )
@@ -95,7 +94,7 @@ def _on_unlisted(user: User) -> Q:
 
 
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
-    """Return other counted games on the same text that this user may see.
+    """Return other games with statistics on the same text that are listed for this user.
 
     Logs with and without words have different fingerprints, and so do the two versions; for such pairs, the
     same corpus suggests the same text.
@@ -103,7 +102,7 @@ def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     same = Q(game=game.game, fingerprint=game.fingerprint)
     if game.corpus_id is not None:
         same |= Q(game=game.game, corpus=game.corpus_id, lines=game.lines, has_targets=not game.has_targets)
-        alike = next((games - {game.game} for games in ALIKE if game.game in games), set())
+        alike = next((games - {game.game} for games in COUNTERPART_GAMES if game.game in games), set())
         same |= Q(game__in=alike, corpus=game.corpus_id, has_targets=True)
     return (
         listed_games(user).filter(same, counted_at__isnull=False).exclude(pk=game.pk).exclude(fingerprint="")

@@ -42,13 +42,13 @@ class ReadCorpus:
 
     data: bytes
     form: str
-    found: dict[str, Any]
+    preview: dict[str, Any]
 
     @property
     def json_as_text(self) -> int:
         """Number of lines that look like JSON with a text, if they are most of a corpus read as plain text; else 0."""
-        n = sum(warning["count"] for warning in self.found["warnings"] if warning["code"] == "json-as-text")
-        return n if 2 * n > self.found["lines"] else 0
+        n = sum(warning["count"] for warning in self.preview["warnings"] if warning["code"] == "json-as-text")
+        return n if 2 * n > self.preview["lines"] else 0
 
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
@@ -96,7 +96,7 @@ def create_corpus(
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     read = data if isinstance(data, ReadCorpus) else read_corpus(data, form, filename)
     with CORPORA.growing(actor, new=True):
-        preview = read.found
+        preview = read.preview
         made = Corpus(
             title=title,
             owner=actor,
@@ -125,7 +125,8 @@ def _slug_of(name: str) -> str:
 
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
-    """Change title, language, licence, description and, for the owner, visibility. The text never changes."""
+    """Change title, language, licence, description and, for the owner and staff, visibility. The text never
+    changes."""
     permissions.require(permissions.can_edit(actor, corpus))
     if fields.get("visibility", corpus.visibility) != corpus.visibility:
         permissions.require(permissions.can_manage(actor, corpus))
@@ -176,7 +177,7 @@ def doomed_corpora(user: User) -> Any:
 
 
 def doomed_games(user: User) -> Any:
-    """Return the games that only their owner could see, and games on corpora to be deleted."""
+    """Return the games that only their owner and staff could see, and games on corpora to be deleted."""
     hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
     return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
 

@@ -61,7 +61,7 @@ def words_of(game: Game) -> list[str] | None:
 
 
 def append(game: Game, rows: list[str]) -> None:
-    """Append whole lines. Call in a transaction that only the owner of the job commits."""
+    """Append whole lines. Call in a transaction; in a job, in one that only the live attempt can commit."""
     if not rows:
         return
     data = "".join(rows).encode("ascii")
@@ -233,7 +233,8 @@ class LogContents:
         self.predictions = self.predictions or any("predictions" in entry for entry in entries)
 
     def add_token(self, number: int, row: Row, source: str) -> None:
-        """Add a row of a version 5 log, with its number in the file. Raises LogError if it cannot be counted."""
+        """Add a row of a version 5 log, with its number in the file. Raises LogError if it lacks what the
+        statistics need."""
         where = f"{source}, line {number}"
         token = version5_log.token_of(row, where)
         if not token.game or token.completions is None or token.results is None:

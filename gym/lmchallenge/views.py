@@ -67,14 +67,14 @@ def corpus_new(request: SignedInRequest) -> HttpResponse:
                 status = 200
             if only_check:
                 context |= {
-                    "checked": read.found,
-                    "lines": shown_lines(read.found["shown"]),
+                    "checked": read.preview,
+                    "lines": shown_lines(read.preview["shown"]),
                     "form": read.form,
                 }
                 context["about"] = AboutCorpusForm(initial=request.POST.dict())
                 status = 200
             elif "json_as_text" not in context:
-                return redirect(services.create_corpus(read, actor=request.user, **about.given()))
+                return redirect(services.create_corpus(read, actor=request.user, **about.values()))
         except LmcError as error:
             context["problems"] = problems_of(error)
         except ValidationError as error:
@@ -114,7 +114,7 @@ def corpus_edit(request: SignedInRequest, slug: str) -> HttpResponse:
         if (response := ask_before_leaving(request, corpus, form)) is not None:
             return response
         try:
-            services.edit_corpus(corpus, actor=request.user, **form.given())
+            services.edit_corpus(corpus, actor=request.user, **form.values())
             return redirect(corpus)
         except ValidationError as error:
             form.add_error(None, error)

@@ -26,7 +26,8 @@ def send_after_commit(user: int, kind: str) -> None:
 
 
 def send(user: int, kind: str) -> None:
-    """Send the notification to the account's current e-mail address."""
+    """E-mail the account about a new notification, if it still wants such e-mail, is active and has an
+    address."""
     account = User.objects.filter(pk=user, notices_by_mail=True, is_active=True).exclude(email="").first()
     if account is None:
         return

@@ -22,7 +22,9 @@ class Notice(models.Model):
     kind = models.CharField(max_length=10, choices=Kind.choices)
     text = models.CharField(max_length=TEXT)
     address = models.CharField(max_length=500, blank=True, help_text="page of this site to go to")
-    about = models.CharField(max_length=100, blank=True, help_text="what a later one takes the place of")
+    about = models.CharField(
+        max_length=100, blank=True, help_text="a later notice with the same value replaces this one"
+    )
     created = models.DateTimeField(default=timezone.now, db_index=True)
     read = models.DateTimeField(null=True, blank=True)
 

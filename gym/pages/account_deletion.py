@@ -1,7 +1,7 @@
-"""Account deletion: `plan` lists what happens to everything the account owns, `delete_account` carries it out.
+"""Account deletion: `plan` lists what happens to each of the account's objects, `delete_account` does it.
 
-Objects that only the owner could see are deleted. Public suites and models, and objects with collaborators or other
-people's results, are handed over to the inactive account FORMER_MEMBER.
+Objects that only the owner and staff could see are deleted. Public suites and models, and objects with
+collaborators or other people's results, are handed over to the inactive account FORMER_MEMBER.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gym.propara.models import AnswerSet, Submission
 from gym.runs.models import SuiteRun
 from gym.sharing.models import Collaborator, Visibility
 from gym.sharing.selectors import shared_by, shares_of
-from gym.sharing.services import hold_all_of
+from gym.sharing.services import lock_all_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 
@@ -118,11 +118,11 @@ def delete_account(user: User) -> None:
     Raises Conflict if the account is already deleted, ValidationError if the site needs the account."""
     try:
         with transaction.atomic():
-            former_member().hold()
+            former_member().lock()
             if not User.objects.select_for_update().filter(pk=user.pk).exists():
                 raise Conflict("This account has already been deleted.")
             require_dispensable([user])
-            hold_all_of(user)
+            lock_all_of(user)
             deletion = plan(user)
             for job in deletion.active_jobs:
                 jobs.stop(job, actor=None)

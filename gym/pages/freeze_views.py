@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import AnyUser
 from gym.accounts.requests import SignedInRequest
 from gym.runs.read.comparison_selectors import on_both
@@ -88,7 +88,7 @@ def _freeze(request: SignedInRequest, suite: Suite, form: FreezeAndRunForm) -> H
     try:
         for model in form.cleaned_data["models"]:
             runs += queue_once(revision, model, actor=request.user).is_new
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         messages.error(
             request, " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
         )

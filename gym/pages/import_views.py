@@ -24,7 +24,7 @@ from models_registry.selectors import runnable_by
 from suites.answer_forms import AnswersForm
 from suites.bulk import BulkResult, freeze_each
 from suites.forms import ImportForm
-from suites.imports import answer, import_files, keep_results, known_names, reading_of, suites_of
+from suites.imports import answer, import_files, keep_results, known_names, stored_result, suites_of
 from suites.models import ImportedFile, SuiteImport
 from suites.options import ImportOptions
 
@@ -77,8 +77,8 @@ def suite_import(request: SignedInRequest) -> HttpResponse:
 
 
 def _freeze_and_run(batch: SuiteImport, rows: Sequence[ImportedFile], actor: User) -> None:
-    """If the options request it, freeze the suites of these files and run the chosen models on them, including
-    identical suites that already existed."""
+    """If the options request it, freeze the suites imported from these files, and run the chosen models on
+    them and on identical suites that already existed."""
     options = ImportOptions(**batch.options)
     if not options.freeze:
         return
@@ -134,7 +134,7 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
 def _answers_form(row: ImportedFile, batch: SuiteImport, data: Any = None) -> AnswersForm:
     return AnswersForm(
         data,
-        reading=reading_of(row),
+        parsed=stored_result(row),
         before=ParseOptions(**row.answers),
         known=known_names(batch),
         auto_id=f"file-{row.position}-%s",

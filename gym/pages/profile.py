@@ -39,12 +39,12 @@ class UsedLimit:
 class Profile:
     tokens: QuerySet[ApiToken]
     limits: list[UsedLimit]
-    kept: list[quotas.Use]
+    uses: list[quotas.Use]
 
 
 def profile_of(user: User) -> Profile:
-    used, kept = use_of(user)
-    return Profile(tokens=live_tokens(user), limits=used, kept=kept)
+    used, uses = use_of(user)
+    return Profile(tokens=live_tokens(user), limits=used, uses=uses)
 
 
 def use_of(user: User) -> tuple[list[UsedLimit], list[quotas.Use]]:
@@ -52,13 +52,13 @@ def use_of(user: User) -> tuple[list[UsedLimit], list[quotas.Use]]:
     columns = used_columns() | quotas.columns_of(quotas.kinds())
     row = get_user_model().objects.filter(pk=user.pk).annotate(**columns).values(*columns).get()
     sentences = 0 if user.is_staff else daily_sentences.limit_of(user)
-    kept = quotas.uses_in(row, user)
-    runs = next(use for use in kept if use.kind.key == "runs")
+    uses = quotas.uses_in(row, user)
+    runs = next(use for use in uses if use.kind.key == "runs")
     return [
         UsedLimit("jobs queued or running", row["used_jobs"], active_limit(user)),
         UsedLimit("sentences queued in the last 24 hours", row["used_sentences"], sentences),
-        UsedLimit("runs kept", runs.kept.number, runs.limit.number),
-    ], kept
+        UsedLimit("runs kept", runs.amount.number, runs.limit.number),
+    ], uses
 
 
 def used_columns() -> dict[str, Any]:

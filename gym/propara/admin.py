@@ -7,11 +7,11 @@ from django.http import HttpRequest
 
 from gym.admin import SiteAdmin
 from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
-from gym.sharing.admin import ThingAdmin
+from gym.sharing.admin import SharedObjectAdmin
 
 
 @admin.register(AnswerSet)
-class AnswerSetAdmin(ThingAdmin):
+class AnswerSetAdmin(SharedObjectAdmin):
     """Admin without an add form; answer sets are created on the site's pages, because they need a first version."""
 
     list_display = ["title", "slug", "owner", "visibility", "licence", "updated"]

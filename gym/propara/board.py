@@ -29,8 +29,8 @@ _KEEP = 30 * 24 * 3600
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of the leaderboard. `report`: the known part of `lmgym.propara.digest.metrics`. `rank`: rank by official F1
-    as printed, among submissions with a score; None for other rows."""
+    """A row of the leaderboard. `report`: those values of `lmgym.propara.digest.metrics` that are known.
+    `rank`: rank by official F1 as printed, among submissions with a score; None for other rows."""
 
     kind: str
     system: str

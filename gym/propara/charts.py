@@ -68,7 +68,7 @@ def confusion_figure(submission: Submission) -> Figure:
         actions,
         shares,
         title,
-        said="Steps; a stronger colour means a greater share",
+        description="Steps; a stronger colour means a greater share",
         axes=("answers", "prediction"),
         texts=[[grouped(n) for n in row] for row in grid],
         unit=" steps",

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from gym.propara.models import AnswerSet, PublishedResult, Submission
 from gym.propara.services import About, default_system
 from gym.sharing.forms import AddressedForm
-from gym.uploads import OneFileField, read_upload
+from gym.uploads import SingleFileField, read_upload
 from lmgym.propara.uploads import MAX_BYTES
 
 
@@ -25,12 +25,12 @@ def _add_bytes(form: forms.BaseForm, field: str) -> None:
 
 
 class AnswerFilesForm(forms.Form):
-    answers = OneFileField(
+    answers = SingleFileField(
         label="Answers",
         help_text="Action file with six columns, UTF-8, no header. At most 5 MB.",
         error_messages={"empty": "The file is empty."},
     )
-    sentences = OneFileField(
+    sentences = SingleFileField(
         required=False,
         label="Sentences",
         help_text="Three columns: process, number, sentence. Needed for the prompt pack.",
@@ -89,7 +89,7 @@ class AboutForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
 
 
 class SubmitForm(AboutForm):
-    file = OneFileField(
+    file = SingleFileField(
         label="Predictions",
         help_text="Action file, state file, JSON grids, or answers to the prompt pack. At most 5 MB.",
         error_messages={"empty": "The file is empty."},

@@ -78,7 +78,7 @@ class AnswerSetVersion(models.Model):
     n_participants = models.PositiveIntegerField()
     n_steps = models.PositiveIntegerField(help_text="steps of all processes")
     events = models.JSONField(help_text="number of steps by action")
-    notices = models.JSONField(default=list, help_text="what is unusual, but accepted")
+    notices = models.JSONField(default=list, help_text="unusual but accepted input")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -151,7 +151,7 @@ class Submission(models.Model):
         help_text="submission of the same file to another version of the reference answers",
     )
     does_not_fit = models.JSONField(
-        default=dict, blank=True, help_text="reason by the number of a version that cannot score this file"
+        default=dict, blank=True, help_text="version number -> why that version cannot score this file"
     )
     created = models.DateTimeField(auto_now_add=True)
 
@@ -170,7 +170,8 @@ class Submission(models.Model):
 
     @property
     def is_checked(self) -> bool:
-        """True if the submission is scored, but visible only to its owner and not on the leaderboard."""
+        """True if the submission is scored, but visible only to its owner and staff, and not on the
+        leaderboard."""
         return self.state == self.State.CHECKED
 
     @property

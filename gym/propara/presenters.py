@@ -35,7 +35,7 @@ class Line:
     wrong: str = ""
 
     @property
-    def look(self) -> str:
+    def css(self) -> str:
         return f"pp-{self.action.lower()}"
 
 
@@ -167,7 +167,6 @@ def _item(match: Match) -> PresentedItem:
 
 
 def _participants_of(item: Any) -> str:
-    """Format the participants of an item."""
     if isinstance(item, Conversion):
         return f"{item.destroyed} → {item.created}"
     return item.participants if isinstance(item, Move) else str(item)

@@ -185,9 +185,9 @@ def _slug_of(text: str) -> str:
 
 
 @receiver(secret_address_given, sender=AnswerSet, dispatch_uid="gym.propara.keys")
-def _new_keys(thing: AnswerSet, **kwargs: Any) -> None:
+def _new_keys(obj: AnswerSet, **kwargs: Any) -> None:
     """Renew the keys of a set's submissions together with its secret address, because their pages link to the set."""
-    submissions = Submission.objects.filter(version__answer_set=thing)
+    submissions = Submission.objects.filter(version__answer_set=obj)
     addresses.renew_keys(submissions.only("pk", "key"), FormerSubmissionKey)
 
 
@@ -214,8 +214,8 @@ def submit(
 def check_first(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User
 ) -> Submission:
-    """Score a file, repaired if necessary. The result is visible only to its owner and expires after CHECKED_FOR unless
-    saved by `save_checked`. Raises ProParaError with all problems.
+    """Score a file, repaired if necessary. The result is visible only to its owner and staff, and expires
+    after CHECKED_FOR unless saved by `save_checked`. Raises ProParaError with all problems.
     """
     _require(permissions.can_submit(actor, version.answer_set), "submit to these reference answers")
     expired = Submission.objects.filter(
@@ -295,7 +295,8 @@ def delete_submission(submission: Submission, *, actor: User) -> None:
 
 
 def score(submission: Submission, *, checked: bool = False) -> None:
-    """Score all samples and save. Earlier scores move to the history. `checked`: visible only to the owner."""
+    """Score all samples and save. Earlier scores move to the history. `checked`: visible only to the owner
+    and staff."""
     version = submission.version
     reports: list[Report] = []
     samples = []
@@ -335,7 +336,7 @@ def _state_of(f1: float | None) -> str:
 
 
 def describe(submission: Submission, about: About) -> None:
-    """Set and validate the metadata of an unsaved submission."""
+    """Set and validate the metadata of a submission without saving it."""
     for name, value in vars(about).items():
         setattr(submission, name, value)
     submission.clean_fields(exclude=["file", "samples", "repairs", "report", "history", "state"])
@@ -478,7 +479,7 @@ def is_official_test(version: AnswerSetVersion) -> bool:
     return split_of(version.n_processes, version.n_participants, version.n_steps) == "test"
 
 
-def known_published_left(version: AnswerSetVersion) -> list[Published]:
+def unlisted_published_results(version: AnswerSetVersion) -> list[Published]:
     """Return published results on the official test split that are not listed yet; empty for other versions."""
     if not is_official_test(version):
         return []
@@ -494,7 +495,7 @@ def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
         rows = [
             PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **published._asdict())
-            for published in known_published_left(version)
+            for published in unlisted_published_results(version)
         ]
         PublishedResult.objects.bulk_create(rows)
     return len(rows)
@@ -537,8 +538,8 @@ def doomed_sets(user: User) -> Any:
 
 
 def doomed_submissions(user: User) -> Any:
-    """Return submissions to delete with the account: submissions visible only to their owner, and submissions
-    to answer sets that are also deleted."""
+    """Return submissions to delete with the account: submissions visible only to their owner and staff, and
+    submissions to answer sets that are also deleted."""
     waiting = [Submission.State.WAITING, Submission.State.CHECKED]
     hidden = Q(visibility=Visibility.PRIVATE) | Q(state__in=waiting)
     gone = Q(version__answer_set__in=doomed_sets(user).values("pk"))
@@ -548,8 +549,8 @@ def doomed_submissions(user: User) -> Any:
 def delete_or_hand_over(user: User, heir: User) -> None:
     """Delete or hand over the answer sets and submissions of a deleted account. Call inside a transaction.
 
-    Rows visible only to the account are deleted. Sets on which others depend go to `heir`; submissions lose their
-    owner.
+    Rows that only the account and staff could see are deleted. Sets on which others depend go to `heir`;
+    submissions lose their owner.
     """
     kept = list(kept_sets(user).values_list("pk", flat=True))
     doomed = list(doomed_sets(user).values_list("pk", flat=True))

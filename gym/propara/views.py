@@ -243,7 +243,7 @@ def published(request: SignedInRequest, slug: str, number: int, pk: int = 0) -> 
         "form": form,
         "row": row,
         "rows": list(version.published.all()),
-        "offers_known": services.known_published_left(version),
+        "offers_known": services.unlisted_published_results(version),
     }
     return render(request, "propara/published.html", context, status=form_status(request))
 

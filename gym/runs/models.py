@@ -19,12 +19,13 @@ from lmgym.runs.compute import SentenceResult
 from lmgym.runs.coverage import Spelling, coverage_share, coverage_words
 from lmgym.runs.outcomes import STORED as PREDICTION_COLUMNS
 from lmgym.runs.outcomes import PredictionOutcome
+from lmgym.runs.tables import PredictionRate, prediction_rate
 from models_registry.models import RegisteredModel
 from suites.models import Prediction, Sentence, SuiteRevision
 
 
 def new_key() -> str:
-    """Return a random key for URLs. It cannot be guessed, because the suite may be unlisted."""
+    """Return a random key for URLs that cannot be guessed, since the suite may be unlisted."""
     return secrets.token_hex(10)
 
 
@@ -183,13 +184,14 @@ class SuiteRun(HasJob, models.Model):
         """Counts of how finely words were split; all 0 if they were not counted."""
         return Spelling.from_json(self.provenance.get("spelling"))
 
-    def tested_predictions(self) -> list[PredictionResult]:
-        """Return the prediction results, each with its `verdict`. p values are corrected over all predictions
-        of the run."""
+    def rates(self) -> list[PredictionRate]:
+        """Return the rates of the predictions, which are tested together. Prefetch `prediction_results` with
+        `prediction`."""
         results = list(self.prediction_results.all())
-        for result, verdict in zip(results, verdicts(results, coverage=self.coverage), strict=True):
-            result.verdict = verdict
-        return results
+        return [
+            prediction_rate(row.position, row.prediction.label, row.formula, row, verdict, row)
+            for row, verdict in zip(results, verdicts(results, coverage=self.coverage), strict=True)
+        ]
 
     @property
     def score_kind(self) -> str:
@@ -305,8 +307,10 @@ class PredictionResult(models.Model):
     position = models.PositiveIntegerField()
     n = models.PositiveIntegerField(help_text="items")
     passed = models.PositiveIntegerField()
-    ties = models.PositiveIntegerField(help_text="decided by equal sides; count as failures")
-    not_evaluable = models.PositiveIntegerField(help_text="a region without a value; count as failures")
+    ties = models.PositiveIntegerField(help_text="items whose sides are equal; count as failures")
+    not_evaluable = models.PositiveIntegerField(
+        help_text="items with a region that has no value; count as failures"
+    )
     too_close = models.PositiveIntegerField(
         default=0, help_text="margin within the bound on the numeric error; counted by sign"
     )
@@ -315,6 +319,9 @@ class PredictionResult(models.Model):
     chance = models.FloatField(null=True)
     chance_standard_error = models.FloatField(default=0.0, help_text="standard error; 0 = exact")
     mean_margin = models.FloatField(null=True)
+    margin_low = models.FloatField(null=True)
+    margin_high = models.FloatField(null=True)
+    effect_size_g = models.FloatField(null=True, help_text="Hedges' g of the margins against 0")
     items = models.JSONField(help_text="item numbers, in document order")
     outcomes = models.JSONField(help_text="0 failed, 1 held, 2 tie, 3 not evaluable; one per item")
     margins = models.JSONField(help_text="bits by which it held (+) or failed (-); null = no value")
@@ -326,9 +333,6 @@ class PredictionResult(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prediction}: {self.passed} of {self.n}"
-
-    verdict: Verdict
-    """Verdict among the predictions of its run; set by `SuiteRun.tested_predictions`."""
 
     judged = PredictionOutcome.judged
     rate = PredictionOutcome.rate

@@ -24,8 +24,9 @@ BATCH = 500
 _SECRET = re.compile(r"-[0-9a-f]{20}$")
 
 secret_address_given = Signal()
-"""Sent with `thing` in the transaction that gives it a secret address (it became unlisted, or got a new address).
-Receivers change the addresses of rows below the object, so that old links work only for owner and collaborators."""
+"""Sent with `obj` in the transaction that gives it a secret address (it became unlisted, or got a new
+address). Receivers change the addresses of rows below the object, so that old links to these rows work only
+for users who may know that the object exists."""
 
 
 class Addressed(models.Model):
@@ -81,7 +82,7 @@ class FormerAddress(models.Model):
     OF: ClassVar[str]
 
     slug = models.SlugField(max_length=80, unique=True)
-    note = models.TextField(blank=True, max_length=NOTE, help_text="what everybody reads there")
+    note = models.TextField(blank=True, max_length=NOTE, help_text="shown to everyone at the old address")
     left_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -122,21 +123,21 @@ def _deleted(instance: Any, **kwargs: Any) -> None:
         records.objects.update_or_create(slug=instance.slug, defaults={records.OF: None})  # type: ignore[attr-defined]
 
 
-def leave_note(thing: Any, note: str) -> None:
+def leave_note(obj: Any, note: str) -> None:
     """Set the note shown at the object's last public address. Raises ValidationError if the object is public
     or never left a public address."""
-    record = None if thing.visibility == Visibility.PUBLIC else thing.former_addresses.first()
+    record = None if obj.visibility == Visibility.PUBLIC else obj.former_addresses.first()
     if record is not None:
         _set_note(record, note)
     elif note:
         raise ValidationError(
-            {"former_address_note": f"This {thing._meta.verbose_name} has no former public address."}
+            {"former_address_note": f"This {obj._meta.verbose_name} has no former public address."}
         )
 
 
-def leave_note_of_deleted(thing: Any, note: str) -> None:
+def leave_note_of_deleted(obj: Any, note: str) -> None:
     """Set the note shown at the address of a deleted object. Does nothing if the object was not public."""
-    record = _records_of(type(thing)).objects.filter(slug=thing.slug).first()
+    record = _records_of(type(obj)).objects.filter(slug=obj.slug).first()
     if record is not None and note:
         _set_note(record, note)
 
@@ -147,55 +148,55 @@ def _set_note(record: Any, note: str) -> None:
     type(record).objects.filter(pk=record.pk).update(note=note)
 
 
-def set_visibility(thing: Any, visibility: str, base: str) -> None:
+def set_visibility(obj: Any, visibility: str, base: str) -> None:
     """Change who can see an object. An object that becomes unlisted gets a secret address. One that was unlisted gets a
     plain address (its former public address, if any), and the secret address stops working. `base`: start of the new
     address."""
-    was, thing.visibility = thing.visibility, visibility
+    was, obj.visibility = obj.visibility, visibility
     if Visibility.UNLISTED in {was, visibility} and was != visibility:
-        assign_slug(thing, base)
+        assign_slug(obj, base)
     else:
-        thing.save(update_fields=["visibility", "updated"])
+        obj.save(update_fields=["visibility", "updated"])
 
 
-def save_with_visibility(thing: Any, was: str, fields: Iterable[str]) -> None:
+def save_with_visibility(obj: Any, was: str, fields: Iterable[str]) -> None:
     """Save changed fields of an object whose stored visibility is `was`. A new visibility may also change the
     address."""
-    new, thing.visibility = thing.visibility, was
+    new, obj.visibility = obj.visibility, was
     with transaction.atomic():
-        thing.save(update_fields=fields)
+        obj.save(update_fields=fields)
         if new != was:
-            set_visibility(thing, new, plain(thing.slug))
+            set_visibility(obj, new, plain(obj.slug))
 
 
-def new_secret_address(thing: Any, base: str, *, actor: User) -> None:
-    """Give an unlisted object and the rows below it new addresses. Old links keep working only for its owner and
-    collaborators."""
-    noun = thing._meta.verbose_name
-    if not may_edit(actor, thing):
+def new_secret_address(obj: Any, base: str, *, actor: User) -> None:
+    """Give an unlisted object and the rows below it new addresses. The object's old address stops working;
+    old links to the rows work only for users who may know that the object exists."""
+    noun = obj._meta.verbose_name
+    if not may_edit(actor, obj):
         raise PermissionDenied(f"you may not edit this {noun}")
-    if thing.visibility != Visibility.UNLISTED:
+    if obj.visibility != Visibility.UNLISTED:
         raise ValidationError(f"Only an unlisted {noun} has a secret address.")
-    assign_slug(thing, base)
+    assign_slug(obj, base)
 
 
-def assign_slug(thing: Any, base: str) -> None:
+def assign_slug(obj: Any, base: str) -> None:
     """Save the object under a secret address if it is unlisted, else under its last public address or a free one."""
-    kind, is_saved = type(thing), thing.pk is not None
+    kind, is_saved = type(obj), obj.pk is not None
 
     def save(slug: str) -> None:
-        thing.slug = slug
-        thing.clean_fields(exclude=[field.name for field in kind._meta.fields if field.name != "slug"])
-        thing.save(update_fields=["slug", "visibility", "updated"] if is_saved else None)
+        obj.slug = slug
+        obj.clean_fields(exclude=[field.name for field in kind._meta.fields if field.name != "slug"])
+        obj.save(update_fields=["slug", "visibility", "updated"] if is_saved else None)
 
     with transaction.atomic():
         if is_saved:
-            kind.objects.select_for_update().only("pk").get(pk=thing.pk)
-        if thing.visibility == Visibility.UNLISTED:
+            kind.objects.select_for_update().only("pk").get(pk=obj.pk)
+        if obj.visibility == Visibility.UNLISTED:
             save(secret_slug(base))
             if is_saved:
-                secret_address_given.send(sender=kind, thing=thing)
-        elif is_saved and (record := thing.former_addresses.first()):
+                secret_address_given.send(sender=kind, obj=obj)
+        elif is_saved and (record := obj.former_addresses.first()):
             save(record.slug)
         else:
             # Former public addresses are not free: links to them must never lead to another object.

@@ -12,11 +12,11 @@ from django.utils.html import format_html
 from gym.admin import ReadOnlyAdmin, SiteAdmin
 from gym.sharing.addresses import Addressed, save_with_visibility
 from gym.sharing.models import Invitation
-from gym.sharing.selectors import light, tables
+from gym.sharing.selectors import rows_with_objects, tables
 from gym.sharing.services import remove_collaborator, settle_owner
 
 
-class ThingAdmin(SiteAdmin):
+class SharedObjectAdmin(SiteAdmin):
     """Admin for objects with owner and collaborators. As on the site's pages, making an object unlisted gives it a
     secret address, and a new owner does not get its secrets."""
 
@@ -49,7 +49,7 @@ class CollaboratorAdmin(ReadOnlyAdmin):
     search_fields = ["user__username", "user__email", "thing__slug", "thing__owner__username"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return light(self.model).select_related("user")
+        return rows_with_objects(self.model).select_related("user")
 
     @admin.display(description="thing")
     def shared(self, row: Any) -> str:

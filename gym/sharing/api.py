@@ -81,7 +81,7 @@ class PersonSerializer(serializers.Serializer[Any]):
     accepted = serializers.BooleanField(help_text="false: invited, without rights until accepted")
 
 
-class ThingView(ObjectView[Any]):
+class SharedObjectView(ObjectView[Any]):
     permission_classes = [IsAuthenticated, TokenScope]
     base_name = ""
     visible_to: VisibleTo = None  # type: ignore[assignment]  # `people_api` sets it
@@ -90,66 +90,67 @@ class ThingView(ObjectView[Any]):
         return self.visible_to(self.request.user).filter(slug=address)
 
 
-class People(ThingView, ListView):
+class People(SharedObjectView, ListView):
     @operation("List collaborators", response=PersonSerializer, many=True)
     def get(self, request: Request, slug: str) -> Response:
-        """List collaborators. Only collaborators may read this list. The owner also sees open invitations."""
-        thing = self.get_object()
-        if not permissions.may_read(request.user, thing):
-            raise PermissionDenied(f"only collaborators of the {services.noun_of(thing)} may see this list")
-        people = list(thing.collaborations.select_related("user").order_by("user__username"))
-        open_invitations = list(invited_to(thing)) if permissions.owns(request.user, thing) else []
+        """List collaborators. Only the owner, collaborators and staff may read this list. The owner and staff
+        also see open invitations."""
+        obj = self.get_object()
+        if not permissions.may_read(request.user, obj):
+            raise PermissionDenied(f"only collaborators of the {services.noun_of(obj)} may see this list")
+        people = list(obj.collaborations.select_related("user").order_by("user__username"))
+        open_invitations = list(invited_to(obj)) if permissions.owns(request.user, obj) else []
         return self.page([*people, *open_invitations])
 
     @operation("Invite a collaborator", body=PersonBody, response=PersonSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Invite an account to edit or view the object. Only its owner may do this. Invitations give no rights until
-        they are accepted."""
-        thing = self.get_object()
-        services.require_owner(request.user, thing)
+        """Invite an account to edit or view the object. Only its owner and staff may do this. Invitations
+        give no rights until they are accepted."""
+        obj = self.get_object()
+        services.require_owner(request.user, obj)
         body = self.body()
-        invitation = invitations.invite(thing, body["username"], body["role"], actor=request.user)
+        invitation = invitations.invite(obj, body["username"], body["role"], actor=request.user)
         return self.respond(invitation, f"{self.base_name}-person", slug, invitation.user.username)
 
 
-class Person(ThingView):
+class Person(SharedObjectView):
     @operation("Change a collaborator's role", body=RoleBody, response=PersonSerializer)
     def patch(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """Set edit or view, also for invitations. `owner` offers the ownership to an editor; when they accept, the
-        previous owner becomes an editor. Another role withdraws the offer."""
-        thing = self.get_object()
-        services.require_owner(request.user, thing)
-        row = _person(thing, username)
+        """Set the role to edit or view, also for invitations. `owner` offers the ownership to an editor; when
+        they accept, the previous owner becomes an editor. Another role withdraws the offer."""
+        obj = self.get_object()
+        services.require_owner(request.user, obj)
+        row = _person(obj, username)
         role = self.body()["role"]
         if role == Offer.OWNER and row.accepted:
-            row = invitations.offer_ownership(thing, row, actor=request.user)
+            row = invitations.offer_ownership(obj, row, actor=request.user)
         elif row.accepted:
-            services.set_role(thing, row, role, actor=request.user)
+            services.set_role(obj, row, role, actor=request.user)
         else:
-            invitations.change_offer(thing, row, role, actor=request.user)
+            invitations.change_offer(obj, row, role, actor=request.user)
         return self.respond(row)
 
     @operation("Remove a collaborator or withdraw an invitation", status=204)
     def delete(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """Remove a collaborator. The owner can remove anyone, others only themselves. Deleting your own invitation
-        declines it."""
-        thing = self.get_object()
+        """Remove a collaborator. The owner and staff can remove anyone, others only themselves. Deleting your
+        own invitation declines it."""
+        obj = self.get_object()
         if username != request.user.username:
-            services.require_owner(request.user, thing)
-        row = _person(thing, username)
+            services.require_owner(request.user, obj)
+        row = _person(obj, username)
         if row.accepted:
-            services.remove_collaborator(thing, row, actor=request.user)
+            services.remove_collaborator(obj, row, actor=request.user)
         elif row.user == request.user:
             invitations.decline(row, actor=request.user)
         else:
-            invitations.withdraw(thing, row, actor=request.user)
+            invitations.withdraw(obj, row, actor=request.user)
         return Response(status=204)
 
 
-def _person(thing: Any, username: str) -> Any:
+def _person(obj: Any, username: str) -> Any:
     """Return an account's collaboration or open invitation."""
-    row = thing.collaborations.select_related("user").filter(user__username=username).first()
-    return row or get_or_404(invited_to(thing), invited__username=username)
+    row = obj.collaborations.select_related("user").filter(user__username=username).first()
+    return row or get_or_404(invited_to(obj), invited__username=username)
 
 
 # --- invitations to you ---
@@ -185,10 +186,11 @@ class InvitationAccept(ApiView):
 
     @operation("Accept an invitation", response=AcceptedSerializer)
     def post(self, request: SignedInApiRequest, pk: int) -> Response:
-        """Accept the invitation. 409 if it was withdrawn or the inviter is no longer the owner."""
+        """Accept the invitation. 409 if it was withdrawn, the owner of the object has changed, or the inviter
+        may no longer share it."""
         row = _mine(request, pk)
-        thing = invitations.accept(row, actor=request.user)
-        data = {"kind": row.noun, "slug": thing.slug, "title": str(thing), "role": row.role}
+        obj = invitations.accept(row, actor=request.user)
+        data = {"kind": row.noun, "slug": obj.slug, "title": str(obj), "role": row.role}
         return self.respond(data)
 
 
@@ -197,7 +199,7 @@ class InvitationDetail(ApiView):
 
     @operation("Decline an invitation", status=204)
     def delete(self, request: SignedInApiRequest, pk: int) -> Response:
-        """Decline the invitation. The inviter cannot invite you again for a day."""
+        """Decline the invitation. You cannot be invited to the same object again for a day."""
         invitations.decline(_mine(request, pk), actor=request.user)
         return Response(status=204)
 

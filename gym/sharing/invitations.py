@@ -20,7 +20,7 @@ from gym.sharing.selectors import invited_to, is_valid
 from gym.sharing.services import (
     MAX_COLLABORATORS,
     hand_over,
-    hold,
+    lock_object,
     noun_of,
     require_owner,
     require_role,
@@ -33,62 +33,60 @@ PAUSE = timedelta(days=1)
 GONE = "This invitation is no longer open."
 
 
-def invite(thing: Any, username: str, role: str, *, actor: User) -> Invitation:
+def invite(obj: Any, username: str, role: str, *, actor: User) -> Invitation:
     """Invite an account to edit or view the object.
 
     Raises ValidationError if the account is unknown, the owner, already a collaborator, or has declined recently, or if
     there are too many invitations."""
-    require_owner(actor, thing)
+    require_owner(actor, obj)
     require_role(role)
     user = get_user_model().objects.filter(username=username.strip(), is_active=True).first()
     if user is None:
         raise ValidationError(f"There is no account called {username.strip()}.")
     with transaction.atomic():
-        hold_both(actor, user)
-        hold(thing)
-        if user.pk == thing.owner_id:
-            raise ValidationError(f"{user.username} owns this {noun_of(thing)}.")
-        if thing.collaborations.filter(user=user).exists():
+        lock_both(actor, user)
+        lock_object(obj)
+        if user.pk == obj.owner_id:
+            raise ValidationError(f"{user.username} owns this {noun_of(obj)}.")
+        if obj.collaborations.filter(user=user).exists():
             raise ValidationError(f"{user.username} is already a collaborator.")
-        n_invited = invited_to(thing).exclude(role=Offer.OWNER).count()
-        if thing.collaborations.count() + n_invited >= MAX_COLLABORATORS:
+        n_invited = invited_to(obj).exclude(role=Offer.OWNER).count()
+        if obj.collaborations.count() + n_invited >= MAX_COLLABORATORS:
             raise ValidationError(
                 f"The limit of {MAX_COLLABORATORS} collaborators and invitations is reached."
             )
-        return _offer(thing, user, role, actor)
+        return _offer(obj, user, role, actor)
 
 
-def offer_ownership(thing: Any, collaboration: Any, *, actor: User) -> Invitation:
+def offer_ownership(obj: Any, collaboration: Any, *, actor: User) -> Invitation:
     """Invite an editing collaborator to become the owner. Nothing changes until they accept."""
-    require_owner(actor, thing)
+    require_owner(actor, obj)
     with transaction.atomic():
-        hold_both(actor, collaboration.user)
-        hold(thing)
-        collaboration = thing.collaborations.select_related("user").filter(pk=collaboration.pk).first()
+        lock_both(actor, collaboration.user)
+        lock_object(obj)
+        collaboration = obj.collaborations.select_related("user").filter(pk=collaboration.pk).first()
         if collaboration is None:
             raise Conflict
         if collaboration.role != Role.EDIT:
-            raise ValidationError(f"Only an editor of the {noun_of(thing)} can become its owner.")
-        return _offer(thing, collaboration.user, Offer.OWNER, actor)
+            raise ValidationError(f"Only an editor of the {noun_of(obj)} can become its owner.")
+        return _offer(obj, collaboration.user, Offer.OWNER, actor)
 
 
-def _offer(thing: Any, user: User, role: str, actor: User) -> Invitation:
-    earlier = thing.invitations.filter(invited=user).first()
+def _offer(obj: Any, user: User, role: str, actor: User) -> Invitation:
+    earlier = obj.invitations.filter(invited=user).first()
     if earlier is not None:
         if earlier.declined is not None and timezone.now() - earlier.declined < PAUSE:
             raise ValidationError(
                 f"{user.username} declined less than a day ago. Invite them again tomorrow."
             )
-        if earlier.declined is None and earlier.owner_id == thing.owner_id:
+        if earlier.declined is None and earlier.owner_id == obj.owner_id:
             raise ValidationError(f"{user.username} is already invited.")
         earlier.delete()
     n_open = Invitation.objects.filter(inviter=actor, declined=None).count()
     if n_open >= MAX_OPEN and not actor.is_staff:
         raise ValidationError(f"{MAX_OPEN} of your invitations are still open. Withdraw one first.")
-    invitation: Invitation = thing.invitations.create(
-        invited=user, inviter=actor, owner=thing.owner, role=role
-    )
-    what = f"{noun_of(thing)} {thing}"
+    invitation: Invitation = obj.invitations.create(invited=user, inviter=actor, owner=obj.owner, role=role)
+    what = f"{noun_of(obj)} {obj}"
     text = f"offers you the {what}" if role == Offer.OWNER else f"invites you to the {what}"
     address = f"{reverse('home')}#invitations"
     notify(user, Notice.Kind.SHARED, f"{actor.display_name} {text}.", address, about=_about(invitation))
@@ -99,48 +97,48 @@ def _about(invitation: Invitation) -> str:
     return f"invitation {invitation.content_type_id} {invitation.object_id}"
 
 
-def hold_both(actor: User, user: User) -> None:
+def lock_both(actor: User, user: User) -> None:
     """Lock two accounts in a fixed order, which prevents deadlocks."""
     for _, account in sorted({actor.pk: actor, user.pk: user}.items()):
-        account.hold()
+        account.lock()
 
 
-def change_offer(thing: Any, invitation: Invitation, role: str, *, actor: User) -> None:
+def change_offer(obj: Any, invitation: Invitation, role: str, *, actor: User) -> None:
     """Change the offered role."""
-    require_owner(actor, thing)
+    require_owner(actor, obj)
     require_role(role)
-    if not invited_to(thing).filter(pk=invitation.pk).exclude(role=Offer.OWNER).update(role=role):
+    if not invited_to(obj).filter(pk=invitation.pk).exclude(role=Offer.OWNER).update(role=role):
         raise Conflict(GONE)
     invitation.role = role
 
 
-def withdraw(thing: Any, invitation: Invitation, *, actor: User) -> None:
-    require_owner(actor, thing)
+def withdraw(obj: Any, invitation: Invitation, *, actor: User) -> None:
+    require_owner(actor, obj)
     with transaction.atomic():
         forget(invitation.invited, _about(invitation))
-        if not invited_to(thing).filter(pk=invitation.pk).delete()[0]:
+        if not invited_to(obj).filter(pk=invitation.pk).delete()[0]:
             raise Conflict(GONE)
 
 
 def accept(invitation: Invitation, *, actor: User) -> Any:
     """Accept an invitation and return the object. Raises Conflict if it is no longer valid."""
-    thing = invitation.thing
-    if thing is None:
+    obj = invitation.thing
+    if obj is None:
         raise Conflict(GONE)
     with transaction.atomic():
-        actor.hold()  # lock order: accounts before objects, as everywhere, so that requests cannot deadlock
+        actor.lock()  # lock order: accounts before objects, as everywhere, so that requests cannot deadlock
         mark_read(actor, about=_about(invitation))
-        hold(thing)
+        lock_object(obj)
         mine = Invitation.objects.select_for_update(of=("self",)).select_related("inviter", "owner")
         offer = mine.filter(pk=invitation.pk, invited=actor, declined=None).first()
-        if offer is None or not is_valid(offer, thing):
+        if offer is None or not is_valid(offer, obj):
             raise Conflict(GONE)
         if offer.role == Offer.OWNER:
-            hand_over(thing, actor)
+            hand_over(obj, actor)
         else:
             offer.delete()
-            thing.collaborations.get_or_create(user=actor, defaults={"role": offer.role})
-    return thing
+            obj.collaborations.get_or_create(user=actor, defaults={"role": offer.role})
+    return obj
 
 
 def decline(invitation: Invitation, *, actor: User) -> None:

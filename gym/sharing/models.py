@@ -12,7 +12,8 @@ from django.db import models
 
 
 class Visibility(models.TextChoices):
-    """Visibility of an object: to owner and collaborators, to anyone with the address, or to everyone."""
+    """Visibility of an object: to its owner, collaborators and staff, to anyone with the address, or to
+    everyone."""
 
     PRIVATE = "private", "private"
     UNLISTED = "unlisted", "unlisted"
@@ -75,7 +76,7 @@ class Invitation(models.Model):
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="of the thing at that time",
+        help_text="owner when the invitation was sent",
     )
     role = models.CharField(max_length=5, choices=Offer.choices)
     content_type = models.ForeignKey(ContentType, on_delete=models.CASCADE)

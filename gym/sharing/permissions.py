@@ -8,24 +8,24 @@ from gym.accounts.models import AnyUser
 from gym.sharing.models import Role
 
 
-def owns(user: AnyUser, thing: Any) -> bool:
+def owns(user: AnyUser, obj: Any) -> bool:
     """Return True for owner and staff. They may delete and share the object, change its visibility, and
     manage its secrets."""
-    return bool(user.is_authenticated and (user.is_staff or thing.owner_id == user.pk))
+    return bool(user.is_authenticated and (user.is_staff or obj.owner_id == user.pk))
 
 
-def may_read(user: AnyUser, thing: Any) -> bool:
+def may_read(user: AnyUser, obj: Any) -> bool:
     """Return True for owner, staff and collaborators of any role."""
-    return owns(user, thing) or role_of(user, thing) is not None
+    return owns(user, obj) or role_of(user, obj) is not None
 
 
-def may_edit(user: AnyUser, thing: Any) -> bool:
-    return owns(user, thing) or role_of(user, thing) == Role.EDIT
+def may_edit(user: AnyUser, obj: Any) -> bool:
+    return owns(user, obj) or role_of(user, obj) == Role.EDIT
 
 
-def role_of(user: AnyUser, thing: Any) -> str | None:
+def role_of(user: AnyUser, obj: Any) -> str | None:
     """Return a collaborator's role; None for everybody else, including the owner."""
-    if not user.is_authenticated or thing.pk is None:
+    if not user.is_authenticated or obj.pk is None:
         return None
-    role: str | None = thing.collaborations.filter(user=user).values_list("role", flat=True).first()
+    role: str | None = obj.collaborations.filter(user=user).values_list("role", flat=True).first()
     return role

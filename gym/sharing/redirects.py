@@ -52,19 +52,19 @@ KINDS = (
 )  # fmt: skip
 
 
-def ask_before_leaving(request: HttpRequest, thing: Any, form: Any) -> HttpResponse | None:
+def ask_before_leaving(request: HttpRequest, obj: Any, form: Any) -> HttpResponse | None:
     """Return the confirmation page for a valid form that hides a public object, or None once `confirmed` is sent.
-    Context: thing, form, new_visibility, kind."""
-    new_visibility = form.cleaned_data.get("visibility", thing.visibility)
+    Context: obj, form, new_visibility, kind."""
+    new_visibility = form.cleaned_data.get("visibility", obj.visibility)
     if (
-        thing.visibility != Visibility.PUBLIC
+        obj.visibility != Visibility.PUBLIC
         or new_visibility == Visibility.PUBLIC
         or "confirmed" in request.POST
     ):
         return None
-    model = thing.former_addresses.model
+    model = obj.former_addresses.model
     kind = next(kind for kind in KINDS if apps.get_model(kind.model) is model)
-    context = {"thing": thing, "form": form, "new_visibility": new_visibility, "kind": kind}
+    context = {"obj": obj, "form": form, "new_visibility": new_visibility, "kind": kind}
     return render(request, "sharing/confirm_visibility.html", context)
 
 
@@ -90,13 +90,13 @@ def _redirect_of(request: HttpRequest, match: ResolverMatch, kind: Kind) -> Http
     old = model.objects.filter(slug=slug).first()
     if old is None:
         return None
-    thing = old.thing
-    if thing is None:
+    obj = old.thing
+    if obj is None:
         return _gone(request, match, kind, old)
-    if thing.visibility == Visibility.PUBLIC or may_read(request.user, thing):
-        if thing.slug == slug:
+    if obj.visibility == Visibility.PUBLIC or may_read(request.user, obj):
+        if obj.slug == slug:
             return None  # the object exists; the missing page is below it
-        place = reverse(match.view_name, kwargs=match.kwargs | {"slug": thing.slug})
+        place = reverse(match.view_name, kwargs=match.kwargs | {"slug": obj.slug})
         query = request.META.get("QUERY_STRING", "")
         return HttpResponseRedirect(f"{place}?{query}" if query else place, preserve_request=True)
     return _gone(request, match, kind, old)

@@ -54,22 +54,22 @@ def shares_of(user: User) -> list[Collaborator]:
     result: list[Collaborator] = []
     for place, table in enumerate(tables()):
         if place in keys:
-            shares = light(table).filter(pk__in=keys[place])
+            shares = rows_with_objects(table).filter(pk__in=keys[place])
             result += sorted(shares, key=lambda row: (str(row.thing).casefold(), row.pk))
     return result
 
 
-def things_of(table: type[Collaborator]) -> Any:
+def shared_model(table: type[Collaborator]) -> Any:
     """Return the model of the objects that this table shares."""
     fields: Any = table._meta
     return fields.get_field("thing").related_model
 
 
-def light(table: type[Collaborator]) -> QuerySet[Any]:
+def rows_with_objects(table: type[Collaborator]) -> QuerySet[Any]:
     """Return the rows with their objects and owners, without HEAVY fields."""
-    things = things_of(table)
+    model = shared_model(table)
     rows: QuerySet[Any] = table._default_manager.all()
-    return rows.select_related("thing__owner").defer(*_heavy(things, "thing__"))
+    return rows.select_related("thing__owner").defer(*_heavy(model, "thing__"))
 
 
 def _heavy(kind: Any, before: str = "") -> list[str]:
@@ -79,9 +79,9 @@ def _heavy(kind: Any, before: str = "") -> list[str]:
 # --- invitations ---
 
 
-def invited_to(thing: Any) -> QuerySet[Invitation]:
+def invited_to(obj: Any) -> QuerySet[Invitation]:
     """Return the open invitations to an object."""
-    rows: QuerySet[Invitation] = thing.invitations.filter(declined=None, owner=thing.owner_id)
+    rows: QuerySet[Invitation] = obj.invitations.filter(declined=None, owner=obj.owner_id)
     return rows.select_related("invited").order_by("invited__username")
 
 
@@ -94,14 +94,14 @@ def invitations_of(user: AnyUser) -> list[Invitation]:
     for place in {row.content_type_id for row in rows}:
         here = [row for row in rows if row.content_type_id == place]
         kind: Any = ContentType.objects.get_for_id(place).model_class()
-        things = kind._base_manager.defer(*_heavy(kind)).in_bulk([row.object_id for row in here])
+        objects = kind._base_manager.defer(*_heavy(kind)).in_bulk([row.object_id for row in here])
         for row in here:
-            if (thing := things.get(row.object_id)) is not None:
-                row.thing = thing
+            if (obj := objects.get(row.object_id)) is not None:
+                row.thing = obj
     return [row for row in rows if row.thing is not None and is_valid(row, row.thing)]
 
 
-def is_valid(invitation: Invitation, thing: Any) -> bool:
+def is_valid(invitation: Invitation, obj: Any) -> bool:
     """Return True if the invitation is still valid: its sender is active and may share, and the owner is the same."""
     inviter = invitation.inviter
-    return thing.owner_id == invitation.owner_id and inviter.is_active and owns(inviter, thing)
+    return obj.owner_id == invitation.owner_id and inviter.is_active and owns(inviter, obj)

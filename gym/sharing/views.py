@@ -52,21 +52,20 @@ def people_urls(shareable: Shareable, before: str = "<slug:slug>/") -> list[URLP
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpResponse:
-    """Show the Share page; POST invites a collaborator. Context: thing, noun, shareable, names (of URLs), visibility,
-    people (collaborators), invited (open invitations, for the owner), offered (pks of users who are offered the
-    ownership), roles, form, may_share, may_edit, mine (the user's own role), address."""
-    thing = _visible(request, slug, shareable)
-    if not permissions.may_read(request.user, thing):
-        raise PermissionDenied(f"only people with access to the {services.noun_of(thing)} may see this page")
+    """Show the Share page; POST invites a collaborator. Context: obj, noun, shareable, names (of URLs),
+    visibility, people (collaborators), invited (open invitations, for the owner and staff), offered (pks of
+    users who are offered the ownership), roles, form, may_share, may_edit, mine (the user's own role),
+    address."""
+    obj = _visible(request, slug, shareable)
+    if not permissions.may_read(request.user, obj):
+        raise PermissionDenied(f"only people with access to the {services.noun_of(obj)} may see this page")
     form = CollaboratorForm(request.POST or None)
     if request.method == "POST":
-        services.require_owner(request.user, thing)
+        services.require_owner(request.user, obj)
         if form.is_valid():
             cleaned = form.cleaned_data
             try:
-                invitation = invitations.invite(
-                    thing, cleaned["username"], cleaned["role"], actor=request.user
-                )
+                invitation = invitations.invite(obj, cleaned["username"], cleaned["role"], actor=request.user)
             except ValidationError as error:
                 form.add_error("username", error)
             else:
@@ -76,19 +75,17 @@ def people(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpRes
                 messages.success(request, done)
                 return redirect(f"{shareable.prefix}-people", slug)
     status = 400 if request.method == "POST" else 200
-    return render(request, shareable.template, _context(request, thing, shareable, form), status=status)
+    return render(request, shareable.template, _context(request, obj, shareable, form), status=status)
 
 
-def _context(
-    request: HttpRequest, thing: Any, shareable: Shareable, form: CollaboratorForm
-) -> dict[str, Any]:
-    rows = list(thing.collaborations.select_related("user").order_by("user__username"))
-    may_share = permissions.owns(request.user, thing)
-    invitations_open = list(invited_to(thing)) if may_share else []
-    open_to_all = "public" if getattr(thing, "is_published", False) else "private"
+def _context(request: HttpRequest, obj: Any, shareable: Shareable, form: CollaboratorForm) -> dict[str, Any]:
+    rows = list(obj.collaborations.select_related("user").order_by("user__username"))
+    may_share = permissions.owns(request.user, obj)
+    invitations_open = list(invited_to(obj)) if may_share else []
+    open_to_all = "public" if getattr(obj, "is_published", False) else "private"
     return {
-        "thing": thing,
-        "noun": services.noun_of(thing),
+        "obj": obj,
+        "noun": services.noun_of(obj),
         "shareable": shareable,
         "names": {
             "edit": f"{shareable.prefix}-edit",
@@ -97,16 +94,16 @@ def _context(
             "withdraw": f"{shareable.prefix}-invitation-withdraw",
             "leave": f"{shareable.prefix}-leave",
         },
-        "visibility": getattr(thing, "visibility", open_to_all),
+        "visibility": getattr(obj, "visibility", open_to_all),
         "people": rows,
         "invited": invitations_open,
         "offered": {row.invited_id for row in invitations_open if row.role == Offer.OWNER},
         "roles": Role.choices,
         "form": form,
         "may_share": may_share,
-        "may_edit": permissions.may_edit(request.user, thing),
+        "may_edit": permissions.may_edit(request.user, obj),
         "mine": next((row for row in rows if row.user_id == request.user.pk), None),
-        "address": request.build_absolute_uri(thing.get_absolute_url()),
+        "address": request.build_absolute_uri(obj.get_absolute_url()),
     }
 
 
@@ -114,58 +111,56 @@ def _context(
 @require_POST
 def collaborator_role(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> HttpResponse:
     """Change a collaborator's role. POST `role`: edit or view; "owner" offers the ownership to an editor."""
-    thing, row = _collaboration(request, slug, pk, shareable)
+    obj, row = _collaboration(request, slug, pk, shareable)
     role = request.POST.get("role", "")
     if role == Offer.OWNER:
         done = f"{row.user.display_name} is invited to become the owner. It stays yours until they accept."
         return _answer(
             request,
-            thing,
+            obj,
             shareable,
             done,
-            lambda: invitations.offer_ownership(thing, row, actor=request.user),
+            lambda: invitations.offer_ownership(obj, row, actor=request.user),
         )
     return _answer(
-        request, thing, shareable, "Saved.", lambda: services.set_role(thing, row, role, actor=request.user)
+        request, obj, shareable, "Saved.", lambda: services.set_role(obj, row, role, actor=request.user)
     )
 
 
 @login_required
 @require_POST
 def collaborator_remove(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> HttpResponse:
-    thing, row = _collaboration(request, slug, pk, shareable)
+    obj, row = _collaboration(request, slug, pk, shareable)
     done = f"{row.user.display_name} is no longer a collaborator."
     return _answer(
-        request, thing, shareable, done, lambda: services.remove_collaborator(thing, row, actor=request.user)
+        request, obj, shareable, done, lambda: services.remove_collaborator(obj, row, actor=request.user)
     )
 
 
 @login_required
 @require_POST
 def invitation_withdraw(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> HttpResponse:
-    thing = _visible(request, slug, shareable)
-    services.require_owner(request.user, thing)
-    row = get_object_or_404(invited_to(thing), pk=pk)
+    obj = _visible(request, slug, shareable)
+    services.require_owner(request.user, obj)
+    row = get_object_or_404(invited_to(obj), pk=pk)
     done = f"The invitation to {row.user.display_name} was withdrawn."
-    return _answer(
-        request, thing, shareable, done, lambda: invitations.withdraw(thing, row, actor=request.user)
-    )
+    return _answer(request, obj, shareable, done, lambda: invitations.withdraw(obj, row, actor=request.user))
 
 
 @login_required
 @require_POST
 def leave(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpResponse:
-    thing = _visible(request, slug, shareable)
-    row = thing.collaborations.filter(user=request.user).first()
+    obj = _visible(request, slug, shareable)
+    row = obj.collaborations.filter(user=request.user).first()
     if row is None:
-        raise PermissionDenied(f"you are not a collaborator of this {services.noun_of(thing)}")
-    services.remove_collaborator(thing, row, actor=request.user)
-    messages.success(request, f"You no longer work on {thing}.")
+        raise PermissionDenied(f"you are not a collaborator of this {services.noun_of(obj)}")
+    services.remove_collaborator(obj, row, actor=request.user)
+    messages.success(request, f"You no longer work on {obj}.")
     return redirect(shareable.home)
 
 
 def _answer(
-    request: HttpRequest, thing: Any, shareable: Shareable, done: str, act: Callable[[], Any]
+    request: HttpRequest, obj: Any, shareable: Shareable, done: str, act: Callable[[], Any]
 ) -> HttpResponse:
     try:
         act()
@@ -173,10 +168,10 @@ def _answer(
         messages.error(request, " ".join(error.messages))
     else:
         messages.success(request, done)
-    thing.refresh_from_db()
-    if permissions.may_read(request.user, thing):
-        return redirect(f"{shareable.prefix}-people", thing.slug)
-    return redirect(thing)
+    obj.refresh_from_db()
+    if permissions.may_read(request.user, obj):
+        return redirect(f"{shareable.prefix}-people", obj.slug)
+    return redirect(obj)
 
 
 def _visible(request: HttpRequest, slug: str, shareable: Shareable) -> Any:
@@ -184,9 +179,9 @@ def _visible(request: HttpRequest, slug: str, shareable: Shareable) -> Any:
 
 
 def _collaboration(request: SignedInRequest, slug: str, pk: int, shareable: Shareable) -> tuple[Any, Any]:
-    thing = _visible(request, slug, shareable)
-    services.require_owner(request.user, thing)
-    return thing, get_object_or_404(thing.collaborations.select_related("user"), pk=pk)
+    obj = _visible(request, slug, shareable)
+    services.require_owner(request.user, obj)
+    return obj, get_object_or_404(obj.collaborations.select_related("user"), pk=pk)
 
 
 # --- answers to an invitation ---
@@ -203,9 +198,9 @@ ACCEPTED = {
 @require_POST
 def invitation_accept(request: SignedInRequest, pk: int) -> HttpResponse:
     row = _mine(request, pk)
-    thing = invitations.accept(row, actor=request.user)
-    messages.success(request, ACCEPTED[Offer(row.role)].format(thing))
-    return redirect(thing)
+    obj = invitations.accept(row, actor=request.user)
+    messages.success(request, ACCEPTED[Offer(row.role)].format(obj))
+    return redirect(obj)
 
 
 @login_required

@@ -27,7 +27,7 @@ MOST_ACCOUNTS = 50
 """Accounts per page."""
 MOST_USERS = 20
 """Maximum number of users shown, heaviest first."""
-OWN_LIMITS = ("max_active_jobs", "max_sentences_per_day", "max_runs", "quota_factor")
+CUSTOM_LIMITS = ("max_active_jobs", "max_sentences_per_day", "max_runs", "quota_factor")
 _CHANGING = re.compile(r"\b[0-9a-f]{8,}\b|0x[0-9a-f]+|\d+", re.IGNORECASE)
 
 
@@ -86,14 +86,14 @@ class UserUse:
         return active_limit(user), sentences, runs
 
     @property
-    def has_own_limits(self) -> bool:
-        return any(getattr(self.user, name) is not None for name in OWN_LIMITS)
+    def has_custom_limits(self) -> bool:
+        return any(getattr(self.user, name) is not None for name in CUSTOM_LIMITS)
 
 
 def busiest_users() -> list[UserUse]:
     """Return accounts with active jobs, sentences queued in the last day, kept runs or individual limits; heaviest
     first."""
-    has_limits = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in OWN_LIMITS))
+    has_limits = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in CUSTOM_LIMITS))
     users: QuerySet[Any] = (
         get_user_model()
         .objects.filter(is_active=True)
@@ -119,7 +119,7 @@ class StorageUse:
         return quotas.size_text(self.bytes)
 
     def keeps(self, kind: quotas.Kind) -> bool:
-        return any(use.kind == kind and use.kept.number for use in self.uses)
+        return any(use.kind == kind and use.amount.number for use in self.uses)
 
 
 def accounts_by_size() -> QuerySet[Any]:

@@ -26,12 +26,12 @@ def require_staff(actor: User) -> None:
         raise PermissionDenied("only staff may do this")
 
 
-def ask_for(kind: str, *, actor: User) -> Job:
+def queue_task(kind: str, *, actor: User) -> Job:
     """Queue a DOCTOR, TIDY or WEIGHTS job, or return the one that is active."""
     return _ask(kind, {}, actor)
 
 
-def ask_to_clean_up(days: int, what: Sequence[str], *, actor: User) -> Job:
+def queue_clean_up(days: int, what: Sequence[str], *, actor: User) -> Job:
     """Queue the deletion of jobs or runs (OLD) that ended more than `days` ago; see actors.py for exceptions."""
     chosen = [name for name in OLD if name in what]
     if not chosen or len(chosen) != len(set(what)):

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts import quotas
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.models import Job
 from gym.jobs.selectors import queue_summary, workers
@@ -97,21 +97,21 @@ def staff_accounts(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def staff_doctor(request: SignedInRequest) -> HttpResponse:
     """Queue the doctor's checks."""
-    return _ask(request, lambda: services.ask_for(DOCTOR, actor=request.user), "doctor")
+    return _ask(request, lambda: services.queue_task(DOCTOR, actor=request.user), "doctor")
 
 
 @login_required
 @require_POST
 def staff_tidy(request: SignedInRequest) -> HttpResponse:
     """Queue the job that tidies up storage."""
-    return _ask(request, lambda: services.ask_for(TIDY, actor=request.user), "storage")
+    return _ask(request, lambda: services.queue_task(TIDY, actor=request.user), "storage")
 
 
 @login_required
 @require_POST
 def staff_weights(request: SignedInRequest) -> HttpResponse:
     """Queue the deletion of weights that no model uses."""
-    return _ask(request, lambda: services.ask_for(WEIGHTS, actor=request.user), "storage")
+    return _ask(request, lambda: services.queue_task(WEIGHTS, actor=request.user), "storage")
 
 
 @login_required
@@ -127,7 +127,7 @@ def staff_clean_up(request: SignedInRequest) -> HttpResponse:
     form = CleanUpForm(request.POST if posted else None)
     if posted and form.is_valid():
         what = form.cleaned_data["what"]
-        return _ask(request, lambda: services.ask_to_clean_up(days, what, actor=request.user), "storage")
+        return _ask(request, lambda: services.queue_clean_up(days, what, actor=request.user), "storage")
     before = actors.moment(days)
     context = {
         "age": age,
@@ -144,7 +144,7 @@ def staff_clean_up(request: SignedInRequest) -> HttpResponse:
 def _ask(request: HttpRequest, ask: Callable[[], Job], section: str) -> HttpResponse:
     try:
         ask()
-    except TooManyJobs as error:
+    except LimitReached as error:
         messages.error(request, str(error))
     else:
         messages.success(request, "Queued. Reload this page in a moment.")

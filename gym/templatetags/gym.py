@@ -26,8 +26,9 @@ from lmgym.charts.svg import Markup
 from lmgym.runs.against_chance import ALPHA
 from lmgym.runs.tables import IN_BITS
 from lmgym.suites.authors import Author
+from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, OUTCOME_NAMES, TIE, TRUE
 from lmgym.text.number_format import (
-    NOTHING,
+    MISSING,
     bits,
     compact,
     duration,
@@ -109,9 +110,9 @@ def seen_by(model: RegisteredModel | None, user: AnyUser) -> RegisteredModel | N
 
 
 @register.filter
-def owner_for(thing: Any, user: AnyUser) -> str:
+def owner_for(obj: Any, user: AnyUser) -> str:
     """Return the owner of a suite or run, if this user may know it; empty if the account was deleted."""
-    return owner_of_run(thing, user) if isinstance(thing, SuiteRun) else owner_of_suite(thing, user)
+    return owner_of_run(obj, user) if isinstance(obj, SuiteRun) else owner_of_suite(obj, user)
 
 
 @register.filter
@@ -159,7 +160,7 @@ def figure_cell(value: Any) -> str:
     """Format a number in the table of a chart."""
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", "−")
-    return NOTHING if value is None else str(value)
+    return MISSING if value is None else str(value)
 
 
 @register.filter
@@ -244,23 +245,23 @@ def badge(state: str, label: str = "") -> dict[str, str]:
 
 
 OUTCOMES: dict[int, tuple[str, str, str]] = {
-    0: ("mark-false", "cross", "failed"),
-    1: ("mark-true", "check", "held"),
-    2: ("mark-tie", "equal", "no difference (tie)"),
-    3: ("mark-none", "dash", "not evaluable"),
+    FALSE: ("mark-false", "cross", OUTCOME_NAMES[FALSE]),
+    TRUE: ("mark-true", "check", OUTCOME_NAMES[TRUE]),
+    TIE: ("mark-tie", "equal", f"no difference ({OUTCOME_NAMES[TIE]})"),
+    NOT_EVALUABLE: ("mark-none", "dash", OUTCOME_NAMES[NOT_EVALUABLE]),
 }
 
 
 @register.inclusion_tag("includes/mark.html")
 def mark(code: Any) -> dict[str, str]:
     """Render an outcome as an icon, with its word as a tooltip and for screen readers."""
-    look, drawing, text = OUTCOMES.get(int(code), OUTCOMES[3])
+    look, drawing, text = OUTCOMES.get(int(code), OUTCOMES[NOT_EVALUABLE])
     return {"look": look, "icon_name": drawing, "label": text}
 
 
 @register.filter
 def outcome_word(code: Any) -> str:
-    return OUTCOMES.get(int(code), OUTCOMES[3])[2]
+    return OUTCOMES.get(int(code), OUTCOMES[NOT_EVALUABLE])[2]
 
 
 @register.filter

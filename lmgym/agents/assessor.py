@@ -17,7 +17,7 @@ from typing import Any
 from lmgym.agents.check_rows import LABELS
 from lmgym.agents.checks import VERDICTS, shorten
 from lmgym.agents.failures import Contradiction, Contradictions
-from lmgym.agents.llm_judge import Asked, mark_for
+from lmgym.agents.llm_judge import JudgeModel, mark_for
 from lmgym.agents.pass_rates import format_errors
 from lmgym.agents.redact import HIDDEN, hides, mentions
 from lmgym.agents.results import CaseResult, CheckResult, IterationResult, TurnResult
@@ -25,7 +25,7 @@ from lmgym.agents.thinking import without_thinking
 from lmgym.agents.transport import TransportError
 
 MAX_NORMALISED = 160
-"""Number of characters of a normalised answer to compare."""
+"""Maximum length of a normalised answer in characters."""
 NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 QUOTED = re.compile(r"\"[^\"]{1,200}\"|'[^']{1,200}'|`[^`]{1,200}`")
 SPACES = re.compile(r"\s+")
@@ -36,7 +36,7 @@ FAULTS = ("agent", "judge", "connection", "case", "site")
 
 @dataclass(frozen=True)
 class Sample:
-    """A failed check, or an iteration that ended before any check was made (no `test`)."""
+    """A failed check, or an iteration that did not pass although no check failed; `test` is then empty."""
 
     iteration: int
     connection: int
@@ -243,7 +243,7 @@ def _sample(number: int, check: CheckResult, turn: TurnResult | None, *, contrad
 
 
 def _broken(iteration: IterationResult) -> Sample:
-    """Return the sample for an iteration that ended before any check was made."""
+    """Return the sample for an iteration that did not pass although no check failed."""
     turn = next((turn for turn in iteration.turns if turn.trouble), None)
     if turn is not None:
         fault = _fault_of_trouble(turn)
@@ -435,7 +435,7 @@ def _choice(sample: Sample, group: str, names: dict[str, str], choose: Chooser) 
     return Choice(sample.place, group, mode, names[mode], new)
 
 
-def chooser(ask: Asked) -> Chooser:
+def chooser(ask: JudgeModel) -> Chooser:
     def choose(sample: Sample, names: list[str]) -> str:
         answer, _ = ask(choice_prompt(sample, names), None)
         return read_choice(answer, names)

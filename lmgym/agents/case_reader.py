@@ -458,14 +458,17 @@ MAX_CHECKS = 2000
 def read_case(
     data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
 ) -> TestCase:
-    """Read a case; `findings` has warnings and remarks. Raises CaseError with all errors. `secret`: see `look_at`."""
-    case, problems = look_at(data, variables, secret=secret)
+    """Read a case; `findings` has warnings and remarks. Raises CaseError with all errors.
+
+    `secret`: see `parse_case`.
+    """
+    case, problems = parse_case(data, variables, secret=secret)
     if case is None:
         raise CaseError([problem for problem in problems if problem.severity == "error"])
     return case
 
 
-def look_at(
+def parse_case(
     data: bytes | str, variables: Mapping[str, str] | None = None, *, secret: bool = False
 ) -> tuple[TestCase | None, list[Problem]]:
     """Return the case (None if it has errors) and all its problems.

@@ -31,13 +31,13 @@ from lmgym.agents.scoring import (
     veil_checks,
     without_secrets,
 )
-from lmgym.agents.transport import Deadline, Transport, TransportError, ask, earliest
+from lmgym.agents.transport import Deadline, Transport, TransportError, earliest, send_request
 from lmgym.agents.unsatisfiable import unsatisfiable_reason
 
 USER_ID = "lm-gym"
-"""Metadata sent in the reference-compatible reading if a case has none."""
+"""User id sent as metadata in the reference-compatible reading if a case has no metadata."""
 POLL = 0.2
-"""Seconds between two calls of `stop` and `tick`."""
+"""Maximum interval in seconds at which `stop` and `tick` are called."""
 NO_INTERACTIONS = "The case has no interactions."
 NO_CONNECTIONS = "The case has no connections."
 NOT_SENT = {
@@ -187,8 +187,8 @@ class Driver:
         return turn, turn.error
 
     def _timed(self, turn: TurnResult, started: float, until: Deadline) -> TurnResult:
-        """Set the time to the answer and, separately, the time spent waiting for a busy server."""
-        seconds = max(0.0, time.monotonic() - started - until.waited - until.held)
+        """Record the response time and, separately, the time spent waiting for a busy server."""
+        seconds = max(0.0, time.monotonic() - started - until.waited - until.postponed)
         notes = (*turn.notes, WAITED.format(until.waited)) if until.waited else turn.notes
         return replace(turn, seconds=round(seconds, 3), waited=round(until.waited, 3), notes=notes)
 
@@ -214,7 +214,9 @@ class Driver:
         return self._until(interaction.timeout, "The interaction", deadline)
 
     def _ask(self, body: dict[str, Any], until: Deadline) -> Answer:
-        answer = ask(self.transport, self.case.agent, body, headers_for(self.case, self.options), until)
+        answer = send_request(
+            self.transport, self.case.agent, body, headers_for(self.case, self.options), until
+        )
         if answer.error:
             raise TransportError("protocol", f"The server reported an error: {answer.error}")
         return answer
@@ -273,7 +275,8 @@ def run_iterations(
     Args:
         numbers: iterations to run.
         before: iterations of an interrupted run, which count towards the early stop.
-        stop: called by all threads; if it returns True, the iterator ends and open requests run into their deadlines.
+        stop: called by all threads; if it returns True, the iterator ends, and open requests stop when
+            their deadline is next checked.
         spent: seconds of the test's timeout already used by `before`.
         tick: called in the caller's thread several times a second; may raise.
     """
@@ -315,7 +318,7 @@ def run_iterations(
 
 
 def _never_made(waiting: list[int], known: list[IterationResult]) -> Iterator[IterationResult]:
-    """Yield the iterations for which no time was left. The first is a timeout, unless `known` already has one."""
+    """Yield the iterations for which no time was left; the first is a timeout unless `known` contains one."""
     timed_out = any(result.outcome == "timeout" for result in known)
     for place, number in enumerate(reversed(waiting)):
         message = "The test ran out of time before this iteration."

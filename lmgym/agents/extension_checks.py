@@ -76,7 +76,8 @@ def search(pattern: str, value: Any) -> Result:
 def _found(pattern: str, text: str) -> bool:
     try:
         return regex.search(pattern, text, timeout=PATTERN_SECONDS, concurrent=True) is not None
-    except (regex.error, OverflowError, RecursionError, ValueError) as error:  # of a variable in the pattern
+    except (regex.error, OverflowError, RecursionError, ValueError) as error:
+        # The value of a variable made the pattern invalid.
         raise _TooMuch(f"This is not a valid regular expression: {error}.") from None
     except TimeoutError:
         raise _TooMuch(

@@ -189,7 +189,7 @@ def lines_of(result: CaseResult) -> list[str]:
 
 
 def iteration_rows(results: Iterable[tuple[str, CaseResult]]) -> Iterator[Row]:
-    """Yield a row of IterationRow for each iteration of (name, result) pairs."""
+    """Yield a row with the fields of IterationRow for each iteration. `results`: (name, result) pairs."""
     for name, result in results:
         for iteration in result.iterations:
             yield row(_iteration_row(name, result.agent, iteration))

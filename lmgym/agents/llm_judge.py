@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 from lmgym.agents.protocol import Answer, request_body
 from lmgym.agents.redact import cut, redactor
 from lmgym.agents.thinking import without_thinking
-from lmgym.agents.transport import Deadline, Transport, TransportError, ask
+from lmgym.agents.transport import Deadline, Transport, TransportError, send_request
 
 Word = Literal["pass", "fail", "error"]
 PROMPT_VERSION = "3"
@@ -71,8 +71,9 @@ REFERENCE = '\nThe acceptance_criteria is:\n"{criterion}".\n\nThe text_sample is
 
 @dataclass(frozen=True)
 class Opinion:
-    """Verdict of a judge. `votes`: individual verdicts. `raw`: reply of the first vote that agrees with the verdict.
-    `key`: hash of judge and question (see `VotingJudge.key`). `cached`: an earlier verdict was reused."""
+    """Verdict of a judge. `votes`: individual verdicts. `raw`: reply of the first vote that agrees with the
+    verdict; of the first vote if the votes are tied or all failed. `key`: hash of judge and question (see
+    `VotingJudge.key`). `cached`: an earlier verdict was reused."""
 
     verdict: Word
     reason: str = ""
@@ -90,7 +91,7 @@ class TooLong(ValueError):
     """Raised if a text does not fit into the prompt."""
 
 
-class Asked(Protocol):
+class JudgeModel(Protocol):
     """Callable that asks a judge once and returns the text of its reply and its token usage."""
 
     name: str
@@ -168,7 +169,7 @@ class VotingJudge:
 
     def __init__(
         self,
-        ask: Asked,
+        ask: JudgeModel,
         votes: int = 1,
         compatible: bool = False,
         clean: Callable[[Any], Any] = lambda value: value,
@@ -252,7 +253,7 @@ class AgentJudge:
 
     def __call__(self, prompt: str, deadline: Deadline | None) -> tuple[str, dict[str, Any]]:
         sent = request_body(prompt, "MAXIMAL", None, None)
-        answer = ask(self.transport, self.agent, sent, {}, _within(deadline))
+        answer = send_request(self.transport, self.agent, sent, {}, _within(deadline))
         clean = redactor(self.transport.secrets)
         trouble = answer.error or ("" if self.compiled else answer.agent_error(self.agent))
         if trouble:

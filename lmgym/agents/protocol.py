@@ -199,7 +199,7 @@ class AnswerReader:
             answer.tokens = {key: structure[key] for key in TOKEN_KEYS if is_amount(structure.get(key))}
 
     def _keep(self, kind: str, origin: Any, text: str | None, structure: Any) -> None:
-        """Add a message to the transcript, without private data and the echoed request."""
+        """Add a message to the transcript without its private data. Skip progress and empty messages."""
         if kind == "AGENT_PROGRESS" or (not text and structure is None):
             return
         if len(self.answer.messages) >= MAX_MESSAGES:

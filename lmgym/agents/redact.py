@@ -1,4 +1,4 @@
-"""Redaction of transcripts: hide secrets and untested private data, and truncate long texts."""
+"""Redaction of transcripts: hide secrets and private data that no check compares, and truncate long texts."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _spellings(secret: str) -> set[str]:
 
 
 def _without_beginnings(text: str, words: list[str]) -> str:
-    """Hide prefixes of secrets that were truncated."""
+    """Hide the beginning of a secret that was cut off at a truncation mark."""
     if CUT not in text:
         return text
     *before, last = text.rsplit(CUT, MOST_CUTS)

@@ -21,7 +21,7 @@ from typing import Any
 from lmgym.agents.pass_rates import format_rate
 from lmgym.stats import holm
 from lmgym.text import count, listing
-from lmgym.text.number_format import p_told
+from lmgym.text.number_format import format_named_p
 
 ALPHA = 0.001
 """At most 1 in 1,000 unchanged runs is reported: one false alarm in three years of nightly runs."""
@@ -81,7 +81,9 @@ class Regression:
     @property
     def evidence(self) -> str:
         """Phrase with p and the number of cases."""
-        return f"one-sided exact {p_told('p', self.p)}, {count(self.cases, 'case')} with unchanged text"
+        return (
+            f"one-sided exact {format_named_p('p', self.p)}, {count(self.cases, 'case')} with unchanged text"
+        )
 
     @property
     def is_significant(self) -> bool:
@@ -94,7 +96,9 @@ class Regression:
         if not self.regressed:
             return ""
         n = count(len(self.regressed), "case")
-        evidence = f"one-sided exact {p_told('p', max(case.p for case in self.regressed))}, Holm-corrected"
+        evidence = (
+            f"one-sided exact {format_named_p('p', max(case.p for case in self.regressed))}, Holm-corrected"
+        )
         return f"{n} fell significantly ({evidence}): {listing(self.regressed, MAX_LISTED)}."
 
     @property

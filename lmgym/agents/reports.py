@@ -47,8 +47,8 @@ def all_passed(results: Named) -> bool:
 
 
 def exit_status(results: Named) -> int:
-    """Return the exit status. 0: all cases passed. 1: some failed. 2: none of a case's checks was made. 3: none failed,
-    but some have no verdict because a server or judge could not be reached.
+    """Return the exit status. 0: all cases passed. 1: some did not pass. 2: none of a case's checks was made.
+    3: the cases that did not pass have no verdict, because a server or judge could not be reached.
     """
     if any(result.unchecked for _, result in results):
         return UNCHECKED

@@ -11,7 +11,8 @@ from lmgym.agents.transport import Deadline, Transport, TransportError
 
 BUSY = (429, 503)
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 16.0
-"""Initial pause in seconds before a retry, unless the server requests a longer one; doubled with each retry."""
+"""Pause in seconds before the first retry, unless the server requests a longer one; doubled with each retry,
+up to LONGEST_PAUSE."""
 MAX_WAIT = 120.0
 """Maximum total waiting time for one request in seconds."""
 PATIENCE = 3
@@ -137,7 +138,7 @@ class CircuitBreaker:
         if not is_first and not self._known.is_set():
             began = time.monotonic()
             self._known.wait(min(HEAD_START, max(0.0, deadline.left / 10)))
-            deadline.hold(time.monotonic() - began)
+            deadline.postpone(time.monotonic() - began)
 
     def get(self, path: str, deadline: Deadline) -> Any:
         return self.transport.get(path, deadline)

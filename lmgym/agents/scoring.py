@@ -18,7 +18,7 @@ from lmgym.agents.transport import Deadline
 NOT_COMPARABLE = "Values hidden in the transcript cannot be compared in this way. Run the case again."
 WITHHELD = "No verdict: the answer or the expected value contains a secret, which a verdict could reveal."
 WHOLE = frozenset(("value", "not_value", "keywords", "not_keywords"))
-"""Tests in which a hidden text is represented by one character."""
+"""Tests that can match a secret represented by one character; other tests get no verdict."""
 MAX_ERROR = 2_000
 BROKEN_OFF = (
     "Not reached: neuro-san ends an iteration if the expected value and the answer cannot be compared."
@@ -33,9 +33,9 @@ class Judge(Protocol):
 
 def score_turn(
     interaction: Interaction, turn: TurnResult, judge: Judge | None, reading: Reading,
-    agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
+    agent_error: str = "", deadline: Deadline | None = None, *, stored_paths: Collection[str] | None = None,
 ) -> list[CheckResult]:  # fmt: skip
-    """Run all of an interaction's checks. `kept`: for a stored turn, paths of private data that were stored."""
+    """Run all of an interaction's checks. `stored_paths`: for a stored turn, paths of private data that were stored."""
     if interaction.ignores_thinking and turn.text is not None and reading == "document":
         turn = replace(turn, text=without_thinking(turn.text))
     results: list[CheckResult] = []
@@ -43,7 +43,9 @@ def score_turn(
         if breaks_off(results, reading):
             results.append(without_answer(check, turn, "skipped", BROKEN_OFF))
         else:
-            results.append(score_check(check, turn, judge, reading, agent_error, deadline, kept=kept))
+            results.append(
+                score_check(check, turn, judge, reading, agent_error, deadline, stored_paths=stored_paths)
+            )
     return results
 
 
@@ -57,7 +59,7 @@ def breaks_off(results: Sequence[CheckResult], reading: Reading) -> bool:
 
 def score_check(
     check: Check, turn: TurnResult, judge: Judge | None, reading: Reading,
-    agent_error: str = "", deadline: Deadline | None = None, *, kept: Collection[str] | None = None,
+    agent_error: str = "", deadline: Deadline | None = None, *, stored_paths: Collection[str] | None = None,
 ) -> CheckResult:  # fmt: skip
     if why := skipped_by(check, reading):
         return without_answer(check, turn, "skipped", f"{NOT_CHECKED}{why}.")
@@ -69,7 +71,9 @@ def score_check(
     opinion = None
     if agent_error and reading == "document":
         verdict = Verdict("error", "", f"The agent reported an error: {agent_error}")
-    elif kept is not None and check.part == "sly_data" and _was_not_stored(check, actual, kept):
+    elif (
+        stored_paths is not None and check.part == "sly_data" and _was_not_stored(check, actual, stored_paths)
+    ):
         verdict = Verdict("error", "", "Private data is stored only if tested. Run the case again.")
     elif check.test in ("gist", "not_gist") and actual is not MISSING and not check.only_present:
         verdict, opinion = _gist(check, actual, judge, reading, deadline)
@@ -87,11 +91,11 @@ def _place(where: str) -> str:
     return where.rpartition(".")[0]
 
 
-def _was_not_stored(check: Check, actual: Any, kept: Collection[str]) -> bool:
+def _was_not_stored(check: Check, actual: Any, stored_paths: Collection[str]) -> bool:
     """Return True if the check compares private data that were not stored. Keys are always stored; hidden values at a
     stored path are secrets.
     """
-    if _place(check.where) in kept:
+    if _place(check.where) in stored_paths:
         return False
     only_keys = isinstance(actual, dict) and check.test in ("keywords", "not_keywords")
     return not only_keys and not check.only_present and hides(actual)
@@ -159,10 +163,10 @@ def rescore(
             )
             turn = absent if trouble == BROKEN_OFF else known.get((place, index), absent)
             agent_error = "" if turn.trouble else turn.error
-            kept = _kept(before, index)
+            stored_paths = _stored_paths(before, index)
             veiled = veil_checks(interaction, clean)
             remembering = judge and RememberingJudge(judge, [] if ask_judge else _opinions(before, turn))
-            results = score_turn(veiled, turn, remembering, reading, agent_error, kept=kept)
+            results = score_turn(veiled, turn, remembering, reading, agent_error, stored_paths=stored_paths)
             checks += [cleaned(without_secrets(check, several=several), clean) for check in results]
             trouble = trouble or turn.trouble or (BROKEN_OFF if breaks_off(results, reading) else "")
     return replace(before, outcome=outcome_of(checks, trouble), checks=tuple(checks), turns=turns)
@@ -175,7 +179,7 @@ def _opinions(before: IterationResult, turn: TurnResult) -> list[dict[str, Any]]
     return [check.judge for check in here if check.judge is not None]
 
 
-def _kept(before: IterationResult, interaction: int) -> set[str]:
+def _stored_paths(before: IterationResult, interaction: int) -> set[str]:
     """Return the paths that had values to compare and whose private data were therefore stored."""
     compared = [check for check in before.checks if check.outcome in ("pass", "fail")]
     return {_place(check.where) for check in compared if check.interaction == interaction}

@@ -1,4 +1,4 @@
-"""Removal of a model's thoughts, the text between <think> and </think>."""
+"""Remove a model's thoughts, the text between <think> and </think>."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Deadline:
     """Time limit for an operation, as a value of time.monotonic(). It ends earlier if `stop` returns True.
 
     `what` names the operation in messages. `outer`: deadline of the enclosing operation, which is never extended.
-    `waited` and `held`: seconds by which this deadline was extended because the server was busy, and because the
+    `waited` and `postponed`: seconds by which this deadline was extended because the server was busy, and because the
     request was delayed.
     """
 
@@ -79,7 +79,7 @@ class Deadline:
     stop: Callable[[], bool] = never
     outer: Deadline | None = None
     waited: float = 0.0
-    held: float = 0.0
+    postponed: float = 0.0
 
     @property
     def left(self) -> float:
@@ -90,15 +90,13 @@ class Deadline:
         return self.left <= 0
 
     def extend(self, seconds: float) -> None:
-        """Extend the deadline by the time for which the server was busy. This time does not count towards the time to
-        the answer.
-        """
+        """Extend the deadline by the time for which the server was busy; the response time excludes it."""
         self.waited += seconds
         self._later(seconds)
 
-    def hold(self, seconds: float) -> None:
+    def postpone(self, seconds: float) -> None:
         """Extend the deadline by a delay that occurred before the request was sent."""
-        self.held += seconds
+        self.postponed += seconds
         self._later(seconds)
 
     def _later(self, seconds: float) -> None:
@@ -142,7 +140,7 @@ class Transport(Protocol):
         ...
 
 
-def ask(
+def send_request(
     transport: Transport, agent: str, body: dict[str, Any], headers: Mapping[str, str], deadline: Deadline
 ) -> Answer:
     """Send one request and read the whole answer. Raises TransportError."""

@@ -12,13 +12,13 @@ RATE_EDGES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.975)
 
 
 def heat(value: Any) -> str:
-    """Return the CSS class of a surprisal in bits: h0 to h8."""
+    """Return the CSS class of a surprisal in bits: h0 to h8; "" for no number."""
     number = number_or_none(value)
     return "" if number is None else f"h{_step(number, HEAT_EDGES)}"
 
 
 def rate_step(value: Any) -> str:
-    """Return the CSS class of a pass rate: r0 to r8."""
+    """Return the CSS class of a pass rate: r0 to r8; "" for no number."""
     number = number_or_none(value)
     return "" if number is None else f"r{_step(number, RATE_EDGES)}"
 

@@ -10,7 +10,7 @@ from lmgym.charts.svg import Markup, Pen, element, shorten, text_width, wrap
 _CELL_W, _CELL_H, _TURNED = 34.0, 22.0, 150.0
 _NOTE = 320.0
 """Width in pixels of the note below a small grid; fits a 390 px phone screen."""
-HOLD = "Percent of items that pass"
+DEFAULT_CAPTION = "Percent of items that pass"
 
 
 def _percent(rate: float) -> str:
@@ -23,7 +23,7 @@ def heat_chart(
     values: Sequence[Sequence[float | None]],
     title: str,
     *,
-    said: str = HOLD,
+    description: str = DEFAULT_CAPTION,
     note: str = "",
     axes: tuple[str, str] = ("", ""),
     write: Callable[[float], str] = _percent,
@@ -36,7 +36,7 @@ def heat_chart(
 
     Args:
         values: values[row][column], 0 to 1, sets the colour; None is an empty frame.
-        said: description of the values.
+        description: description of the values.
         axes: names of rows and columns.
         write: formats a value for its cell.
         texts: text of each cell, instead of the formatted value.
@@ -69,7 +69,7 @@ def heat_chart(
             words = f"{name}, {columns[k]}: " + (missing if value is None else f"{written[r][k]}{unit}")
             body.append(_cell(pen, value, written[r][k], words, left + 8.0 + wide * k, y, wide))
     foot = top + _CELL_H * len(rows) + 20.0
-    caption = f"{said}. {note}" if note else f"{said}."
+    caption = f"{description}. {note}" if note else f"{description}."
     grid = left + wide * len(columns) + (16.0 if upright else 2.0 * _CELL_W)
     lines = wrap(caption, max(_NOTE, grid - 24.0), 11.0) or [caption]
     for k, line in enumerate(lines):

@@ -10,7 +10,7 @@ from typing import Any
 
 from lmgym.agents import cli as local
 from lmgym.cli import at_site
-from lmgym.cli.shared import BELOW, DONE, NO_VERDICT, WRONG, as_json, note, say, write
+from lmgym.cli.shared import BELOW, DONE, NO_VERDICT, WRONG, as_json, note, print_line, write
 from lmgym.cli.waiting import add_waiting
 from lmgym.client import AgentRun, ApiError, Client
 from lmgym.client.agent_tests import case_files
@@ -101,7 +101,7 @@ def register(client: Client, arguments: Namespace) -> int:
     if arguments.format == "json":
         write(as_json(server), None)
     else:
-        say(f"{slug}\t{state}\t{server['version']}\t{', '.join(server['agents'])}")
+        print_line(f"{slug}\t{state}\t{server['version']}\t{', '.join(server['agents'])}")
     if state == "broken":
         note(server["state_reason"])
     return DONE if state == "ready" else WRONG
@@ -131,7 +131,7 @@ def upload(client: Client, arguments: Namespace) -> int:
         write(as_json(names), None)
     else:
         for name in names:
-            say(name)
+            print_line(name)
     return DONE
 
 
@@ -150,7 +150,7 @@ def run(client: Client, arguments: Namespace) -> int:
     )
     write(report, arguments.output)
     if arguments.output is not None:
-        say(done.id)
+        print_line(done.id)
     return _status(done)
 
 
@@ -161,8 +161,9 @@ def _table(done: AgentRun) -> str:
 
 
 def _status(done: AgentRun) -> int:
-    """Return the exit status, like `agenttest`: DONE if all cases passed, BELOW if some failed, NO_VERDICT if none
-    failed but some have no verdict, WRONG if a case ran none of its checks or the run itself failed."""
+    """Return the exit status, like `agenttest`: DONE if all cases passed, BELOW if some failed or timed out,
+    NO_VERDICT if the cases that did not pass have no verdict, WRONG if a case ran none of its checks or the
+    run itself failed."""
     unchecked = [row.name for row in done.cases if row.is_unchecked]
     for name in unchecked:
         note(f"no check was made: {name}")
@@ -195,13 +196,13 @@ def compare(client: Client, arguments: Namespace) -> int:
         return status
     for ordinal, other in zip(ORDINALS, compared["comparisons"], strict=False):
         first, second = (" → ".join(run["versions"]) or "?" for run in (compared["first"], other))
-        say(f"case\tfirst ({first})\t{ordinal} ({second})\tdifference\tlow\thigh\tp\tp_corrected")
+        print_line(f"case\tfirst ({first})\t{ordinal} ({second})\tdifference\tlow\thigh\tp\tp_corrected")
         for row in _rows(other):
             sides = [_side(row, side) for side in ("first", "second")]
             differences = [row[name] for name in ("difference", "low", "high")]
             figures = ["" if value is None else f"{value:+.2f}" for value in differences]
             figures += [_p(row[name]) for name in ("p", "p_corrected")]
-            say("\t".join([row["case"], *sides, *figures]))
+            print_line("\t".join([row["case"], *sides, *figures]))
     for kind in KINDS:
         for line in (line for noted, line in notes if noted == kind):
             note(f"{kind}: {line}")

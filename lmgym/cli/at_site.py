@@ -1,4 +1,4 @@
-"""Commands for a site: the option `--site`, and a client for the site it names."""
+"""Commands for a site: the option `--site`, and a client for the chosen site."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ Act: TypeAlias = Callable[[Client, argparse.Namespace], int]
 AddCommands: TypeAlias = Callable[[Any], None]
 """Function that adds subcommands to the object returned by `add_subparsers`."""
 
-WHICH = "default: LM_GYM_SITE, or the site of lmgym login"
+SITE_DEFAULT = "default: LM_GYM_SITE, or the site of lmgym login"
 VISIBILITIES = ("private", "unlisted", "public")
 
 
 def add_site(parser: argparse.ArgumentParser) -> None:
     """Add `--site` to a command that always needs a site."""
-    parser.add_argument("--site", nargs="?", metavar="URL", help=f"https://…; {WHICH}")
+    parser.add_argument("--site", nargs="?", metavar="URL", help=f"https://…; {SITE_DEFAULT}")
 
 
 def add_choice_of_site(parser: argparse.ArgumentParser, what: str) -> None:
     """Add `--site` to a command that is local without it. `what` describes the command, or its arguments, on a site."""
-    parser.add_argument("--site", nargs="?", const="", metavar="URL", help=f"on a site: {what}; {WHICH}")
+    parser.add_argument(
+        "--site", nargs="?", const="", metavar="URL", help=f"on a site: {what}; {SITE_DEFAULT}"
+    )
 
 
 def has_site_option(argv: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ def _print(options: argparse.Namespace) -> int:
 
     top = parser()
     _complete_files(top, shtab.FILE)
-    shared.say(shtab.complete(top, options.shell))
+    shared.print_line(shtab.complete(top, options.shell))
     return shared.DONE
 
 

@@ -119,7 +119,7 @@ def _ended(client: Client, arguments: argparse.Namespace, made: list[Game]) -> i
 def _waited(client: Client, game: Game, seconds: float) -> Game:
     waiting = Waiting()
     return client.wait_for_game(
-        game.id, seen=lambda state: waiting(state.title, state.behind), seconds=seconds
+        game.id, on_update=lambda state: waiting(state.title, state.behind), seconds=seconds
     )
 
 
@@ -132,7 +132,7 @@ def _say_games(arguments: argparse.Namespace, games: list[Game]) -> None:
             value = (
                 f"{figure['name']} {figure['value']:.4f}" if figure and figure["value"] is not None else "–"
             )
-            shared.say(f"{game.id}\t{game.title}\t{game.game}\t{game.state}\t{value}")
+            shared.print_line(f"{game.id}\t{game.title}\t{game.game}\t{game.state}\t{value}")
         if game.error:
             shared.note(f"{game.title}: {game.error}")
 
@@ -143,7 +143,7 @@ def _stats(client: Client, arguments: argparse.Namespace) -> int:
         shared.write(shared.as_json(statistics), None)
         return shared.DONE
     for name, value in _flat(statistics["parts"][0]):
-        shared.say(f"{name}\t{value}")
+        shared.print_line(f"{name}\t{value}")
     return shared.DONE
 
 
@@ -176,9 +176,9 @@ def _compare(client: Client, arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         shared.write(shared.as_json(comparison), None)
         return shared.DONE
-    shared.say("\t".join(_COMPARED))
+    shared.print_line("\t".join(_COMPARED))
     for row in comparison["comparisons"]:
-        shared.say("\t".join(_cell(row[name]) for name in _COMPARED))
+        shared.print_line("\t".join(_cell(row[name]) for name in _COMPARED))
         if row["note"]:
             shared.note(f"{row['second']}: {row['note']}")
     return shared.DONE

@@ -75,7 +75,7 @@ def _fetch(options: argparse.Namespace) -> int:
     shared.note(f"{model.title}, {model.download_size}, {model.licence}")
     path, is_new = fetch(model, options.into)
     shared.note("downloaded" if is_new else "already downloaded")
-    shared.say(str(path))
+    shared.print_line(str(path))
     return shared.DONE
 
 

@@ -17,7 +17,7 @@ LOCAL_OR_SITE = {
     "compare": "compare submissions, by their ids",
 }
 """Commands that work locally and on a site, with a description of what they do on a site."""
-OWN_STATUS = ("check",)
+STATUS_1_COMMANDS = ("check",)
 """Commands whose exit status 1 is not an error. `evaluate` and `explain` exit with 1 where the reference crashes."""
 
 
@@ -51,7 +51,9 @@ def main(argv: Sequence[str], prog: str = "lmgym propara") -> int:
 
     def run_local() -> int:
         status = local.main(argv, prog)
-        return status if status in (shared.DONE, shared.WRONG) or argv[0] in OWN_STATUS else shared.WRONG
+        return (
+            status if status in (shared.DONE, shared.WRONG) or argv[0] in STATUS_1_COMMANDS else shared.WRONG
+        )
 
     return at_site.run_either(
         argv, prog, parsers=(parser, site_parser), local_commands=local.COMMANDS, run_local=run_local
@@ -89,7 +91,7 @@ def _submit(client: Client, options: argparse.Namespace) -> int:
         shared.write(shared.as_json(made.raw), None)
     else:
         scores = f"F1 {_number(made.f1)}\tcorrected {_number(made.corrected_f1)}"
-        shared.say(f"{made.id}\t{made.system}\t{made.state}\t{scores}")
+        shared.print_line(f"{made.id}\t{made.system}\t{made.state}\t{scores}")
     for group in made.raw["repair_groups"]:
         shared.note(line_of(group | {"message": _times(group) + group["message"]}))
     if same := made.raw["same_file_as"]:
@@ -111,11 +113,13 @@ def _leaderboard(client: Client, options: argparse.Namespace) -> int:
     if options.format == "json":
         shared.write(shared.as_json(rows), None)
         return shared.DONE
-    shared.say("rank\tsystem\tprecision\trecall\tf1\tlow\thigh\tcorrected_f1\tid")
+    shared.print_line("rank\tsystem\tprecision\trecall\tf1\tlow\thigh\tcorrected_f1\tid")
     for row in rows:
         names = ("precision", "recall", "f1", "low", "high", "corrected_f1")
         figures = "\t".join(_number(row[name]) for name in names)
-        shared.say(f"{row['rank'] or ''}\t{row['system']}\t{figures}\t{row['submission'] or row['kind']}")
+        shared.print_line(
+            f"{row['rank'] or ''}\t{row['system']}\t{figures}\t{row['submission'] or row['kind']}"
+        )
     return shared.DONE
 
 
@@ -133,19 +137,21 @@ def _explain(client: Client, options: argparse.Namespace) -> int:
 def _print_report(result: dict[str, Any]) -> None:
     for name, scores in (result["reference"] or {}).get("questions", {}).items():
         figures = "\t".join(f"{score} {_number(scores[score])}" for score in ("precision", "recall", "f1"))
-        shared.say(f"{name}\t{figures}")
+        shared.print_line(f"{name}\t{figures}")
     for code, count in result["mistake_counts"].items():
-        shared.say(f"{code}\t{count}")
+        shared.print_line(f"{code}\t{count}")
     for row in sorted(result["processes"], key=lambda row: (row["f1"] is not None, row["f1"])):
         kinds = ", ".join(f"{count} {code}" for code, count in row["mistakes"].items())
-        shared.say(f"process {row['process_id']}\tF1 {_number(row['f1'])}\t{kinds}")
+        shared.print_line(f"process {row['process_id']}\tF1 {_number(row['f1'])}\t{kinds}")
 
 
 def _print_process(result: dict[str, Any]) -> None:
     for question, score in (result["scores"] or {}).items():
-        shared.say(f"{question}\tprecision {_number(score['precision'])}\trecall {_number(score['recall'])}")
+        shared.print_line(
+            f"{question}\tprecision {_number(score['precision'])}\trecall {_number(score['recall'])}"
+        )
     for mistake in result["mistakes"]:
-        shared.say(f"step {mistake['step']}\t{mistake['participant']}\t{mistake['message']}")
+        shared.print_line(f"step {mistake['step']}\t{mistake['participant']}\t{mistake['message']}")
 
 
 def _compare(client: Client, options: argparse.Namespace) -> int:
@@ -155,11 +161,13 @@ def _compare(client: Client, options: argparse.Namespace) -> int:
         return shared.DONE
     for row in result["comparisons"]:
         if row["question"] != "overall":
-            shared.say(f"  {row['question']}: {_difference(row)}")
+            shared.print_line(f"  {row['question']}: {_difference(row)}")
             continue
-        shared.say(f"F1, {row['second']} − {row['first']}: {_difference(row)}")
+        shared.print_line(f"F1, {row['second']} − {row['first']}: {_difference(row)}")
         better, worse = row["only_second"], row["only_first"]
-        shared.say(f"  better on {better} processes, worse on {worse}, equal on {row['n'] - better - worse}")
+        shared.print_line(
+            f"  better on {better} processes, worse on {worse}, equal on {row['n'] - better - worse}"
+        )
     return shared.DONE
 
 

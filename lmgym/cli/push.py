@@ -55,7 +55,7 @@ def _push(client: Client, options: argparse.Namespace) -> int:
             raise shared.Failed(
                 "\n".join([f"{path} was not uploaded:", *(f"  {line}" for line in error.lines())])
             ) from error
-        shared.say(f"{slug} r{revision}" if revision else slug)
+        shared.print_line(f"{slug} r{revision}" if revision else slug)
     return shared.DONE
 
 
@@ -79,7 +79,7 @@ def _new(client: Client, name: str, data: bytes, options: argparse.Namespace) ->
     except ApiError as error:
         if error.code != "there":
             raise
-        slug, number = error.there
+        slug, number = error.existing
         shared.note(f"{name} is identical to {slug} r{number}")
         revision = number if number in client.suite(slug).revisions else None
     return slug, client.freeze(slug, f"from {name}") if options.freeze and revision is None else revision

@@ -25,7 +25,8 @@ def report(rates: Any, options: argparse.Namespace) -> int:
 
 
 def gate(rates: Any, least: float | None) -> int:
-    """Return the exit status for --fail-under. Missing rates count as 0. A table without predictions fails."""
+    """Return the exit status for --fail-under. A missing rate is below any limit; a table without rates
+    fails."""
     if least is None:
         return DONE
     if rates["rate"].dropna().empty:

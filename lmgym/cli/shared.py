@@ -1,4 +1,4 @@
-"""Running of a subcommand: errors, progress, output. Exception types are imported only when an error is raised."""
+"""Run a subcommand: errors, progress, output. Exception types are imported only when an error is raised."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def silence() -> None:
     os.dup2(nowhere, sys.stdout.fileno())
 
 
-def say(line: str = "") -> None:
+def print_line(line: str = "") -> None:
     sys.stdout.write(f"{line}\n")
 
 

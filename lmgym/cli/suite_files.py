@@ -1,4 +1,4 @@
-"""Reading of suite files on the command line: options, and messages for problems."""
+"""Read suite files for commands: options, and messages for problems."""
 
 from __future__ import annotations
 

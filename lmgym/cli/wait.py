@@ -10,7 +10,7 @@ from lmgym.cli import at_site, rates, shared
 from lmgym.cli.waiting import add_waiting
 from lmgym.client import Client, Run
 
-SAY_SECONDS = 10.0
+REPORT_SECONDS = 10.0
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -38,7 +38,7 @@ def _wait(client: Client, options: argparse.Namespace) -> int:
 def finished(client: Client, keys: Sequence[str], options: argparse.Namespace) -> int:
     """Wait for the runs and report their rates; return the exit status."""
     try:
-        runs = client.wait_all(keys, seen=_Progress(), seconds=options.timeout)
+        runs = client.wait_all(keys, on_update=_Progress(), seconds=options.timeout)
     except (KeyboardInterrupt, TimeoutError):
         shared.note(f"The runs continue on the site. To wait again: lmgym wait {' '.join(keys)}")
         raise
@@ -63,7 +63,7 @@ class _Progress:
     def __call__(self, run: Run) -> None:
         now = time.monotonic()
         state = f"{run.state}, {run.behind}" if run.behind else run.state
-        if (run.id, state) != self.reported or now - self.at > SAY_SECONDS:
+        if (run.id, state) != self.reported or now - self.at > REPORT_SECONDS:
             done = f" {run.done} of {run.total}" if run.state == "running" and run.total else ""
             shared.note(f"{run.model} on {run.suite}: {state}{done}")
             self.reported, self.at = (run.id, state), now

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 from zipfile import ZipFile
 
-from .connection import LOOK_SECONDS, Connection
+from .connection import POLL_SECONDS, Connection
 from .values import AgentRun
 
 ENDINGS = (".hocon", ".conf", ".json")
@@ -59,7 +59,7 @@ class AgentTests(Connection):
         while (state := self.get(f"agent-servers/{quote(slug)}/")["state"]) not in ("ready", "broken"):
             if time.monotonic() > end:
                 raise TimeoutError(f"server {slug} is {state} after {seconds:.0f} s")
-            self.transport.sleep(LOOK_SECONDS)
+            self.transport.sleep(POLL_SECONDS)
         return str(state)
 
     def make_agent_suite(self, title: str, **card: Any) -> str:
@@ -89,10 +89,10 @@ class AgentTests(Connection):
         return AgentRun.of(self.get(f"agent-runs/{quote(key)}/"))
 
     def wait_for_agent_run(
-        self, key: str, *, seen: Callable[[AgentRun], None] | None = None, seconds: float = 3600.0
+        self, key: str, *, on_update: Callable[[AgentRun], None] | None = None, seconds: float = 3600.0
     ) -> AgentRun:
-        """Poll until the run has ended; `seen` is called with each response. Raises TimeoutError."""
-        return self._ended(self.agent_run, key, seen, seconds)
+        """Poll until the run has ended; `on_update` is called with each response. Raises TimeoutError."""
+        return self._ended(self.agent_run, key, on_update, seconds)
 
     def agent_report(self, key: str, form: str = "junit") -> bytes:
         """Download the results of a run; `form`: junit, json or csv."""

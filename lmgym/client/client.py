@@ -107,10 +107,10 @@ class Client(Games, Submissions, AgentTests):
         return Model.of(self.post(f"models/{quote(slug)}/approve/"))
 
     def wait_for_model(
-        self, slug: str, *, seen: Callable[[Model], None] | None = None, seconds: float = 3600.0
+        self, slug: str, *, on_update: Callable[[Model], None] | None = None, seconds: float = 3600.0
     ) -> Model:
-        """Poll until no check is in progress; `seen` is called with each response. Raises TimeoutError."""
-        return self._ended(self.model, slug, seen, seconds)
+        """Poll until no check is in progress; `on_update` is called with each response. Raises TimeoutError."""
+        return self._ended(self.model, slug, on_update, seconds)
 
     def start_run(
         self,
@@ -130,9 +130,11 @@ class Client(Games, Submissions, AgentTests):
     def run(self, key: str) -> Run:
         return Run.of(self.get(f"runs/{quote(key)}/"))
 
-    def wait(self, key: str, *, seen: Callable[[Run], None] | None = None, seconds: float = 3600.0) -> Run:
-        """Poll until the run has ended; `seen` is called with each response. Raises TimeoutError."""
-        return self._ended(self.run, key, seen, seconds)
+    def wait(
+        self, key: str, *, on_update: Callable[[Run], None] | None = None, seconds: float = 3600.0
+    ) -> Run:
+        """Poll until the run has ended; `on_update` is called with each response. Raises TimeoutError."""
+        return self._ended(self.run, key, on_update, seconds)
 
     def run_batch(
         self,
@@ -155,11 +157,11 @@ class Client(Games, Submissions, AgentTests):
         return [cell["run"] for cell in cells]
 
     def wait_all(
-        self, keys: Iterable[str], *, seen: Callable[[Run], None] | None = None, seconds: float = 3600.0
+        self, keys: Iterable[str], *, on_update: Callable[[Run], None] | None = None, seconds: float = 3600.0
     ) -> list[Run]:
         """Wait for several runs, `seconds` in total. Raises TimeoutError."""
         end = time.monotonic() + seconds
-        return [self.wait(key, seen=seen, seconds=max(0.0, end - time.monotonic())) for key in keys]
+        return [self.wait(key, on_update=on_update, seconds=max(0.0, end - time.monotonic())) for key in keys]
 
     def table(self, runs: Iterable[Run]) -> pd.DataFrame:
         """Build a DataFrame with one row per prediction of the finished runs.

@@ -10,8 +10,8 @@ from .transport import Transport
 from .values import AgentRun, Game, Model, Run
 
 Awaited = TypeVar("Awaited", Run, Game, AgentRun, Model)
-LOOK_SECONDS = 0.5
-LOOK_AT_MOST = 5.0
+POLL_SECONDS = 0.5
+MAX_POLL_SECONDS = 5.0
 
 
 class Connection:
@@ -37,17 +37,21 @@ class Connection:
             page = self.get(page["next"])
 
     def _ended(
-        self, read: Callable[[str], Awaited], key: str, seen: Callable[[Awaited], None] | None, seconds: float
+        self,
+        read: Callable[[str], Awaited],
+        key: str,
+        on_update: Callable[[Awaited], None] | None,
+        seconds: float,
     ) -> Awaited:
-        end, pause = time.monotonic() + seconds, LOOK_SECONDS
+        end, pause = time.monotonic() + seconds, POLL_SECONDS
         while True:
             state = read(key)
-            if seen:
-                seen(state)
+            if on_update:
+                on_update(state)
             if state.is_final:
                 return state
             if time.monotonic() > end:
                 kind = type(state).__name__.lower()
                 raise TimeoutError(f"{kind} {key} is {state.state} after {seconds:.0f} s")
             self.transport.sleep(pause)
-            pause = min(pause * 1.5, LOOK_AT_MOST)
+            pause = min(pause * 1.5, MAX_POLL_SECONDS)

@@ -40,13 +40,13 @@ class Games(Connection):
         return Game.of(self.get(f"lmc/games/{quote(key)}/"))
 
     def wait_for_game(
-        self, key: str, *, seen: Callable[[Game], None] | None = None, seconds: float = 3600.0
+        self, key: str, *, on_update: Callable[[Game], None] | None = None, seconds: float = 3600.0
     ) -> Game:
-        """Poll until the game has ended and its statistics are ready; `seen` is called with each response.
+        """Poll until the game has ended and its statistics are ready; `on_update` is called with each response.
 
         Raises TimeoutError.
         """
-        return self._ended(self.game, key, seen, seconds)
+        return self._ended(self.game, key, on_update, seconds)
 
     def statistics(self, key: str, **query: Any) -> dict[str, Any]:
         """Read a game's statistics, named as in the reference implementation. `query`: filter, partition and others."""

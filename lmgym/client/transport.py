@@ -17,11 +17,11 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 TRIES = 4
 PATIENCE = 300.0
-"""Maximal total seconds that a request waits between retries."""
+"""Maximum total seconds that a request waits between retries."""
 
 
 class NotReached(Exception):
-    """The server does not respond."""
+    """The server does not respond, or its response is not JSON."""
 
 
 class ApiError(Exception):
@@ -31,7 +31,7 @@ class ApiError(Exception):
         self.status = status
         self.code = str(problem.get("code", ""))
         self.detail = str(problem.get("detail", "")) or f"The server responded with status {status}."
-        self.there = str(problem.get("suite", "")), problem.get("revision")  # of the code "there"
+        self.existing = str(problem.get("suite", "")), problem.get("revision")  # of the identical suite
         self.errors: list[dict[str, str]] = list(problem.get("errors", []))
         self.groups: list[dict[str, Any]] = list(problem.get("problem_groups", []))  # the errors, by kind
         super().__init__(self.detail)

@@ -74,7 +74,8 @@ class Prediction:
     or empty, by the one-sided p in either direction, corrected for the number of predictions in the run.
     """
 
-    name: str
+    prediction_number: int
+    prediction: str
     formula: str
     n: int
     passed: int
@@ -82,13 +83,19 @@ class Prediction:
     low: float | None
     high: float | None
     chance: float | None
+    chance_standard_error: float | None
     ties: int
     too_close: int
     not_evaluable: int
-    mean_margin: float | None
+    p: float | None
+    p_below: float | None
     p_corrected: float | None
     p_below_corrected: float | None
     against_chance: str
+    mean_margin: float | None
+    margin_low: float | None
+    margin_high: float | None
+    effect_size_g: float | None
 
     @classmethod
     def of(cls, raw: Raw) -> Prediction:

@@ -83,7 +83,7 @@ def opened(
 
 
 def lines(stream: IO[bytes], limits: Limits) -> Iterator[bytes]:
-    """Yield lines of `opened` with their line ends; only a newline ends a line.
+    """Yield the lines of `opened`, each with its newline; only LF ends a line.
 
     Raises:
         Refused: a limit is exceeded, including the number of values in one line.

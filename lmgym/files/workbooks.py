@@ -32,7 +32,7 @@ MAX_TAGS = 2_000_000
 """Limit on XML tags in all parts, counted before parsing: about four per cell; .ods takes a second to parse."""
 MAX_SHEETS = 50
 MAX_CELL_CHARACTERS = 32_767
-"""Limit of Excel and LibreOffice."""
+"""Maximum number of characters in a cell, the limit of Excel and LibreOffice."""
 MAX_CHARACTERS = 20_000_000
 """Limit on characters in all cells: in the file, many cells can share one string."""
 MAX_DEPTH = 64

@@ -22,15 +22,15 @@ MISSING = object()
 class Line:
     """One line of a corpus.
 
-    number    line number, from 1
-    row       keys that are copied to the log: all but `text`
-    returned  True if carriage returns were dropped from the line's end
+    number               line number, from 1
+    row                  keys that are copied to the log: all but `text`
+    had_carriage_return  True if carriage returns were dropped from the line's end
     """
 
     number: int
     text: str
     row: dict[str, Any] = field(default_factory=dict)
-    returned: bool = False
+    had_carriage_return: bool = False
 
     @property
     def user(self) -> Any:
@@ -70,10 +70,10 @@ def read_line(raw: bytes, number: int, form: str, source: str = "the corpus") ->
     where = f"{source}, line {number}"
     whole = _decode(raw, where)
     text = whole.rstrip("\r\n")
-    returned = "\r" in whole[len(text) :]
+    had_carriage_return = "\r" in whole[len(text) :]
     if form == "text":
-        return Line(number, text, returned=returned)
-    return Line(number, *_json_line(text, where), returned)
+        return Line(number, text, had_carriage_return=had_carriage_return)
+    return Line(number, *_json_line(text, where), had_carriage_return)
 
 
 def _decode(raw: bytes, where: str) -> str:

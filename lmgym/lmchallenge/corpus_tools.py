@@ -124,7 +124,7 @@ class CorpusInspector:
         text = line.text
         if not text:
             self._add(line, "empty")
-        if line.returned:
+        if line.had_carriage_return:
             self._add(line, "crlf")
         if line.number == 1 and text.startswith("\ufeff"):
             self._add(line, "bom")

@@ -29,7 +29,7 @@ class CorpusError(LmcError):
 
 
 class LogError(LmcError):
-    """A log cannot be read or counted."""
+    """A log cannot be read, evaluated or compared."""
 
 
 class PackingError(LmcError):

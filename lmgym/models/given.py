@@ -15,12 +15,14 @@ from lmgym.models.backends import Backend, BackendError, ModelFacts, load_backen
 from lmgym.models.backends.ngram_file import FILE_NAME
 from lmgym.models.backends.schemas import PATH_PATTERN
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
-from lmgym.models.engine.token_alignment import TokenAlignmentError, align_server_tokens
+from lmgym.models.engine.server_tokens import align_server_tokens
+from lmgym.models.engine.token_alignment import TokenAlignmentError
 
 Tokens: TypeAlias = Sequence[tuple[str, float | None]]
 """Tokens of a text in order, as spelled in the text, each with its surprisal in bits; None = no value."""
 
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
+_HUB_ID = re.compile(r"([\w.-]+/)?[\w.-]+(@[\w./-]+)?", re.ASCII)
+_FILE_SUFFIXES = (".gguf", ".ngram", ".json", ".safetensors", ".bin", ".pt")
 
 
 @runtime_checkable
@@ -66,9 +68,9 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
 
     Args:
         model: a folder with config.json and safetensors, causal or masked; a GGUF file; an n-gram file;
-            "organisation/name" on the Hugging Face Hub, optionally with "@revision" (gated and private models
-            with the token in the environment variable HF_TOKEN); a (model, tokenizer) pair of transformers
-            objects; or a `Scorer`.
+            "organisation/name", or a short name such as "gpt2", on the Hugging Face Hub, optionally with
+            "@revision" (gated and private models with the token in the environment variable HF_TOKEN);
+            a (model, tokenizer) pair of transformers objects; or a `Scorer`.
         device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
         dtype: float32, bfloat16 or float16.
 
@@ -96,7 +98,8 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
 
 
 def _is_hub_id(text: str) -> bool:
-    return not Path(text).exists() and _HUB_ID.fullmatch(text) is not None
+    is_file = text.endswith(_FILE_SUFFIXES) or Path(text).exists()
+    return not is_file and _HUB_ID.fullmatch(text) is not None
 
 
 def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
@@ -107,7 +110,17 @@ def _from_files(name: str, text: str, options: dict[str, str]) -> LoadedModel:
         repo, _, revision = text.partition("@")
         value = os.environ.get("HF_TOKEN", "").strip()
         token = HubToken(value, "the token in HF_TOKEN") if value else None
-        fetched = hub.fetch(repo, revision or "main", token=token)
+        try:
+            fetched = hub.fetch(repo, revision or "main", token=token)
+        except ModuleNotFoundError as error:  # huggingface_hub
+            message = f"Models of the Hub need the package {error.name!r}, which is not installed."
+            raise BackendError(message, 'pip install "lm-gym[hf]"') from error
+        except BackendError as error:
+            if "/" in repo:
+                raise
+            # a short name may as well be the mistyped name of a folder
+            message = f"No model found: there is no folder or file {repo}. On the Hub: {error.message}"
+            raise BackendError(message, error.hint) from error
         config = {"source": "hub", "repo": fetched.repo, "revision": fetched.commit}
         return _load(name, _kind_of(fetched.folder), config | options, Path())
     path = Path(text).expanduser().resolve()

@@ -119,7 +119,7 @@ def headers_of(response: httpcore2.Response) -> dict[str, str]:
 
 
 def pieces(response: httpcore2.Response, most_bytes: int, server: str) -> Iterator[bytes]:
-    """Yield the decompressed body; raise TooLarge before more than `most_bytes` are decompressed."""
+    """Yield the decompressed body. Raises TooLarge instead of yielding more than `most_bytes`."""
     packing = headers_of(response).get("content-encoding", "identity").strip().lower()
     raw: Iterable[bytes] = response.iter_stream()
     if packing in ("identity", ""):
@@ -157,7 +157,8 @@ def _gunzip(raw: Iterable[bytes], server: str) -> Iterator[bytes]:
 
 
 def lines(body: Iterable[bytes], most_bytes: int, server: str) -> Iterator[bytes]:
-    """Yield lines of a body without line ends (LF or CRLF). The last line may lack one. Raises TooLarge."""
+    """Yield the lines of a body without their line endings (LF or CRLF); the last may have none. Raises
+    TooLarge."""
     buffer = bytearray()
     for piece in body:
         start = 0

@@ -1,4 +1,4 @@
-"""JSON-able part of a report that the site stores so that pages do not have to score again.
+"""Part of a report, as JSON values, that the site stores so that pages do not have to score again.
 
 The keys are documented in docs/propara.md, "Use the REST API". Changing them requires a migration of stored reports.
 """

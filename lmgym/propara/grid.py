@@ -19,7 +19,8 @@ ABSENT, UNKNOWN = "null", "unk"
 _TOKENS = {"-": ABSENT, "?": UNKNOWN}
 MAX_STEP = 1_000_000
 MAX_CELLS = 20_000_000
-"""Limits that the reference lacks: for a row with step 1,000,000,000 it allocates a list of that length."""
+"""Limits on the step of a row and on the cells of a file. The reference has none: for a row with step
+1,000,000,000 it allocates a list of that length."""
 
 
 class Grid(NamedTuple):

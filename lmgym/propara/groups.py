@@ -28,7 +28,8 @@ _GROUPED_CODES = {
         "sentences have a number already used in their process",
     ),
 }
-"""For codes whose messages differ only in a name: pattern with the name, and message of the group."""
+"""Codes whose messages differ only in names or numbers, each with a pattern for them and the message of the
+group."""
 
 
 class Group(NamedTuple):

@@ -1,6 +1,7 @@
 """Repair files that the reference rejects, and list every change.
 
-The result is canonical text that the reference accepts. It is scored only after its owner has agreed to the changes.
+The result is canonical text that the reference accepts. It is scored only after a user has agreed to the
+changes.
 """
 
 from __future__ import annotations

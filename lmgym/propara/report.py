@@ -102,7 +102,7 @@ class Report:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the whole report as JSON-able values, with numbers at full precision."""
+        """Return the whole report as JSON values, with numbers at full precision."""
         return {
             **self.reference_as_dict(),
             "n_predictions": self.n_predictions,

@@ -1,7 +1,7 @@
 """Plan which sentences are scored together. Pure.
 
 A worker checks for cancellation between chunks; a killed worker loses at most one. Sentences with a common beginning
-share work, so they are sorted, and chunks end where neighbouring sentences have least in common.
+share work, so they are sorted, and chunks end where neighbouring sentences have the least in common.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ WORK_PER_CHUNK = 3e11
 FASTER_ON_GPU = 32
 LEAST_TOKENS, MOST_TOKENS = 128, 32_768
 LOOK_BACK = 0.25
-"""Share of its budget by which a chunk may be shorter, to end where neighbours have least in common."""
+"""Share of its budget by which a chunk may be shorter, to end where neighbours have the least in common."""
 
 
 def chunk_characters(parameters: int | None, device: str = "cpu") -> int:

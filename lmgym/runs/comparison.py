@@ -34,6 +34,7 @@ from lmgym.stats import (
     shared_factor,
     sign_test,
 )
+from lmgym.suites.formulas import OUTCOME_NAMES
 from lmgym.text.columns import described
 
 MAX_SIDES = 5
@@ -162,16 +163,16 @@ class Side:
     """One run of a comparison.
 
     Attributes:
-        made: how the run was scored.
-        own: counts over all predictions.
-        compared: counts over the predictions that both revisions have; equal to `own` if there is one revision.
+        scored_as: how the run was scored.
+        overall: counts over all predictions.
+        compared: counts over the predictions that both revisions have; equal to `overall` if there is one revision.
     """
 
     label: str
     model: Hashable
     revision: int
-    made: ScoredAs
-    own: ItemCounts
+    scored_as: ScoredAs
+    overall: ItemCounts
     compared: ItemCounts
 
 
@@ -180,11 +181,11 @@ S = TypeVar("S", bound=Side)
 
 @dataclass(frozen=True)
 class Equivalence:
-    """Test that two pass rates differ by less than `bound` (0..1). `p_corrected` is corrected for all pairs."""
+    """Equivalence of two pass rates within `bound` (0..1): Tango's score test at both bounds (TOST)."""
 
     bound: float
-    p: float
-    p_corrected: float
+    p: float = described("a small value means that the rates are equivalent")
+    p_corrected: float = described("p, corrected for all pairs")
 
     @property
     def bound_points(self) -> float:
@@ -230,14 +231,14 @@ class Pair(Generic[S]):
     @cached_property
     def margin(self) -> Difference | None:
         """Difference in bits, from 9,999 resamples; None if the bits of the two runs are different quantities."""
-        if not same_bits(self.first.made, self.second.made):
+        if not same_bits(self.first.scored_as, self.second.scored_as):
             return None
         return paired_difference(*self._margins)
 
     @cached_property
     def margin_is_skewed(self) -> bool:
         """Whether the margins' differences are too skewed for a reliable interval at this n."""
-        if not same_bits(self.first.made, self.second.made):
+        if not same_bits(self.first.scored_as, self.second.scored_as):
             return False
         known = ((a, b) for a, b in zip(*self._margins, strict=True) if a is not None and b is not None)
         return is_skewed_for_its_size([b - a for a, b in known])
@@ -310,7 +311,7 @@ def _is_against(first: Side, second: Side, baseline: Hashable) -> bool:
 def pair(first: S, second: S) -> Pair[S]:
     """Compare two runs; p is not corrected."""
     is_same_revision = first.revision == second.revision
-    counts = (first.own, second.own) if is_same_revision else (first.compared, second.compared)
+    counts = (first.overall, second.overall) if is_same_revision else (first.compared, second.compared)
     rate = compare_rates(
         (first.label, second.label),
         _shares(counts, _common_items(*counts)),
@@ -328,39 +329,43 @@ def tests_in_words(pairs: Sequence[Pair[S]]) -> str:
     return TESTS[next(iter(tests), MCNEMAR.key)].label
 
 
-class ItemCell(NamedTuple):
-    """One item of one run: outcome codes, share that passes, margin in bits.
-
-    For two revisions, only their common predictions are used; without any, share and margin are None.
-    """
+@dataclass(frozen=True)
+class ItemSide:
+    """One item of one run. For two revisions, only their common predictions are used; without any, counts and margin
+    are None."""
 
     codes: list[int]
-    counts: float | None
-    margin: float | None
+    counts: float | None = described("value of the item under the rule", "0 to 1")
+    margin: float | None = described("by how much the prediction holds (+) or fails (−)", "bits")
+
+    @property
+    def outcomes(self) -> list[str]:
+        """Names of the outcomes, one per prediction."""
+        return [OUTCOME_NAMES[code] for code in self.codes]
 
 
 @dataclass(frozen=True)
 class ItemRow:
-    """One item: a cell per side; None where a side lacks the item."""
+    """One item on all sides."""
 
-    item: int
-    cells: list[ItemCell | None]
-    differs: bool
+    item: int = described("number of the item in its suite")
+    sides: list[ItemSide | None] = described("in the order of the runs; null: the revision has no such item")
+    differs: bool = described("do the runs disagree on the item?")
 
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:
     """Return a row for each item that any side has, in the order of the sides."""
-    items_of_sides = [side.compared.shares or side.own.shares for side in sides]
+    items_of_sides = [side.compared.shares or side.overall.shares for side in sides]
     rows = []
     for item in dict.fromkeys(item for items in items_of_sides for item in items):
-        cells = [
-            ItemCell(counts.codes(item), counts.shares.get(item), counts.margins.get(item))
+        row = [
+            ItemSide(counts.codes(item), counts.shares.get(item), counts.margins.get(item))
             if item in items
             else None
             for counts, items in zip((side.compared for side in sides), items_of_sides, strict=True)
         ]
-        known = {round(cell.counts, 9) for cell in cells if cell is not None and cell.counts is not None}
-        rows.append(ItemRow(item, cells, len(known) > 1))
+        known = {round(side.counts, 9) for side in row if side is not None and side.counts is not None}
+        rows.append(ItemRow(item, row, len(known) > 1))
     return rows
 
 
@@ -382,19 +387,21 @@ def against_baseline(
 
 
 def _pair_if_both(first: S | None, second: S | None) -> Pair[S] | None:
-    return pair(first, second) if first and second and first.own.shares and second.own.shares else None
+    return (
+        pair(first, second) if first and second and first.overall.shares and second.overall.shares else None
+    )
 
 
 @dataclass(frozen=True)
 class TotalDifference:
-    """SG score of a model minus the baseline's, over the `n_suites` that both have run.
+    """SG score of a model minus the baseline's, over the suites that both have run."""
 
-    `shared_items_factor`: factor by which material shared between suites increases the standard error.
-    """
-
-    difference: Difference
-    n_suites: int
-    shared_items_factor: float
+    difference: Difference = described("difference of the SG scores")
+    suites_both: int = described("suites that both have run", "suites")
+    shared_items_factor: float = described(
+        "factor by which the standard error of the difference is larger because suites share material; the interval "
+        "includes it"
+    )
 
 
 def total_difference(pairs: Sequence[Pair[S]], material: Groups) -> TotalDifference:

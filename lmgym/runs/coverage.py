@@ -17,10 +17,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from lmgym.text import BLANKS, SIGNS, is_unspaced
+from lmgym.text.columns import described
 
 LOW_COVERAGE = 0.9
 """Below this share of known words no result is called above chance. At 0.9 about half of all sentences of seven words
@@ -51,7 +52,19 @@ FEWEST_WORDS = 10
 MOST_KEPT = 200
 """Maximum number of unknown words stored with a run; their count is always exact."""
 
-COVERAGE = ("n_words", "n_unknown_words", "coverage")
+
+@dataclass(frozen=True)
+class WordCounts:
+    """Word counts of a run."""
+
+    n_words: int | None = described("distinct words in the run’s sentences; empty: not counted")
+    n_unknown_words: int | None = described(
+        "distinct words that the model does not know or splits into pieces"
+    )
+    coverage: float | None = described("share of the distinct words that the model knows", "0 to 1")
+
+
+COVERAGE = tuple(one.name for one in fields(WordCounts))
 """Attributes of a run and of a leaderboard cell, exported under these names. Empty if words were not counted."""
 
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -180,8 +193,10 @@ def coverage_of(
     vocabulary_size: int | None = None,
     in_pieces: bool | None = None,
 ) -> Coverage | None:
-    """Count the words of sentences. A word that is unknown anywhere (e.g. sentence-initially) counts as unknown; its
-    number of pieces is its smallest.
+    """Count the words of sentences.
+
+    A word counts as unknown if any of its occurrences is unknown, e.g. at the beginning of a sentence. Its number
+    of pieces is that of its shortest tokenization.
 
     Args:
         sentences: (text, tokens) each.

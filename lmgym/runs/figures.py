@@ -15,9 +15,10 @@ from lmgym.runs.against_chance import ALONE, Rated, Verdict
 from lmgym.runs.lens import ShownSentence, ShownToken
 from lmgym.runs.region_means import Summary
 from lmgym.runs.rules import Rule, rule_json
+from lmgym.suites.formulas import OUTCOME_NAMES
 
 COUNTS = ("n", "passed", "judged", "rate", "low", "high", "chance", "p")
-"""Counts exported with the chart of a suite's models."""
+"""Score columns exported with the chart of a suite's models."""
 
 INTERVALS = {
     False: "Interval: 95%, Student’s t; none if all items have equal values.",
@@ -105,9 +106,8 @@ def margins_figure(
     def draw(*, standalone: bool) -> Markup:
         return margin_strip(margins, outcomes, title, labels=labels, standalone=standalone)
 
-    words = ("failed", "held", "tie", "not evaluable")
     rows = [
-        (item, words[code] if code < len(words) else "not held", margin, run.whitespace)
+        (item, OUTCOME_NAMES[code], margin, run.whitespace)
         for item, code, margin in zip(items, outcomes, margins, strict=True)
     ]
     header = ("item", "outcome", "margin", "whitespace")

@@ -53,33 +53,35 @@ def shown_sentence(
     some formula refers to."""
     by_region: dict[int | None, list[ShownToken]] = {}
     tokens = list(token_bits(result))
-    for one, part in zip(tokens, parts_of_characters([(one.start, one.end) for one in tokens]), strict=True):
+    for token, part in zip(
+        tokens, parts_of_characters([(token.start, token.end) for token in tokens]), strict=True
+    ):
         shown = ShownToken(
-            text=result.text[one.start : one.end],
-            token=one.token,
-            token_id=one.token_id,
-            start=one.start,
-            end=one.end,
-            surprisal=one.surprisal,
-            straddles=one.straddles,
-            special=one.region_number is None,
-            not_computed=one.not_computed,
+            text=result.text[token.start : token.end],
+            token=token.token,
+            token_id=token.token_id,
+            start=token.start,
+            end=token.end,
+            surprisal=token.surprisal,
+            straddles=token.straddles,
+            special=token.region_number is None,
+            not_computed=token.not_computed,
             part=part,
         )
-        by_region.setdefault(one.region_number, []).append(shown)
+        by_region.setdefault(token.region_number, []).append(shown)
     return ShownSentence(
         result=result,
         regions=[
             ShownRegion(
-                one.region_number,
-                one.region,
-                one.content,
-                one.surprisal,
-                one.region_number in critical,
-                by_region.get(one.region_number, []),
-                one.not_computed,
+                region.region_number,
+                region.region,
+                region.content,
+                region.surprisal,
+                region.region_number in critical,
+                by_region.get(region.region_number, []),
+                region.not_computed,
             )
-            for one in region_bits(names, contents, result)
+            for region in region_bits(names, contents, result)
         ],
         specials=by_region.get(None, []),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmgym.runs.rules import FIRST, Rule
+from lmgym.text.columns import described
 
 NOT_RUN = "not run"
 MOST_NAMED = 5
@@ -15,36 +16,32 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class MissingRate:
-    """A model's missing rate on a suite. `run`: the run that counts, if any; it has `held` of the suite's `of`
-    predictions and lacks some that the rule needs. `suite`: key of the suite in the table."""
+    """A model's missing rate on a suite. The run that counts, if any, lacks predictions that the rule needs."""
 
-    model: str
-    label: str
-    suite: str
-    rule: Rule
-    run: str = ""
+    model: str = described("slug of the model")
+    label: str = described("unique name of the model")
+    suite: str = described("key of the suite in the table")
+    rule: Rule = described("the scoring rule")
+    run: str | None = described("the run that counts; null: not run", default=None)
     uploaded: bool = False
-    held: int = 0
-    of: int = 0
+    predictions_held: int | None = described("predictions that the run has; null: not run", default=None)
+    predictions: int | None = described("predictions of the suite; null: not run", default=None)
 
     @property
     def why(self) -> str:
-        if not self.run:
+        if self.predictions_held is None or self.predictions is None:
             return NOT_RUN
-        if self.held >= self.of:
+        if self.predictions_held >= self.predictions:
             return "its run has no items"
         lacking = ", but not the first" if self.rule is FIRST else ""
-        return f"its run has {self.held} of {self.of} predictions{lacking}"
+        return f"its run has {self.predictions_held} of {self.predictions} predictions{lacking}"
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "model": self.model,
-            "suite": self.suite,
-            "why": self.why,
-            "run": self.run or None,
-            "predictions_held": self.held if self.run else None,
-            "predictions": self.of if self.run else None,
-        }
+        return {name: getattr(self, name) for name in MISSING}
+
+
+MISSING = ("model", "suite", "why", "run", "predictions_held", "predictions")
+"""Attributes of a `MissingRate`, exported under these names."""
 
 
 def some(names: Sequence[str], most: int = MOST_NAMED) -> str:

@@ -37,7 +37,7 @@ TABLES: dict[str, tuple[type, ...]] = {
     "propara compare": (Question, Comparison),
     "propara processes": (ProcessScores,),
 }
-"""Classes that define each table's columns, which follow those of the suite, run and prediction."""
+"""Classes that define the columns of each table, which come after those of the suite, run and prediction."""
 _TYPES = {"string": "text", "int64": "whole number", "float64": "number", "bool": "true or false"}
 HEAD = """\
 # Names of results

@@ -29,8 +29,8 @@ from lmgym.suites.regions import join
 
 
 class Refused(ValueError):
-    """The suite or result has no counterpart in the other program's format. `reasons`: one sentence each, with what to
-    do instead."""
+    """The suite or result cannot be expressed in the other program's format. `reasons`: sentences for the
+    user."""
 
     def __init__(self, what: str, reasons: Sequence[str]) -> None:
         super().__init__(f"{what}: {' '.join(reasons)}")

@@ -26,9 +26,6 @@ ROUNDING_BITS = 1e-9
 ASSUMED_ERROR = TokenError(ERROR_BITS["float32"])
 """Error of one token's value if the number format is unknown."""
 
-OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
-"""Names by outcome code."""
-
 Reference = tuple[str, int | str]  # (condition, region number or "*")
 
 
@@ -80,6 +77,15 @@ class PredictionOutcome:
     close: Sequence[bool]
 
     @property
+    def prediction_number(self) -> int:
+        return self.position + 1
+
+    @property
+    def prediction(self) -> str:
+        """The name, or “Prediction 2” without one."""
+        return self.name or f"Prediction {self.prediction_number}"
+
+    @property
     def judged(self) -> int:
         return self.n
 
@@ -116,7 +122,7 @@ class Grid:
 def outcomes_alone(
     position: int, prediction: PredictionDoc, held: Sequence[bool], n_regions: int | None = None
 ) -> PredictionOutcome:
-    """Build the outcome of a prediction when it is only known which items pass. `n_regions`: number of
+    """Build the outcome of a prediction when only the items that pass are known. `n_regions`: number of
     regions of the suite, for the chance level."""
     n = len(held)
     outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from lmgym.runs.rules import FIRST, Rule
 from lmgym.suites.diff import condition_pairs, region_pairs
 from lmgym.suites.formulas import FormulaError, parse
+from lmgym.text.columns import described
 
 
 @dataclass(frozen=True)
@@ -26,20 +27,20 @@ class RevisionPredictions:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A prediction left out of the comparison of two revisions. `number` is its number in `revision`, from 1."""
+class UnpairedPrediction:
+    """A prediction of one revision that is not compared, because the other revision lacks its formula."""
 
-    revision: int
-    number: int
-    name: str
-    formula: str
-    why: str
+    revision: int = described("number of the revision that has the prediction")
+    prediction_number: int = described("number of the prediction in its revision, from 1")
+    prediction: str = described("name of the prediction, or empty")
+    formula: str = described("formula of the prediction")
+    why: str = described("why it is not compared, in words")
 
     @property
     def label(self) -> str:
         """Label such as: r1, prediction 2 “Name”."""
-        named = f" “{self.name}”" if self.name else ""
-        return f"r{self.revision}, prediction {self.number}{named}"
+        named = f" “{self.prediction}”" if self.prediction else ""
+        return f"r{self.revision}, prediction {self.prediction_number}{named}"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class PairedPredictions:
 
     positions: tuple[tuple[int, int], ...]
     judged: tuple[tuple[int, int], ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[UnpairedPrediction, ...]
 
 
 def pair_predictions(older: RevisionPredictions, newer: RevisionPredictions, rule: Rule) -> PairedPredictions:
@@ -108,11 +109,11 @@ def _renamed(formula: str, regions: Mapping[int, int], conditions: Mapping[str, 
     return None if renamed is None else renamed.canonical()
 
 
-def _first(revision: RevisionPredictions, other: RevisionPredictions) -> list[LeftOut]:
+def _first(revision: RevisionPredictions, other: RevisionPredictions) -> list[UnpairedPrediction]:
     if not revision.predictions:
         return []
     why = f"the first prediction of r{other.number} has a different formula"
-    return [LeftOut(revision.number, 1, *revision.predictions[0], why)]
+    return [UnpairedPrediction(revision.number, 1, *revision.predictions[0], why)]
 
 
 def _unpaired(
@@ -121,7 +122,7 @@ def _unpaired(
     other: RevisionPredictions,
     other_formulas: Sequence[str | None],
     paired: set[int],
-) -> list[LeftOut]:
+) -> list[UnpairedPrediction]:
     """Return unpaired predictions of `revision`. `formulas`, `other_formulas`: canonical formulas."""
     unpaired = []
     for place, (name, formula) in enumerate(revision.predictions):
@@ -135,5 +136,5 @@ def _unpaired(
             why = f"the prediction with this name in r{other.number} has a different formula"
         else:
             why = f"no prediction of r{other.number} has this formula"
-        unpaired.append(LeftOut(revision.number, place + 1, name, formula, why))
+        unpaired.append(UnpairedPrediction(revision.number, place + 1, name, formula, why))
     return unpaired

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lmgym.runs.against_chance import CHANCE_TEST, Verdict, verdicts
+from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RegionBits, RunResult, SentenceResult, TokenBits, region_bits, token_bits
 from lmgym.runs.coverage import Spelling, coverage_words
-from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES, PredictionOutcome
+from lmgym.runs.outcomes import PredictionOutcome
+from lmgym.runs.rules import prediction_statistics
+from lmgym.runs.tables import prediction_rate
 from lmgym.suites.formats import SuiteDocument
-from lmgym.suites.formulas import parse
+from lmgym.suites.formulas import OUTCOME_NAMES, TRUE, parse
 from lmgym.text import listing
-from lmgym.text.number_format import p_told
+from lmgym.text.columns import record
+from lmgym.text.number_format import format_named_p
 
 INCOMPLETE = (
     "This run computed only the tokens of regions that its predictions refer to (tokens=needed). Where not_computed is "
@@ -55,13 +58,13 @@ def _prediction(
 ) -> dict[str, Any]:
     regions = dict(enumerate(document.region_names, start=1))
     close = row.close or [False] * len(items)
+    rate = prediction_rate(
+        row.position, row.prediction, row.formula, row, verdict, prediction_statistics(row)
+    )
     return {
-        "name": row.name,
-        "formula": row.formula,
+        **record(rate),
         "description": parse(row.formula).describe(regions),
-        **{name: getattr(row, name) for name in (*COUNTS, "p")},
-        **{name: getattr(verdict, name) for name in CHANCE_TEST},
-        "outcomes": [code == 1 for code in row.outcomes],
+        "outcomes": [code == TRUE for code in row.outcomes],
         "details": [
             {"item": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": near}
             for item, code, margin, near in zip(items, row.outcomes, row.margins, close, strict=True)
@@ -122,7 +125,7 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
     regions = dict(enumerate(document.region_names, start=1))
     for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True):
         lines += [
-            f"{row.name or f'Prediction {row.position + 1}'}: {row.formula.strip()}",
+            f"{row.prediction}: {row.formula.strip()}",
             f"  {parse(row.formula).describe(regions)}",
             f"  {_rate_text(row)}",
             *([f"  {_verdict_text(verdict, len(result.predictions))}"] if verdict.words else []),
@@ -160,7 +163,7 @@ def _verdict_text(verdict: Verdict, n: int) -> str:
     if verdict.decisive_p is None:
         return verdict.words
     corrected = f", Holm-corrected for the {n} predictions" if n > 1 else ""
-    return f"{verdict.words} (one-sided {p_told('p', verdict.decisive_p)}{corrected})"
+    return f"{verdict.words} (one-sided {format_named_p('p', verdict.decisive_p)}{corrected})"
 
 
 def _summary_table(document: SuiteDocument, result: RunResult) -> str:

@@ -22,6 +22,7 @@ from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.statistics import NO_STATISTICS, RunStatistics, statistics
 from lmgym.stats import effective_n, score_interval, tail_above
 from lmgym.suites.formulas import NOT_EVALUABLE, TIE, TRUE, FormulaError, parse
+from lmgym.text.columns import described
 
 
 @dataclass(frozen=True)
@@ -51,23 +52,19 @@ def rule_json(rule: Rule) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RuleCounts:
-    """A run's counts and rate under a rule, with the names used in every output.
+    """A run's counts and rate under a rule, with the names used in every output."""
 
-    `n` items; `judged` items, or item-prediction pairs under `each`, of which `passed` hold; the interval is 95%; p
-    is one-sided. `ties`, `too_close`, `not_evaluable` count judged outcomes.
-    """
-
-    n: int
-    passed: int
-    judged: int
-    rate: float | None
-    low: float | None
-    high: float | None
-    chance: float | None
-    p: float | None
-    ties: int
-    too_close: int
-    not_evaluable: int
+    n: int = described("items", "items")
+    passed: int = described("outcomes that pass, of those judged")
+    judged: int = described("items, or items times predictions under the rule `each`")
+    rate: float | None = described("pass rate under the rule", "0 to 1")
+    low: float | None = described("lower limit of the rate’s 95% interval")
+    high: float | None = described("upper limit of the rate’s 95% interval")
+    chance: float | None = described("chance level under the rule", "0 to 1")
+    p: float | None = described("exact one-sided p of the rate against chance, upper tail")
+    ties: int = described("outcomes decided by equal sides, of those judged; not passed")
+    too_close: int = described("outcomes within the bound on the numeric error, of those judged")
+    not_evaluable: int = described("judged outcomes in which a region has no value")
 
 
 @dataclass(frozen=True)
@@ -117,6 +114,11 @@ def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | 
         else:
             margins.append(sum(known) / len(known))
     return margins
+
+
+def prediction_statistics(outcome: PredictionOutcome) -> RunStatistics:
+    """Compute the statistics of one prediction."""
+    return statistics(item_shares([outcome], EACH), outcome.margins)
 
 
 def no_score(rule: Rule) -> Score:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lmgym.text.columns import described
+
 BITS = {"score_kind": "Kind of score", "metric": "Region value", "whitespace": "Whitespace correction"}
 """Settings that must agree for margins to be the same quantity."""
 FACTS = BITS | {"bos": "Start token", "eos": "End token", "join": "Joining"}
@@ -50,14 +52,14 @@ class ScoredAs:
 
 @dataclass(frozen=True)
 class RunDifference:
-    """One setting in which runs differ, with each run's value in order; None if unknown or the run is missing."""
+    """A setting, other than model and revision, in which runs differ."""
 
-    key: str
-    values: tuple[str | None, ...]
+    fact: str = described("the setting, a key of FACTS")
+    values: tuple[str | None, ...] = described("in the order of the runs; null: unknown, or no run")
 
     @property
     def what(self) -> str:
-        return FACTS[self.key]
+        return FACTS[self.fact]
 
 
 def run_differences(runs: Sequence[ScoredAs | None]) -> list[RunDifference]:
@@ -72,14 +74,14 @@ def run_differences(runs: Sequence[ScoredAs | None]) -> list[RunDifference]:
 
 def same_bits(first: ScoredAs, second: ScoredAs) -> bool:
     """Return whether margins of both are the same quantity."""
-    return not any(row.key in BITS for row in run_differences([first, second]))
+    return not any(row.fact in BITS for row in run_differences([first, second]))
 
 
 def counted_differences(comparisons: Iterable[Sequence[RunDifference]]) -> list[tuple[RunDifference, int]]:
     """Return each distinct difference with the number of comparisons that have it."""
     counts = Counter(row for rows in comparisons for row in rows)
     places = list(FACTS)
-    return sorted(counts.items(), key=lambda pair: (places.index(pair[0].key), -pair[1]))
+    return sorted(counts.items(), key=lambda pair: (places.index(pair[0].fact), -pair[1]))
 
 
 def in_words(row: RunDifference, labels: Sequence[str]) -> str:

@@ -13,8 +13,11 @@ from typing import Any
 
 from lmgym.runs.against_chance import CHANCE_TEST, Verdict
 from lmgym.runs.compute import RegionBits, TokenBits
-from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES
+from lmgym.runs.coverage import WordCounts
+from lmgym.runs.outcomes import COUNTS
+from lmgym.runs.rules import RuleCounts
 from lmgym.runs.statistics import STATISTICS, RunStatistics
+from lmgym.suites.formulas import OUTCOME_NAMES, TRUE
 from lmgym.text.columns import Row, columns, described
 
 
@@ -72,7 +75,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Rate(Predicted):
-    """A prediction over all items (`rates()`; the site's table `predictions`)."""
+    """Counts of a prediction over all items, and their tests against chance."""
 
     n: int = described("items", "items")
     passed: int = described("items that pass", "items")
@@ -96,11 +99,16 @@ class Rate(Predicted):
 
 
 @dataclass(frozen=True)
+class PredictionRate(RunStatistics, Rate):
+    """A prediction over all items (`rates()`; the site's table `predictions`)."""
+
+
+@dataclass(frozen=True)
 class Outcome(Predicted):
     """One item under one prediction (`outcomes()`)."""
 
     item: int = described("number of the item in its suite")
-    outcome: str = described("held, failed, tie or not evaluable")
+    outcome: str = described(", ".join(OUTCOME_NAMES))
     passed: bool = described("does the item pass?")
     margin: float | None = described("by how much the prediction holds (+) or fails (−)", "bits")
     too_close: bool | None = described("is the margin within the bound on the numeric error?")
@@ -144,44 +152,33 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Score:
-    """A run under a scoring rule (the site's table `scores`)."""
+class ScoredBy:
+    """The scoring rule a row is about."""
 
     rule: str = described("scoring rule: each, all or first")
-    n: int = described("items", "items")
-    passed: int = described("outcomes that pass, of those judged")
-    judged: int = described("items, or items times predictions under the rule `each`")
-    rate: float | None = described("pass rate under the rule", "0 to 1")
-    low: float | None = described("lower limit of the rate’s 95% interval")
-    high: float | None = described("upper limit of the rate’s 95% interval")
-    chance: float | None = described("chance level under the rule", "0 to 1")
-    p: float | None = described("exact one-sided p of the rate against chance, upper tail")
-    ties: int = described("outcomes decided by equal sides, of those judged; not passed")
-    too_close: int = described("outcomes within the bound on the numeric error, of those judged")
-    not_evaluable: int = described("judged outcomes in which a region has no value")
+
+
+@dataclass(frozen=True)
+class Score(RuleCounts, ScoredBy):
+    """Counts of a run under a scoring rule, and their test against chance."""
+
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
     against_chance: str = described("verdict: above, at, below, tied, unknown-words, or empty")
 
 
 @dataclass(frozen=True)
-class WordCounts:
-    """Word counts of a run."""
-
-    n_words: int | None = described("distinct words in the run’s sentences; empty: not counted")
-    n_unknown_words: int | None = described(
-        "distinct words that the model does not know or splits into pieces"
-    )
-    coverage: float | None = described("share of the distinct words that the model knows", "0 to 1")
+class RuleScore(RunStatistics, Score):
+    """A run under a scoring rule (the site's table `scores`)."""
 
 
-RATES = (Rate, RunStatistics, Policy)
+RATES = (PredictionRate, Policy)
 """Columns of the table of predictions: `rates()`, the site's `predictions`."""
-SCORES = (Score, RunStatistics, WordCounts, Policy)
+SCORES = (RuleScore, WordCounts, Policy)
 """Columns of the site's table `scores`."""
 
 IN_BITS = frozenset(
     column.name
-    for kind in (Rate, RunStatistics, Outcome, Region, Token, Score)
+    for kind in (PredictionRate, Outcome, Region, Token, RuleScore)
     for column in fields(kind)
     if column.metadata["unit"] == "bits"
 )
@@ -208,23 +205,17 @@ def outcome_rows(position: int, label: str, formula: str, items: Sequence[int], 
     outcomes are too close."""
     near = result.close or [None] * len(items)
     for item, code, margin, close in zip(items, result.outcomes, result.margins, near, strict=True):
-        name = OUTCOME_NAMES[code] if code < len(OUTCOME_NAMES) else "not held"
-        yield position + 1, label, formula, item, name, code == 1, margin, close
+        yield position + 1, label, formula, item, OUTCOME_NAMES[code], code == TRUE, margin, close
 
 
-def rate_row(
-    position: int,
-    label: str,
-    formula: str,
-    result: Any,
-    verdict: Verdict,
-    statistics: RunStatistics,
-    policy: Mapping[str, Any],
-) -> Row:
-    """Build the row of a prediction. `result`: a PredictionOutcome or its database row."""
-    return (
+def prediction_rate(
+    position: int, label: str, formula: str, result: Any, verdict: Verdict, statistics: Any
+) -> PredictionRate:
+    """Build the row of a prediction. `result`: a PredictionOutcome or its database row; `statistics`: RunStatistics or
+    the database row."""
+    return PredictionRate(
         position + 1, label, formula, *values(result, _COUNTS_OF_RATES), *values(verdict, CHANCE_TEST),
-        *values(statistics, STATISTICS), *policy_values(policy),
+        *values(statistics, STATISTICS),
     )  # fmt: skip
 
 

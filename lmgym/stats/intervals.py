@@ -128,7 +128,7 @@ def score_interval(rate: float, n: float, z: float = Z95) -> Interval | None:
 
 
 def n_of_interval(rate: float, low: float, high: float, z: float = Z95) -> float:
-    """Recover the `n` from limits of `score_interval`.
+    """Recover `n` from the limits of a `score_interval`.
 
     With s = z²/n the limits are the roots of (x - rate)² = s x (1 - x), so low * high = rate² / (1 + s) and
     (1 - low)(1 - high) = (1 - rate)² / (1 + s); the larger product is more accurate.

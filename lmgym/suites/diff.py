@@ -108,7 +108,7 @@ def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "
 
 
 def region_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Match regions of two revisions by name. Returns (old index, new index), from 0."""
+    """Match regions of two revisions by name, and renamed ones by position. Returns (old index, new index), from 0."""
     names = list(old)
     if sorted(names) == sorted(new) and len(set(names)) == len(names):
         return [(names.index(name), place) for place, name in enumerate(new)]

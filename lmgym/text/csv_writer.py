@@ -29,7 +29,8 @@ _safe_word = lru_cache(maxsize=8192)(_safe_text)  # long tables repeat the same 
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a whole table with CRLF line ends; a cell that contains CR or LF is quoted, so it cannot start a row."""
+    """Write a whole table with CRLF line endings; a cell that contains CR or LF is quoted, so it cannot start
+    a row."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")  # noqa: TID251  every cell passes `safe_cell`
     writer.writerow(header)

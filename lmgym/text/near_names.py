@@ -9,7 +9,7 @@ from rapidfuzz import fuzz, process
 
 MOST_CHARACTERS = 40
 MOST_CANDIDATES = 200
-"""Limits, because names come from uploaded files: one hint takes at most 0.1 ms."""
+"""Limits on compared names, which come from uploaded files: one hint takes at most 0.1 ms."""
 
 
 def nearest_name(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:

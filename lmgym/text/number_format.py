@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-NOTHING = "–"
+MISSING = "–"
 
 
 def number_or_none(value: Any) -> float | None:
@@ -24,7 +24,7 @@ def bits(value: Any, places: int = 2) -> str:
     """Format bits: 12.345 -> 12.35; no value -> –"""
     number = number_or_none(value)
     if number is None:
-        return NOTHING
+        return MISSING
     text = f"{number:.{places}f}"
     return text[1:] if text.startswith("-") and not float(text) else text.replace("-", "−")
 
@@ -41,7 +41,7 @@ def signed(value: Any, places: int = 2) -> str:
     """Format a margin: +1.20, −0.35, 0.00"""
     number = number_or_none(value)
     if number is None:
-        return NOTHING
+        return MISSING
     text = f"{number:+.{places}f}"
     return text[1:] if not float(text) else text.replace("-", "−")
 
@@ -49,7 +49,7 @@ def signed(value: Any, places: int = 2) -> str:
 def surprisal(value: Any, places: int = 2) -> str:
     """Convert a natural log-probability to surprisal in bits: -0.6931 -> 1.00"""
     number = number_or_none(value)
-    return NOTHING if number is None else bits(-number / math.log(2), places)
+    return MISSING if number is None else bits(-number / math.log(2), places)
 
 
 MOST_PLACES = 6
@@ -75,20 +75,20 @@ def adding_up(left: float, right: float) -> tuple[str, str, str]:
 def percent(value: Any, places: int = 1) -> str:
     """Format a rate as a percentage: 0.8333 -> 83.3%"""
     number = number_or_none(value)
-    return NOTHING if number is None else f"{100 * number:.{places}f}%"
+    return MISSING if number is None else f"{100 * number:.{places}f}%"
 
 
 def grouped(value: Any) -> str:
     """Format a number with thousands separators: 50257 -> 50,257"""
     number = number_or_none(value)
-    return NOTHING if number is None else f"{int(number):,}"
+    return MISSING if number is None else f"{int(number):,}"
 
 
 def compact(value: Any) -> str:
     """Abbreviate a large number: 124439808 -> 124M"""
     number = number_or_none(value)
     if number is None:
-        return NOTHING
+        return MISSING
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
         if abs(number) >= size:
             scaled = number / size
@@ -100,7 +100,7 @@ def duration(seconds: Any) -> str:
     """Format a duration: < 0.1 s, 0.4 s, 12 s, 3 min 20 s, 2 h 5 min"""
     number = number_or_none(seconds)
     if number is None:
-        return NOTHING
+        return MISSING
     if 0 <= number < 0.05:
         return "< 0.1 s"
     if number < 9.95:
@@ -138,31 +138,31 @@ def plain_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or value == "":
-        return NOTHING
+        return MISSING
     if isinstance(value, int):
         return f"{value:,}"  # float would lose digits of large integers
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {plain_value(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(plain_value(inner) for inner in value) or NOTHING
+        return ", ".join(plain_value(inner) for inner in value) or MISSING
     return str(value)
 
 
 def points(value: Any, places: int = 1) -> str:
     """Format a difference between rates in percentage points: 0.125 -> +12.5"""
     number = number_or_none(value)
-    return NOTHING if number is None else signed(100 * number, places)
+    return MISSING if number is None else signed(100 * number, places)
 
 
 def p_value(value: Any) -> str:
     """Format a p value: 0.0312 -> 0.031; below 0.001 as < 0.001"""
     number = number_or_none(value)
     if number is None:
-        return NOTHING
+        return MISSING
     return "< 0.001" if number < 0.001 else f"{number:.3f}"
 
 
-def p_told(name: str, value: Any) -> str:
+def format_named_p(name: str, value: Any) -> str:
     """Format a named p value: p = 0.031; p < 0.001"""
     text = p_value(value)
     return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"

@@ -6,9 +6,11 @@ from typing import Any
 
 from rest_framework import serializers
 
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from lmgym.models.backends import BACKENDS
+from lmgym.models.backends.base import BackendSpec
 from lmgym.models.backends.checkpoints import MAX_TEXT
 from lmgym.models.engine.policy import MAX_BOS
 from models_registry import permissions
@@ -56,16 +58,17 @@ class ModelDetailSerializer(ModelSerializer):
         return model.config if permissions.can_edit(self.context["request"].user, model) else None
 
 
-class BackendSerializer(serializers.Serializer[Any]):
+class BackendSerializer(RecordSerializer):
     """A kind of model, with the JSON schema of its configuration."""
 
-    kind = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a declared field
-    help = serializers.CharField()
     needs_approval = serializers.BooleanField(
         source="needs_files", help_text="staff must approve models of this kind"
     )
-    schema = serializers.DictField()
+
+    class Meta:
+        dataclass = BackendSpec
+        ref_name = "Backend"
+        fields = ["kind", "label", "help", "needs_approval", "schema"]
 
 
 class ModelCard(Body):

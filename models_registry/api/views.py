@@ -55,7 +55,7 @@ class ModelList(ListView):
 
     @operation("List models", response=ModelSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public models and your own."""
+        """List public models, your own, and models shared with you."""
         return self.page(visible_to(request.user))
 
     @operation("Register a model", body=NewModel, response=ModelDetailSerializer, status=201)
@@ -90,9 +90,9 @@ class ModelDetail(ModelView):
 
     @operation("Change a model", body=ModelChanges, response=ModelDetailSerializer, also=[409])
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Change only the fields that are sent. The owner may correct `backend` and `config` as long as the model has
-        no results (else 409, `in-use`: register a new model); the model is then checked and approved like a new one. A
-        stored secret is kept unless the `base_url` changes."""
+        """Change only the fields that are sent. The owner and staff may correct `backend` and `config` as
+        long as the model has no results (else 409, `in-use`: register a new model); the model is then checked
+        and approved like a new one. A stored secret is kept unless the `base_url` changes."""
         model = self.get_for_change()
         body = self.body()
         backend, config = body.pop("backend", model.backend), body.pop("config", None)

@@ -21,7 +21,6 @@ from lmgym.suites.formulas import MAX_LENGTH, FormulaError, parse
 from lmgym.suites.formulas.chance import ChanceLevel
 from lmgym.suites.formulas.formula import Piece
 
-OUTCOMES = ("failed", "held", "tie", "not evaluable")
 MAX_ITEMS = 10_000
 
 

@@ -1,4 +1,4 @@
-"""Helpers of the suite commands: read files, look up the acting account."""
+"""Helpers for the suite commands: read files, look up the acting account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Send e-mails synchronously, in the test's own thread."""
+"""Fixture that sends e-mails synchronously, in the test's own thread."""
 
 from __future__ import annotations
 

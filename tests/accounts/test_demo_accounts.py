@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import override_settings
 
-from gym.accounts.backends import ACCOUNTS, accounts_wanted
+from gym.accounts.backends import ACCOUNTS, demo_accounts_allowed
 from gym.accounts.models import User
 from gym.demo.loader import load_demo
 from tests.accounts.test_sign_in import LOGIN, sign_in, signed_in
@@ -27,7 +27,7 @@ LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
 )
 def test_demo_accounts_are_wanted_only_where_nobody_else_can_reach_the_site(settings, hosts, flag, wanted):
     settings.ALLOWED_HOSTS, settings.GYM_DEMO_ACCOUNTS = hosts, flag
-    assert accounts_wanted() is wanted
+    assert demo_accounts_allowed() is wanted
 
 
 @pytest.fixture(scope="module")

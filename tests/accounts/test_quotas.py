@@ -27,20 +27,20 @@ def test_every_room_says_what_it_counts():
 
 
 def test_number_and_bytes_are_counted_from_the_things_themselves(people):
-    before = MODELS.kept_by(people.alice)
+    before = MODELS.amount_of(people.alice)
     model = register(people.alice, description="x" * 500)
-    after = MODELS.kept_by(people.alice)
+    after = MODELS.amount_of(people.alice)
     assert (before.number, before.bytes, after.number) == (0, 0, 1)
     assert 500 + quotas.ROW < after.bytes < 1_500
     model.delete()
-    assert MODELS.kept_by(people.alice) == before
+    assert MODELS.amount_of(people.alice) == before
 
 
 def test_bytes_are_bytes_and_not_characters(people):
     latin, other = (register(user, "m", description=text * 100) for user, text in
                     ((people.alice, "a"), (people.bob, "世")))  # fmt: skip
     assert len(latin.description) == len(other.description)
-    assert MODELS.kept_by(people.bob).bytes - MODELS.kept_by(people.alice).bytes == 200
+    assert MODELS.amount_of(people.bob).bytes - MODELS.amount_of(people.alice).bytes == 200
 
 
 def test_one_more_than_the_number_is_refused_in_words_that_help(people, settings):

@@ -104,8 +104,9 @@ print(taken)
 
 @pytest.mark.process
 def test_processes_share_a_bucket_and_a_restart_forgets_nothing(tmp_path):
-    """Four concurrent processes make ten tries each, fifteen of which are allowed. A process started later
-    gets none."""
+    """Four concurrent processes try ten times each; fifteen of the forty tries are allowed. A process started
+    later gets none.
+    """
     env = {"PATH": "/usr/bin:/bin", "DJANGO_SETTINGS_MODULE": "gym.settings", "GYM_VAR_DIR": str(tmp_path)}
 
     def start(*arguments: str) -> subprocess.Popen[str]:

@@ -16,7 +16,7 @@ from gym.accounts.models import ApiToken
 from gym.accounts.redaction import NoTokens
 
 PAGE = "/accounts/tokens/"
-GIVEN = {"name": "ci", "scopes": ["read", "run"], "days": "90"}
+FORM = {"name": "ci", "scopes": ["read", "run"], "days": "90"}
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def shown_in(page: str) -> str:
 
 
 def test_a_token_is_shown_once_and_then_only_its_beginning(client, alice):
-    response = client.post(PAGE, GIVEN)
+    response = client.post(PAGE, FORM)
     assert response.status_code == 201
     assert "no-store" in response["Cache-Control"]
     plain = shown_in(response.content.decode())
@@ -44,7 +44,7 @@ def test_a_token_is_shown_once_and_then_only_its_beginning(client, alice):
 
 
 def test_the_database_holds_a_hash_only(client, alice):
-    plain = shown_in(client.post(PAGE, GIVEN).content.decode())
+    plain = shown_in(client.post(PAGE, FORM).content.decode())
     token = ApiToken.objects.get()
     assert token.digest == hashlib.sha256(plain.encode()).hexdigest()
     with connection.cursor() as cursor:
@@ -83,7 +83,7 @@ def test_what_is_wrong_is_said_and_no_token_made(client, alice, given):
 
 
 def test_a_token_may_live_for_ever(client, alice):
-    client.post(PAGE, GIVEN | {"days": ""})
+    client.post(PAGE, FORM | {"days": ""})
     assert ApiToken.objects.get().expires is None
 
 

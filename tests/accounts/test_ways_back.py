@@ -94,6 +94,6 @@ def test_nobody_is_led_off_the_site_or_round_in_a_circle(client, people, next_):
 
 
 def test_a_form_refused_for_want_of_signing_in_comes_back_to_a_page_that_can_be_read(client, people):
-    """A link cannot repeat a POST, so the sign-in link does not name that address as `next`."""
+    """A link cannot repeat a POST, so the sign-in link does not name the address of a POST as `next`."""
     page = client.post("/nothing-here/").content.decode()
     assert f'href="{LOGIN}"' in page

@@ -1,4 +1,4 @@
-"""Cases that no iteration can pass are run once, with the reason."""
+"""A case that no iteration can pass is run once, and every report gives the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of an agent server: health, odd texts and shapes, and reasons for failure."""
+"""The check of an agent server: its health, malformed data, and reasons for failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.agents.site import make_server
 from tests.lmgym.agents.helpers import Scripted
 
 
-class Telling(Scripted):
+class DictTransport(Scripted):
     """Transport that answers GETs from a dictionary, and other addresses with 404."""
 
     def __init__(self, told):
@@ -29,7 +29,7 @@ class Telling(Scripted):
 
 def check(people, monkeypatch, told):
     """Return the server and transport after a check, whose job must succeed whatever it finds."""
-    transport = Telling({"/api/v1/list": {"agents": [{"agent_name": "a"}]}, **told})
+    transport = DictTransport({"/api/v1/list": {"agents": [{"agent_name": "a"}]}, **told})
     monkeypatch.setattr(actors, "transport_for", lambda server: transport)
     server = make_server(people.alice, ready=False)
     run_pending()

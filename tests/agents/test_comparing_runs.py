@@ -1,4 +1,4 @@
-"""Comparison of runs: Fisher's test for different answers, pairs for the same answers."""
+"""Runs with different answers are compared by Fisher's exact test, scorings of the same answers in pairs."""
 
 from __future__ import annotations
 

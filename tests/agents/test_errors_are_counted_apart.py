@@ -187,7 +187,7 @@ def test_the_command_line_and_the_assessment_say_it():
 
 
 def test_a_comparison_pools_the_cases_with_a_verdict_in_both(people, monkeypatch):
-    """Otherwise a case with verdicts on one side only would count for that side."""
+    """If all cases were pooled, a case with verdicts in only one run would count for that run alone."""
     suite = make_suite(people.alice, cases={"a": case_text(), "b": case_text()})
     server, runs = make_server(people.alice), []
     for answers in (["ok"] * 10 + ["no"] * 10, [DOWN] * 10 + ["no"] * 9 + [DOWN]):

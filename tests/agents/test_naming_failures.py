@@ -39,7 +39,7 @@ def modes(case_run: CaseRun) -> dict[str, int]:
     return {mode.name: len(mode.samples) for mode in presenters.assessment_of(case_run).modes}
 
 
-NAMED = {"It speaks of ‘goodbye’.": 2, "It speaks of ‘hello’.": 2}
+NAMES = {"It speaks of ‘goodbye’.": 2, "It speaks of ‘hello’.": 2}
 
 
 def test_the_failures_are_named_by_the_queue(people, server, failed):
@@ -49,7 +49,7 @@ def test_the_failures_are_named_by_the_queue(people, server, failed):
     run_pending()
     naming.refresh_from_db()
     assert (naming.state, naming.total, naming.unnamed, naming.trouble) == ("done", 4, 0, "")
-    assert modes(failed) == NAMED
+    assert modes(failed) == NAMES
     assert (naming.job.done, naming.job.total) == (4, 4)
 
 
@@ -70,7 +70,7 @@ def test_forgetting_the_choices_groups_by_text_and_keeps_the_names(people, serve
     services.forget_naming(failed, actor=people.alice)
     assert all(name.startswith("Turn 1") for name in modes(failed))
     [names] = actors.known_names(failed).values()
-    assert set(names.values()) == set(NAMED)
+    assert set(names.values()) == set(NAMES)
 
 
 def test_a_killed_worker_asks_only_what_was_not_answered(people, server, failed, monkeypatch):

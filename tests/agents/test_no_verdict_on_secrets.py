@@ -13,7 +13,7 @@ from lmgym.agents.llm_judge import VotingJudge
 from lmgym.agents.redact import HIDDEN, redactor
 from lmgym.agents.scoring import WITHHELD, rescore
 from tests.agents.site import make_run, make_server, make_suite
-from tests.lmgym.agents.helpers import Asks, Scripted, said
+from tests.lmgym.agents.helpers import Scripted, ScriptedJudge, said
 
 KEY = "CANARYzq7SECRETVAR"
 ECHO = Scripted(lambda body: said(body["user_message"]["text"]))
@@ -96,7 +96,7 @@ def test_the_sign_of_a_secret_is_no_keyword():
 
 
 def test_the_judge_is_told_no_secret():
-    asked = Asks("pass")
+    asked = ScriptedJudge("pass")
     verdicts('"hello "${KEY}', 'text: {gist: "Greets "${KEY}}', judge=VotingJudge(asked))
     assert asked.prompts
     for prompt in asked.prompts:

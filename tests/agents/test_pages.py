@@ -155,7 +155,7 @@ def test_a_case_is_edited_as_a_form(alice, people):
         "turn-continue_conversation": ["no", "yes", "yes"], "name": "hello", "check-count": "0",
     }  # fmt: skip
     assert alice.post(address, given).status_code == 302
-    read, _ = make_case(suite).look()
+    read, _ = make_case(suite).parse()
     assert read is not None
     assert (read.ratio.text, read.connections, read.timeout) == ("2/3", ("http", "direct"), 20.0)
     assert [turn.text for turn in read.interactions] == ["hello there", "and now"]

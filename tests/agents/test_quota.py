@@ -1,4 +1,4 @@
-"""Quotas of agent suites and agent runs."""
+"""Quotas on agent suites, their cases and agent runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_one_more_suite_is_refused(client, suite, settings, way):
 
 @pytest.mark.parametrize("way", ["case page", "import page", "import api", "case api"])
 def test_cases_count_with_their_bytes(client, suite, people, settings, way):
-    settings.GYM_QUOTA_AGENT_SUITES = (0, AGENT_SUITES.kept_by(people.alice).bytes + 1_000)
+    settings.GYM_QUOTA_AGENT_SUITES = (0, AGENT_SUITES.amount_of(people.alice).bytes + 1_000)
     slug, case = [suite.slug], suite.cases.get()
     if way == "case page":
         answer = client.post(reverse("agent-case-new", args=slug), {"name": "more", "text": LONG})
@@ -67,7 +67,7 @@ def test_a_run_holds_a_copy_of_its_cases_and_counts_with_it(suite, people, setti
 
 def test_one_more_run_is_refused_also_to_score_again(client, suite, people, settings):
     run = make_run(suite, make_server(people.alice))
-    assert AGENT_RUNS.kept_by(people.alice).bytes > len(GOOD)
+    assert AGENT_RUNS.amount_of(people.alice).bytes > len(GOOD)
     settings.GYM_QUOTA_AGENT_RUNS = (1, 0)
     with pytest.raises(ValidationError, match="You have 1 agent run; the limit is 1"):
         services.queue_rescoring(run, actor=people.alice)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmgym.agents.case_form import document_of, fields_of
-from lmgym.agents.case_reader import look_at
+from lmgym.agents.case_reader import parse_case
 from lmgym.agents.cases import TESTS
 from lmgym.agents.check_rows import LABELS, join, places, read_place, show_place, split
 from tests.agents.site import make_case, make_run, make_server, make_suite
@@ -129,7 +129,7 @@ def test_the_form_offers_the_places_of_the_last_transcript(alice, people):
 
 
 def _sent(case, **more):
-    top, turns = fields_of(case.look()[0].document)
+    top, turns = fields_of(case.parse()[0].document)
     (turn,) = turns
     rows = turn.pop("checks")
     sent = {"name": case.name, **top, **{f"turn-{name}": [value] for name, value in turn.items()}}
@@ -153,7 +153,7 @@ def test_a_check_is_added_changed_and_removed(alice, people):
         alice.post(address, _sent(case, **{"check-test": ["less"], "check-expected": ["7"]})).status_code
         == 302
     )
-    (check,) = look_at(make_case(suite).text)[0].interactions[0].checks
+    (check,) = parse_case(make_case(suite).text)[0].interactions[0].checks
     assert (check.where, check.expected) == ("response.sly_data.equals.less", 7)
     refused = alice.post(address, _sent(case, **{"check-place": ["equals"]}))
     assert (refused.status_code, "is not a path in an answer" in text_of(refused)) == (400, True)
@@ -161,7 +161,7 @@ def test_a_check_is_added_changed_and_removed(alice, people):
 
 
 def test_a_form_without_rows_keeps_the_checks():
-    document = look_at(CALC)[0].document
+    document = parse_case(CALC)[0].document
     top, (turn,) = fields_of(document)
     turn.pop("checks")
     made, _ = document_of(document, top, [turn | {"text": "plus"}])

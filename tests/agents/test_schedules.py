@@ -386,7 +386,7 @@ def test_a_server_that_tells_no_version_starts_nothing_and_the_page_says_so(
     people, suite, waits_for_a_version, client, monkeypatch, told
 ):
     with monkeypatch.context() as silent:
-        silent.setattr(actors, "ask_version", lambda transport: told)
+        silent.setattr(actors, "fetch_version", lambda transport: told)
         due(waits_for_a_version)
         assert passes(suite) is None
     client.force_login(people.alice)

@@ -1,4 +1,6 @@
-"""Secrets of suites and servers appear in no result, export, log or error, including older ones."""
+"""Secrets of suites and servers, including those stored by earlier versions, appear in no result, export, log
+or error.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,7 @@ def test_an_agent_named_by_a_variable_is_named_in_no_error(people, server, clien
 def test_what_a_server_says_of_itself_is_stored_without_its_key(people, monkeypatch):
     key = "Bearer sk-very-secret"
 
-    class Telling(Scripted):
+    class LeakyTransport(Scripted):
         def get(self, path, deadline):
             if path == "/healthz":
                 return {"status": "ok", "versions": {"you sent": "sk-very-secret"}}
@@ -101,7 +103,7 @@ def test_what_a_server_says_of_itself_is_stored_without_its_key(people, monkeypa
                 return {"agents": [{"agent_name": "a", "description": key, "tags": [key]}]}
             return {"connectivity_info": [{"origin": key, "tools": [key]}]}
 
-    transport = Telling(lambda body: None, secrets=(key, "sk-very-secret"))
+    transport = LeakyTransport(lambda body: None, secrets=(key, "sk-very-secret"))
     monkeypatch.setattr(actors, "transport_for", lambda server: transport)
     server = make_server(people.alice, "telling")
     assert server.version == f"you sent {HIDDEN}"

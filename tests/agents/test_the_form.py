@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gym.agents.models import AgentCase
 from lmgym.agents.case_form import TURN, document_of, fields_of, write_case
-from lmgym.agents.case_reader import look_at
+from lmgym.agents.case_reader import parse_case
 from tests.agents.site import GOOD, make_case, make_suite
 from tests.page_text import text_of
 
@@ -88,7 +88,7 @@ def test_the_fields_alone_say_everything(metadata, sly_data, response, text):
 @given(documents)
 def test_what_is_written_is_read_again_as_the_same(document):
     """Writing and reading does not change any case that the reader accepts."""
-    read, _ = look_at(write_case(document))
+    read, _ = parse_case(write_case(document))
     if read is not None:
         assert exactly(read.document) == exactly(document)
 
@@ -147,7 +147,7 @@ def test_a_new_case_is_begun_in_the_form(alice, people):
     answer = alice.post(address, FIELDS)
     case = AgentCase.objects.get(name="greets")
     assert (answer.status_code, answer.url) == (302, case.get_absolute_url())
-    read, _ = case.look()
+    read, _ = case.parse()
     assert read is not None
     assert (read.metadata, read.use_direct, read.ratio.text) == ({"user_id": "joe"}, True, "1/2")
     assert [turn.chat_filter for turn in read.interactions] == ["MAXIMAL"]
@@ -222,7 +222,7 @@ def test_comments_stay_when_nothing_is_changed(alice, people):
     text = "# why\n" + GOOD
     suite = make_suite(people.alice, cases={"hello": text})
     case = make_case(suite)
-    top, fields = fields_of(case.look()[0].document)
+    top, fields = fields_of(case.parse()[0].document)
     sent = {"name": "hello", **top, **as_sent(fields)}
     address = reverse("agent-case-form", args=[suite.slug, case.pk])
     assert alice.post(address, sent).status_code == 302

@@ -1,5 +1,6 @@
 """Transcripts contain what was sent with a turn: the case's private data and the chat context, both without
-secrets. Iterations as CSV, as a file and through the API."""
+secrets. Iterations are exported as CSV, as a file and through the API.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Resuming a run and scoring it again require the same permissions as starting one, at that time."""
+"""Resuming a run and scoring it again require the permissions that starting one requires at the time of the
+request.
+"""
 
 from __future__ import annotations
 

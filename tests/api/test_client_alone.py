@@ -1,4 +1,4 @@
-"""The client without a site."""
+"""The API client on its own, without a site."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.permissions.test_every_url import ROWS, make_world, patterns
 
 
 def lists(world) -> list[str]:
-    """Addresses of all paginated lists."""
+    """Return the addresses of all paginated lists."""
     kinds = {
         pattern.name: pattern.callback.cls for _, pattern in patterns(get_resolver()) if is_list(pattern)
     }

@@ -1,4 +1,4 @@
-"""Idempotency-Key: a repeated POST does nothing twice."""
+"""Idempotency-Key: a repeated POST has no second effect."""
 
 from __future__ import annotations
 

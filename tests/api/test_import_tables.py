@@ -1,4 +1,4 @@
-"""Import of tables that leave questions open, and of files of existing suites."""
+"""Import of tables whose columns or encoding are ambiguous, and of files of existing suites."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from lmgym.text import MOST_CHARACTERS
 
 
 def _texts() -> list[tuple[str, str]]:
-    """(URL name, parameter) for every text filter of every list."""
+    """Return (URL name, parameter) for every text filter of every list."""
     found = []
     for name, _, kind in _named(get_resolver()):
         filterset = getattr(kind, "filterset_class", None)

@@ -76,7 +76,7 @@ def fields(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_names(schema: dict[str, Any]) -> set[str]:
-    """Field names of a response and of the rows of its lists."""
+    """Return the field names of a response and of the rows of its lists."""
     found = fields(schema)
     rows = [resolved(one).get("items", {}) for one in found.values()]
     return {*found, *(name for row in rows for name in fields(row))}

@@ -10,6 +10,8 @@ from django.utils import timezone
 from gym.jobs.models import Job
 from gym.runs.work import services
 from lmgym.models.engine import ScoringPolicy
+from lmgym.runs.tables import PredictionRate
+from lmgym.text.columns import header
 from suites.models import Suite
 from tests.api.worlds import make_world
 from tests.once import once_a_module
@@ -82,6 +84,15 @@ def test_a_run_says_how_it_was_made_and_how_its_predictions_fared(get, world):
         3,
     )
     assert (prediction["rate"], prediction["chance"], prediction["low"]) == (0.0, 0.5, 0.0)
+
+
+def test_every_table_of_predictions_has_the_same_columns(get, world):
+    run = world.runs["public"]
+    [row] = get(f"runs/{run.key}/results/predictions/")["results"]
+    assert row.keys() == set(header(PredictionRate))
+    assert get(f"runs/{run.key}/")["predictions"] == [row]
+    [prediction] = get(f"runs/{run.key}/results/")["predictions"]
+    assert {name: prediction[name] for name in row} == row
 
 
 def test_results_are_those_of_the_download(client, get, world):

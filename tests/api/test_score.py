@@ -21,7 +21,7 @@ def model(people):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Do not wait: tests run the worker explicitly."""
+    """Let requests not wait for their job; tests run the worker themselves."""
     monkeypatch.setattr(score_requests, "WAIT_SECONDS", 0.0)
     monkeypatch.setattr(score_requests.wait_for, "__defaults__", (0.0,))
 

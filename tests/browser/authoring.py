@@ -30,7 +30,7 @@ def sign_in(page: Any, name: str, password: str) -> None:
 def begin(
     page: Any, conditions: Sequence[str], regions: Sequence[str], first: Sequence[str] = (), name: str = ""
 ) -> Sheet:
-    """Create a suite by the guided start with the keyboard alone, and return its open editor."""
+    """Create a suite with the guided start, using the keyboard alone, and return its open editor."""
     page.goto("/suites/new/")
     keys = page.keyboard
     page.locator("#id_name").focus()

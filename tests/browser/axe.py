@@ -13,13 +13,14 @@ SETTLED = """async () => {
 
 
 def drawn(page: Any) -> None:
-    """Wait until all animations have ended, as changed colours are drawn late and fade in."""
+    """Wait until all animations have ended, because changed colours fade in."""
     page.evaluate(SETTLED)
 
 
 def violations_in_both_themes(page: Any) -> dict[str, list[str]]:
-    """Return violations in the light theme, and those of contrast in the dark theme, which changes nothing
-    else."""
+    """Return all violations in the light theme, and those of contrast in the dark theme, which changes only
+    colours.
+    """
     found = {}
     for theme, rules in (("light", ()), ("dark", ("color-contrast",))):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")

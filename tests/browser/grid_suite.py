@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lmgym.runs.outcomes import OUTCOME_NAMES
-from lmgym.suites.formulas import FormulaError, parse
+from lmgym.suites.formulas import OUTCOME_NAMES, FormulaError, parse
 
 Doc = dict[str, Any]
 
@@ -196,8 +195,8 @@ class Suite:
             rows.append({"item": row["item"], "condition": row["condition"], **told})
         items = dict.fromkeys(row["item"] for row in rows)
         outcomes = [
-            {"prediction": place, "item": item, **self._judge(text, item, body["conditions"], bits)}
-            for place, text in enumerate(body["predictions"])
+            {"prediction_number": number, "item": item, **self._judge(text, item, body["conditions"], bits)}
+            for number, text in enumerate(body["predictions"], start=1)
             for item in items
         ]
         return 200, {"rows": rows, "outcomes": outcomes}

@@ -14,8 +14,9 @@ from tests.lmgym.suites.documents import AGREEMENT, suite_bytes
 
 @pytest.fixture
 def page(live_server, browser, people):
-    """Two models on two revisions of a suite; the second revision has one more item and one more
-    prediction."""
+    """A page on a site with runs of two models on two revisions of a suite. The second revision has one more
+    item and one more prediction.
+    """
     older = make_revision(people.alice, items=4, name="s", formulas=(AGREEMENT,))
     models = [make_model(people.alice, slug=slug) for slug in ("one", "two")]
     document = read_suite(

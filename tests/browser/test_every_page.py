@@ -101,7 +101,7 @@ def newest_run(site) -> str:
 
 @pytest.fixture(scope="module")
 def alices_session(browser, site):
-    """Cookies of a session of alice, shared by all pages."""
+    """Cookies of alice's session, shared by all pages."""
     with watched_page(browser, site) as page:
         sign_in(page, "alice", "demo-alice")
         return page.context.storage_state()

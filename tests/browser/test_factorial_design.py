@@ -12,11 +12,11 @@ from tests.browser.axe import violations_in_both_themes
 from tests.browser.conftest import ROOT
 
 KEYS_IN_FIVE_MINUTES = 1500
-"""Number of keystrokes at 60 words a minute."""
+"""Number of keystrokes in five minutes at 60 words a minute."""
 FACTORS = ["agreement: match, mismatch", "number: sing, plural"]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = [dedent(block).strip().split("\n") for block in re.findall(r"```\n(.*?)```", TUTORIAL, re.DOTALL)]
-"""Lines that the tutorial says to type into fields of several lines."""
+"""Lines that the tutorial says to type into each field of several lines."""
 ACTIVE = """() => {
   const one = document.activeElement;
   const label = one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent;
@@ -44,8 +44,9 @@ class Typist:
             self.keys += len(line)
 
     def reach(self, name, key="Tab"):
-        """Press Tab until an element whose label starts with `name` has the focus. In the sheet, press Escape
-        first to leave it."""
+        """Press `key` until an element whose label starts with `name` has the focus. In the sheet, press
+        Escape before each `key` to leave it.
+        """
         passed = []
         for _ in range(100):
             label, in_sheet = self.page.evaluate(ACTIVE)

@@ -21,7 +21,7 @@ BYTES_PER_SECOND = 500
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory):
-    """A Hub with a model in several weight files, which has a current name and an old short one."""
+    """A Hub with one model in several weight files, under a current name and an old short one."""
     tokenizer = tiny.train("byte-bpe")
     folder = tmp_path_factory.mktemp("hub") / "gpt2"
     tiny.fast(tokenizer).save_pretrained(folder)

@@ -14,7 +14,7 @@ def condition(name: str, *contents: str) -> dict:
     return {"condition_name": name, "regions": regions}
 
 
-# The example of SyntaxGym's documentation
+# The example in SyntaxGym's documentation
 EXAMPLE = {
     "meta": {"name": "Sample subject--verb suite", "metric": "sum"},
     "predictions": [{"type": "formula", "formula": FORMULA}],

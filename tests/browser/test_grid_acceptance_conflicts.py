@@ -22,7 +22,7 @@ def write(sheet: Sheet, row: int, column: int, text: str) -> None:
 
 @contextmanager
 def saving_held(page: Any) -> Iterator[None]:
-    """Delay all edits of a page until the block ends."""
+    """Hold back all save requests of a page until the block ends."""
     waiting: list[Any] = []
     page.route("**/cells/", lambda route: waiting.append(route))
     yield

@@ -81,7 +81,7 @@ def own_site(tmp_path_factory) -> Iterator[OwnSite]:
 
 @pytest.fixture
 def writing(browser, own_site) -> Iterator[Sheet]:
-    """An open editor on that site; leaving with unsaved edits is confirmed."""
+    """An open editor on `own_site`. Questions about leaving with unsaved edits are confirmed."""
     if own_site.process is None:
         own_site.start()
     context = browser.new_context(base_url=own_site.url, viewport={"width": 1280, "height": 900})

@@ -88,7 +88,7 @@ def test_tab_goes_through_the_texts_and_escape_lets_it_leave(at_first):
 
 @pytest.mark.parametrize("editing", [False, True])
 def test_shift_tab_goes_back_where_a_browser_names_only_its_code(at_first, editing):
-    """WebKitGTK sends such events."""
+    """WebKitGTK reports the key of Shift+Tab as "Unidentified"."""
     at_first.press("Tab")
     if editing:
         at_first.type("sings")

@@ -17,7 +17,7 @@ def play(page, player: str) -> None:
 
 @pytest.fixture
 def corpus(signed_in, tmp_path):
-    """A corpus of alice, saved after a check of its tokens."""
+    """Address of a corpus that alice saved after checking its tokens."""
     page = signed_in
     path = tmp_path / "texts.txt"
     path.write_text("The woman plays.\nThe women play.\nThe king laughs today.\n", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Between a click and the page that it opens."""
+"""While the next page is loading, files cannot be sent twice, and a page that reloads itself does not cancel
+a followed link.
+"""
 
 from __future__ import annotations
 

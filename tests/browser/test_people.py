@@ -39,7 +39,7 @@ def accept(bob, address: str) -> None:
 
 @pytest.fixture
 def shared(signed_in, request, tmp_path):
-    """Address of a private suite of alice."""
+    """Address of alice's private suite."""
     name = f"people_{request.node.name.split('[')[0].removeprefix('test_')[:30]}"
     path = tmp_path / f"{name}.json"
     path.write_bytes(suite_bytes(name=name))

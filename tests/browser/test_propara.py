@@ -15,7 +15,7 @@ SET = "/propara/everyday-processes/"
 
 @pytest.fixture
 def untidy(tmp_path):
-    """The hasty submission with a header, a blank line and a lower-case action."""
+    """The demo's `hasty` submission with a header, a blank line and a lower-case action."""
     path = tmp_path / "mine.tsv"
     text = shipped("hasty").replace("\tMOVE\t", "\tmove\t", 1)
     path.write_text("process\tstep\tparticipant\taction\tbefore\tafter\n" + text + "\n", encoding="utf-8")

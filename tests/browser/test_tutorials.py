@@ -38,7 +38,7 @@ def reader(browser, live):
 
 
 class Reader:
-    """Carries out the steps of a tutorial."""
+    """A reader who carries out the steps of a tutorial."""
 
     def __init__(self, page, terminal: Terminal, folder: Path) -> None:
         self.page, self.terminal, self.folder = page, terminal, folder

@@ -1,4 +1,4 @@
-"""Uploading results by hand: the questions, and the choices that are kept meanwhile."""
+"""Uploading results in the form: the chosen file stays chosen while the page asks for its unit."""
 
 from __future__ import annotations
 

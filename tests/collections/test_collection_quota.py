@@ -1,4 +1,4 @@
-"""Quota on the number of collections per account."""
+"""Quotas per account on the number of collections and on their bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_one_more_is_refused(client, made, settings, way):
 @pytest.mark.parametrize("way", ["page", "api", "entry"])
 def test_a_collection_does_not_grow_past_the_bytes(client, made, people, settings, way):
     make_revision(people.alice, name="other")
-    settings.GYM_QUOTA_COLLECTIONS = (0, COLLECTIONS.kept_by(people.alice).bytes)
+    settings.GYM_QUOTA_COLLECTIONS = (0, COLLECTIONS.amount_of(people.alice).bytes)
     address = f"/api/v1/collections/{made.slug}/"
     if way == "page":
         agreement = SuiteRevision.objects.get(suite__slug="agreement")

@@ -27,8 +27,7 @@ MODELS = {"char": "charmodel"}
 
 
 def lmc(*argv: str | Path, stdin: bytes = b"") -> tuple[int, str]:
-    """Run our command in the folder of the recordings, whose paths the recordings contain. Return (exit code,
-    output)."""
+    """Run our command, and return (exit code, output)."""
     out = io.BytesIO()
     code = main([str(word) for word in argv], streams=Streams(io.BytesIO(stdin), out, io.StringIO()))
     return code, out.getvalue().decode()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gym.runs.read.leaderboard.build import leaderboard
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import FIRST
 from lmgym.suites.formats import read_suite
@@ -24,11 +24,11 @@ from tests.people import People, make_people
 FILES = (
     "1gram_bllip-lg", "gpt-2-pretrained_", "gpt-2-xl-pretrained_", "grnn_", "rnng_bllip-lg", "vanilla_bllip-lg"
 )  # fmt: skip
-GPT_2 = {  # Hu et al. 2020, as reprinted by the later metric
+GPT_2 = {  # Hu et al. 2020, as reprinted with the later metric
     "center_embed": 0.9286, "cleft": 1.0, "cleft_modifier": 0.925, "fgd_object": 0.9583, "fgd_hierarchy": 0.625
 }  # fmt: skip
 LEFT_OUT = {"fgd-embed3", "fgd-embed4", "nn-nv-rpl"}
-"""Suites for which the paper has data but which it does not count."""
+"""Suites that the paper's data contain but its means leave out."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def items_of(path: Path) -> dict[str, int]:
 
 
 def by_hand(path: Path) -> dict[str, dict[str, float]]:
-    """Return {model: {suite: share of True}}, counted without our code."""
+    """Return {model: {suite: share of True}}, computed without our code."""
     counts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -76,7 +76,7 @@ def test_the_published_files_give_the_accuracies_that_counting_gives(people, con
     for name in FILES:
         path = conformance / "paper" / f"syntaxgym_results_{name}.csv"
         expected |= by_hand(path)
-        plan = plan_upload(GivenFile(path.name, path.read_bytes()), actor=people.bob)
+        plan = plan_upload(ResultFile(path.name, path.read_bytes()), actor=people.bob)
         assert plan.refused == []
         assert len(plan.unmatched) == 34 - len(published)
         save_upload(plan, ModelChoice(visibility="public"), actor=people.bob)
@@ -109,13 +109,14 @@ def paper(conformance: Path, name: str) -> Path:
     ("name", "mean"), [("gpt-2-xl-pretrained_", 0.8424), ("gpt-2-pretrained_", 0.7842), ("grnn_", 0.5514)]
 )
 def test_with_all_suites_the_board_shows_the_published_means(people, conformance, published, name, mean):
-    """Missing suites are replaced by suites with the same name and number of items, which is all that
-    outcomes use."""
+    """Missing suites are replaced by suites of the same name and number of items; outcomes depend on nothing
+    else.
+    """
     path = paper(conformance, name)
     for suite, items in items_of(path).items():
         if suite not in published:
             make_suite(people.alice, name=suite, items=items)
-    plan = plan_upload(GivenFile(path.name, path.read_bytes()), actor=people.bob)
+    plan = plan_upload(ResultFile(path.name, path.read_bytes()), actor=people.bob)
     assert (plan.refused, plan.unmatched, len(plan.good)) == ([], [], 34)
     save_upload(plan, ModelChoice(visibility="public"), actor=people.bob)
     counted = tuple(suite for suite in items_of(path) if suite not in LEFT_OUT)
@@ -126,7 +127,7 @@ def test_with_all_suites_the_board_shows_the_published_means(people, conformance
 
 def test_items_of_the_published_files_are_counted_from_0(people, conformance, published):
     path = conformance / "paper" / "syntaxgym_results_gpt-2-pretrained_.csv"
-    plan = plan_upload(GivenFile(path.name, path.read_bytes()), actor=people.bob)
+    plan = plan_upload(ResultFile(path.name, path.read_bytes()), actor=people.bob)
     assert {run.applied.shift for run in plan.good} == {1}
     hierarchy = next(run for run in plan.good if run.revision.suite.slug == "fgd_hierarchy")
     assert hierarchy.applied.missing
@@ -142,9 +143,10 @@ def test_items_of_the_published_files_are_counted_from_0(people, conformance, pu
         ("vanilla_bllip-lg", 0.375),
     ],
 )
-def test_all_thirty_four_suites_by_counting_agree_with_the_published_means(conformance, name, published):
-    """The published means are over the paper's 31 suites (LEFT_OUT is not counted) and averaged over seeds.
-    The paper has no mean for the 1-gram model."""
+def test_means_over_the_papers_suites_equal_the_published_means(conformance, name, published):
+    """The published means are over the 31 suites that the paper counts (without LEFT_OUT), and averaged over
+    seeds. The paper has no mean for the 1-gram model.
+    """
     models = by_hand(conformance / "paper" / f"syntaxgym_results_{name}.csv")
     means = [
         sum(rate for suite, rate in rates.items() if suite not in LEFT_OUT) / (len(rates) - len(LEFT_OUT))

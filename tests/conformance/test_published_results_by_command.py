@@ -20,7 +20,7 @@ SEEDS = "rnng_bllip-lg"
 
 
 def test_three_commands_beside_the_demo_give_every_suites_accuracy(db, conformance, settings):
-    """The commands of docs/uploading-results.md, on a site whose demo has suites of the same names."""
+    """Run the commands of docs/uploading-results.md on a site whose demo has suites of the same names."""
     settings.ALLOWED_HOSTS = ["localhost"]  # demo accounts exist on a laptop only
     list(load_demo(queue_runs=False))
     admin = User.objects.get(username="admin")

@@ -8,7 +8,7 @@ import pytest
 
 from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import SuiteRun
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from lmgym.suites.formats import read_suite
 from lmgym.text.csv_writer import csv_text
 from suites import services
@@ -47,7 +47,7 @@ def world(module_db, conformance):
 
 
 def keep(actor, name: str, data: bytes) -> None:
-    plan = plan_upload(GivenFile(name, data), actor=actor)
+    plan = plan_upload(ResultFile(name, data), actor=actor)
     assert plan.refused == []
     save_upload(plan, ModelChoice(visibility="public"), actor=actor)
 

@@ -123,7 +123,6 @@ def test_transformer_scores_any_text() -> None:
 
 
 def test_words_are_single_tokens() -> None:
-    """Every word of the demo language is one token."""
     pytest.importorskip("torch", reason="the transformer needs torch")
     (score,) = backend("demo-gpt2").score(
         ["The singer that the young girls helped is famous."], ScoringPolicy()

@@ -67,8 +67,9 @@ def tokenizers(load: Workload, on_gpu: bool) -> Callable[[str], Any]:
 def folder_of(
     tmp_path_factory: pytest.TempPathFactory, tokenizers: Callable[[str], Any], on_gpu: bool
 ) -> Callable[[str, str], Path]:
-    """Function that creates the model folder of a shape. The weights are stored in a dtype, so that all
-    loaders get the same values."""
+    """Function that creates the model folder of a shape. The weights are stored in `dtype`, so that all
+    loaders get the same values.
+    """
     root = tmp_path_factory.mktemp("models")
 
     def make(shape: str, dtype: str = "float32") -> Path:

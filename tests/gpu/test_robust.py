@@ -21,7 +21,7 @@ import torch
 from benchmarks.engine.workload import Workload
 from lmgym.models.backends import Backend, BackendError, MemoryInUse, causal, loading, memory_check
 from lmgym.models.engine import ERROR_BITS, ScoringFailure, ScoringPolicy, TokenScores, memory
-from lmgym.models.engine.device_errors import says_broken
+from lmgym.models.engine.device_errors import reports_device_failure
 from lmgym.models.engine.model_runner import ModelRunner
 from tests.gpu.conftest import load_from
 
@@ -51,8 +51,9 @@ def assert_equal(
 
 @pytest.fixture
 def crowded(on_gpu: bool, device: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Context manager in which passes over more than `positions` positions run out of memory. On a GPU, the
-    process may reserve only `megabytes` in addition to what it holds."""
+    """Context manager in which memory runs out: on a GPU, because the process may reserve only `megabytes` in
+    addition to what it holds; on a CPU, in passes over more than `positions` positions.
+    """
 
     @contextmanager
     def on_a_gpu(positions: int, megabytes: float) -> Iterator[None]:
@@ -264,12 +265,12 @@ table = torch.nn.Embedding(4, 4).to("cuda:0")
 try:
     print(table(torch.tensor([99], device="cuda:0")).cpu())
 except RuntimeError as error:
-    from lmgym.models.engine.device_errors import says_broken
-    print(type(error).__name__, says_broken(error))
+    from lmgym.models.engine.device_errors import reports_device_failure
+    print(type(error).__name__, reports_device_failure(error))
 try:
     torch.zeros(1, device="cuda:0").cpu()
 except RuntimeError as error:
-    print(type(error).__name__, says_broken(error))
+    print(type(error).__name__, reports_device_failure(error))
 """
 
 
@@ -284,7 +285,7 @@ def test_real_missing_memory_is_recognised(gpu: None, device: str) -> None:
     with pytest.raises(RuntimeError) as caught:
         torch.empty(much, dtype=torch.uint8, device=device)
     assert memory.is_out_of_memory(caught.value)
-    assert not says_broken(caught.value)
+    assert not reports_device_failure(caught.value)
 
 
 # --- models that are too large ---

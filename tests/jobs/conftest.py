@@ -51,7 +51,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Queues with ready messages, as with a broker that uses messages."""
+    """Queues to which a message was sent, as if the broker needed messages."""
     sent: list[str] = []
     monkeypatch.setattr(reaper, "needs_messages", lambda: True)
     monkeypatch.setattr(reaper, "ready_messages", sent.count)

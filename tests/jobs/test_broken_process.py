@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def own_process(monkeypatch: pytest.MonkeyPatch, settings) -> None:
-    """Reset what a test breaks."""
+    """Retry without a pause, and give each test its own flag for a broken process."""
     settings.GYM_JOB_RETRY_SECONDS = 0
     monkeypatch.setattr(runner, "broken", threading.Event())
 
@@ -29,9 +29,9 @@ def gone(context) -> None:
 def test_the_worker_claims_nothing_more_and_ends_and_the_job_waits_for_its_next_try(register) -> None:
     first, second = enqueue(register("gpu", gone), {}), enqueue(register("other"), {})
     watchdog = Watchdog()
-    assert not watchdog.look()
+    assert not watchdog.check()
     assert drain(["default"]) == 1
-    assert watchdog.look()
+    assert watchdog.check()
     assert watchdog.must_exit, "whoever keeps workers running starts another"
     assert Job.objects.get(pk=first.pk).state == "queued"
     assert Job.objects.get(pk=second.pk).tries == 0

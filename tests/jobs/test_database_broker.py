@@ -84,7 +84,7 @@ def test_a_wake_up_that_came_too_late_does_no_harm(consumer, kind):
 
 
 def test_after_a_failed_wake_up_it_looks_again_later(consumer, kind):
-    """The database accepts reads but no writes; the worker must not retry forever."""
+    """If the database accepts reads but no writes, the worker must not retry in a tight loop."""
     enqueue(kind, {})
     failed = next(consumer)
     consumer.broker.enqueue(

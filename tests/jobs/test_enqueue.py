@@ -1,7 +1,7 @@
 import pytest
 from django.db import transaction
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.jobs.errors import UnknownKind, UnknownQueue
 from gym.jobs.models import Job
 from gym.jobs.services import enqueue
@@ -39,7 +39,7 @@ def test_it_limits_the_active_jobs_of_one_user(register, settings, alice, bob):
     kind = register("k")
     enqueue(kind, {}, owner=alice)
     enqueue(kind, {}, owner=alice)
-    with pytest.raises(TooManyJobs, match="the limit is 2"):
+    with pytest.raises(LimitReached, match="the limit is 2"):
         enqueue(kind, {}, owner=alice)
     enqueue(kind, {}, owner=bob)
     enqueue(kind, {})
@@ -50,7 +50,7 @@ def test_it_limits_the_waiting_jobs_of_the_site(register, settings, alice, bob):
     kind = register("k")
     for owner in (alice, None):
         enqueue(kind, {}, owner=owner)
-    with pytest.raises(TooManyJobs, match="The queue of this site is full"):
+    with pytest.raises(LimitReached, match="The queue of this site is full"):
         enqueue(kind, {}, owner=bob)
     enqueue(kind, {})  # a job without an owner
 

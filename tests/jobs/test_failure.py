@@ -141,7 +141,7 @@ def refuse(monkeypatch, times):
 
 @pytest.mark.usefixtures("no_test_transaction")
 def test_an_end_that_cannot_be_written_is_written_as_soon_as_it_can_be(register, monkeypatch):
-    """Otherwise the job would wait until its lease expires."""
+    """If the end were not written, the job would wait until its lease expires."""
     job = enqueue(register("k", lambda context: 1 / 0), {}, max_attempts=1)
     refuse(monkeypatch, 5)
     run_pending()
@@ -160,8 +160,9 @@ def test_after_a_lease_the_job_is_left_to_the_reaper(register, monkeypatch, sett
 
 
 def test_a_job_whose_lease_cannot_be_kept_goes_back_at_once(register, monkeypatch):
-    """If memory has run out, no heartbeat thread can be started. Otherwise the job would wait until its lease
-    expires."""
+    """A heartbeat thread cannot be started when memory has run out. If the job did not go back at once, it
+    would wait until its lease expires.
+    """
 
     @contextmanager
     def no_thread(context):

@@ -17,7 +17,9 @@ FILES = "the files of the model x"
 
 @pytest.fixture(autouse=True)
 def as_a_new_worker(monkeypatch):
-    """Forget missing resources between tests."""
+    """Forget missing resources before each test. Tests call the fixture to do so again, as a new worker
+    would.
+    """
 
     def start():
         monkeypatch.setattr(fairness, "_missing_until", {})

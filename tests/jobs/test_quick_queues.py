@@ -12,7 +12,9 @@ from gym.jobs.worker import WorkerProcess
 
 @pytest.fixture
 def lanes(monkeypatch, settings):
-    """(queues, threads) of every dramatiq worker that a worker process starts."""
+    """`lanes(queues, threads=1)` returns (queues, threads) of every dramatiq worker that a worker process
+    starts.
+    """
     settings.GYM_JOB_QUEUES = ("default", "long", "preview")
     settings.GYM_JOB_QUICK_QUEUES = ("preview",)
     started = []

@@ -88,20 +88,20 @@ def test_workers_that_look_for_jobs_themselves_get_no_messages(register, clock, 
 
 def test_a_dead_workers_jobs_come_back_without_waiting_for_the_lease(running):
     WorkerHeartbeat.objects.create(id="w1", host="h", pid=1)
-    assert reaper.hold_lock("w1", 60)
+    assert reaper.acquire_lock("w1", 60)
     assert reaper.release_dead_worker("w1") == 1
     assert Job.objects.get().state == "queued"
     assert not WorkerHeartbeat.objects.exists()
-    assert reaper.hold_lock("w2", 60)
+    assert reaper.acquire_lock("w2", 60)
 
 
 def test_one_worker_reaps_at_a_time(clock):
-    assert reaper.hold_lock("a", 60)
-    assert not reaper.hold_lock("b", 60)
-    assert reaper.hold_lock("a", 60)
+    assert reaper.acquire_lock("a", 60)
+    assert not reaper.acquire_lock("b", 60)
+    assert reaper.acquire_lock("a", 60)
     clock.forward(61)
-    assert reaper.hold_lock("b", 60)
-    assert not reaper.hold_lock("a", 60)
+    assert reaper.acquire_lock("b", 60)
+    assert not reaper.acquire_lock("a", 60)
     assert Lock.objects.count() == 1
 
 
@@ -130,10 +130,10 @@ def test_a_worker_that_died_when_the_clock_was_set_back_has_one_lease_more(runni
 
 
 def test_the_reapers_lock_from_before_the_clock_was_set_back_counts_for_nothing(clock):
-    assert reaper.hold_lock("a", 60)
+    assert reaper.acquire_lock("a", 60)
     clock.forward(-3600)
-    assert reaper.hold_lock("b", 60)
-    assert not reaper.hold_lock("a", 60)
+    assert reaper.acquire_lock("b", 60)
+    assert not reaper.acquire_lock("a", 60)
 
 
 def test_clocks_of_hosts_may_differ_by_a_lease(register, running, clock):
@@ -141,9 +141,9 @@ def test_clocks_of_hosts_may_differ_by_a_lease(register, running, clock):
     enqueue(kind, {})
     run_pending()
     before = list(Job.objects.order_by("pk").values_list("not_before", "lease_until"))
-    assert reaper.hold_lock("a", 60)
+    assert reaper.acquire_lock("a", 60)
     clock.forward(-59)
-    assert not reaper.hold_lock("b", 60)
+    assert not reaper.acquire_lock("b", 60)
     reaper.reap()
     assert list(Job.objects.order_by("pk").values_list("not_before", "lease_until")) == before
 

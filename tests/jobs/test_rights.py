@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def kind(register):
-    """A job that uses the house, which is alice's, and the garden, which is public."""
+    """A kind of job that uses the house, which is alice's, and the garden, which is public."""
 
     def work(context):
         uses = {"the house": lambda person: person.username == "alice", "the garden": lambda person: True}

@@ -69,7 +69,7 @@ def test_checking_a_model_and_an_agent(people):
     AgentSchedule.objects.create(
         suite=suite, server=server, owner=people.alice, every="version", next_at="2020-01-01T00:00Z"
     )
-    assert schedules.ask_versions() == 1
+    assert schedules.queue_version_checks() == 1
     assert queue_of("agent_version") == "short"
 
 
@@ -83,7 +83,7 @@ def test_a_model_with_workers_of_its_own_is_checked_by_these(people, settings):
 def test_a_large_upload(people, monkeypatch):
     monkeypatch.setattr(uploads, "AT_ONCE", 2)
     make_revision(people.alice)
-    plan = uploads.plan_upload(uploads.GivenFile("seeds.csv", outcomes_of_seeds(5)), actor=people.alice)
+    plan = uploads.plan_upload(uploads.ResultFile("seeds.csv", outcomes_of_seeds(5)), actor=people.alice)
     uploads.save_upload(plan, uploads.ModelChoice(visibility="public"), actor=people.alice)
     assert queue_of(uploads.JOB) == "short"
 

@@ -26,7 +26,7 @@ from gym.jobs.services import enqueue, request_cancel, retry
 
 
 class JobMachine(RuleBasedStateMachine):
-    """Attempts are contexts of imaginary workers: a killed one forgets its context, a zombie keeps it."""
+    """Attempts are contexts of imaginary workers: a killed worker forgets its context, a zombie keeps it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class JobMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_stuck(self):
-        """Every unfinished job has a start time or a lease that ends within one lease from now."""
+        """Every queued job may start, and the lease of every running job ends, within one lease from now."""
         horizon = timezone.now() + timedelta(seconds=conf.lease_seconds())
         for job in Job.objects.exclude(state__in=FINAL_STATES):
             assert (job.not_before if job.state == "queued" else job.lease_until) <= horizon

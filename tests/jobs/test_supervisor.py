@@ -1,4 +1,4 @@
-"""The supervisor with tiny children. Tests of signals run it in a process without threads."""
+"""The supervisor with tiny child processes. Tests of signals run it in a process without threads."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_child_that_is_ready_before_anybody_looks_is_not_taken_for_frozen():
 
 
 def test_the_others_are_told_of_a_death():
-    """The others release its jobs at once, since its replacement needs time to start."""
+    """The other workers release a dead worker's jobs at once, since its replacement needs time to start."""
     hears = (
         f"{BEATS}\nfor line in open(int(sys.argv[2].split('=')[1])): print('heard', line, end='', flush=True)"
     )

@@ -57,11 +57,11 @@ def deaf(db, register, monkeypatch, settings):
 
 def test_a_cancelled_job_whose_handler_does_not_stop_is_cancelled_all_the_same(deaf, people):
     watchdog = Watchdog()
-    assert not watchdog.look()
+    assert not watchdog.check()
     job = Job.objects.get(pk=deaf.job_id)
     assert job.state == "running"
     request_cancel(job, actor=people.alice)
-    assert not watchdog.look()
+    assert not watchdog.check()
     job.refresh_from_db()
     assert job.state == "cancelled"
     assert "the attempt was ended" in job.log
@@ -74,7 +74,7 @@ def test_a_cancelled_job_whose_handler_does_not_stop_is_cancelled_all_the_same(d
 def test_a_job_over_its_time_whose_handler_does_not_stop_fails_and_another_can_be_tried(deaf, people):
     deaf._until = 0.0
     watchdog = Watchdog()
-    watchdog.look()
+    watchdog.check()
     job = Job.objects.get(pk=deaf.job_id)
     assert (job.state, job.error) == ("failed", str(OutOfTime(deaf.seconds)))
 
@@ -82,18 +82,18 @@ def test_a_job_over_its_time_whose_handler_does_not_stop_fails_and_another_can_b
 def test_a_worker_ends_only_when_a_handler_still_holds_its_thread_long_after(deaf, people, settings):
     watchdog = Watchdog()
     request_cancel(Job.objects.get(pk=deaf.job_id), actor=people.alice)
-    assert not watchdog.look()
+    assert not watchdog.check()
     settings.GYM_JOB_DEAF_SECONDS = 0
-    assert watchdog.look()
+    assert watchdog.check()
     runner._running.clear()
-    assert not Watchdog().look()
+    assert not Watchdog().check()
 
 
 def test_a_handler_that_stops_in_time_is_left_alone(deaf, people, settings):
     settings.GYM_JOB_REACT_SECONDS = 1000
     request_cancel(Job.objects.get(pk=deaf.job_id), actor=people.alice)
     watchdog = Watchdog()
-    assert not watchdog.look()
+    assert not watchdog.check()
     assert Job.objects.get(pk=deaf.job_id).state == "running"
 
 

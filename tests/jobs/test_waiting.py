@@ -1,4 +1,4 @@
-"""Requests that wait for jobs leave threads of the web server to others."""
+"""Requests that wait for jobs leave web server threads free for other requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def slept(monkeypatch):
 
 @pytest.fixture
 def taken():
-    """All waiting slots are taken."""
+    """Take all waiting slots during the test."""
     for _ in range(services.MAX_WAITING_REQUESTS):
         assert services._waiting_slots.acquire(blocking=False)
     yield

@@ -23,7 +23,7 @@ def _worker(db, settings):
 
 @pytest.fixture
 def busy(register, alice):
-    """A worker runs a long game of alice."""
+    """alice's job “game X”, which a worker is running."""
     enqueue(register("k"), {}, owner=alice, title="game X")
     return states.claim_next("default", "w")
 

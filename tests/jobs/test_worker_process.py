@@ -44,7 +44,7 @@ def test_ten_kills_lose_nothing_and_double_nothing(lab):
 
 
 def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
-    """The death of the worker is not reported: another one notices after the lease."""
+    """The death of the worker is not reported; another worker notices when the lease expires."""
     job = lab.enqueue("lab.chunks", {"n": 20, "seconds": 0.05})
     worker = lab.worker()
     lab.until(lambda: lab.ask("count_chunks") >= 2)
@@ -57,7 +57,7 @@ def test_a_job_of_a_killed_worker_is_found_by_the_lease_alone(lab):
 
 
 def test_a_worker_that_is_told_of_a_death_takes_over_at_once(lab):
-    """It waits neither for the lease nor for the replacement."""
+    """It waits neither for the lease of 60 s nor for a replacement."""
     lab.env["LAB_LEASE"] = "60"
     job = lab.enqueue("lab.chunks", {"n": 1000, "seconds": 0.05})
     dying = lab.worker("--id", "w1")
@@ -73,7 +73,7 @@ def test_a_worker_that_is_told_of_a_death_takes_over_at_once(lab):
 
 
 def test_who_takes_a_dead_ones_place_frees_its_jobs_then_imports_then_claims(monkeypatch):
-    """While it imports, other workers run the released jobs."""
+    """While the replacement imports, other workers run the released jobs."""
     done = []
 
     def note(name):
@@ -199,7 +199,7 @@ def test_two_workers_share_the_queue_and_no_job_runs_twice(lab):
 
 
 def test_a_job_goes_to_the_worker_that_has_its_files(lab):
-    """Workers without the files try it once each, and run the other jobs."""
+    """Workers without the files try the job once each, and still run the other jobs."""
     for _ in range(2):
         lab.worker()
     picky = lab.enqueue("lab.picky")

@@ -20,7 +20,7 @@ JSON = "application/json"
 
 @pytest.fixture
 def bob(client, people):
-    """A client with a token of bob."""
+    """A client that sends bob's API token."""
     _, plain = create_token(actor=people.bob, name="x", scopes=["read", "write", "run"])
     client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {plain}"
     return client

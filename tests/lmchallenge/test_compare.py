@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def shifted(log: list[bytes], more: int) -> str:
-    """Return the log with `more` added to every second rank of each message."""
+    """Return the log with `more` added to the rank of every second entry of each message."""
     rows = [json.loads(line) for line in log]
     for row in rows:
         for at, entry in enumerate(row["wordPredictions"]):

@@ -104,14 +104,9 @@ def requeue(game: Game) -> None:
 
 
 class Batched(AdaptivePlayer):
-    """Player of three lines at a time that records how many contexts each call has."""
+    """Player of three lines at a time."""
 
     together = 3
-    seen: list[int] = []
-
-    def predict(self, requests):
-        self.seen.append(len({request.context for request in requests}))
-        return super().predict(requests)
 
 
 def test_after_a_break_the_same_lines_are_played_together(people, monkeypatch):

@@ -16,7 +16,7 @@ from tests.lmchallenge.worlds import TEXT, make_corpus
 @pytest.mark.parametrize("name", ["lmc-corpus-new", "api-lmc-corpora"])
 def test_a_corpus_counts_as_it_is_kept(client, people, settings, name):
     make_corpus(people.alice)
-    settings.GYM_QUOTA_CORPORA = (0, CORPORA.kept_by(people.alice).bytes)
+    settings.GYM_QUOTA_CORPORA = (0, CORPORA.amount_of(people.alice).bytes)
     client.force_login(people.alice)
     file = SimpleUploadedFile("more.txt", TEXT.encode())
     answer = client.post(
@@ -33,4 +33,4 @@ def test_a_log_that_does_not_fit_leaves_nothing(client, people, settings):
     assert answer.status_code == 400
     assert "With this, your games would take up" in answer.json()["detail"]
     assert [model.objects.count() for model in (Game, LogChunk, Job)] == [0, 0, 0]
-    assert GAMES.kept_by(people.alice).bytes == 0
+    assert GAMES.amount_of(people.alice).bytes == 0

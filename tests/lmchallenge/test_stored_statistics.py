@@ -15,7 +15,7 @@ migration = importlib.import_module("gym.lmchallenge.migrations.0006_low_and_hig
 
 
 def old(value):
-    """Return statistics with their former names."""
+    """Return statistics in their former format."""
     if isinstance(value, list):
         return [old(one) for one in value]
     if not isinstance(value, dict):

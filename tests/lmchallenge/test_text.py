@@ -158,7 +158,7 @@ def test_a_log_whose_counting_was_cancelled_is_counted_on_request(client, game, 
 def test_the_outcomes_of_input_correction_are_those_of_the_mixture_that_the_filter_chose(
     client, people, keep
 ):
-    log = b"".join(a_log_of_4("ic", 8)).decode()  # other lines would be broken under the first mixture
+    log = b"".join(a_log_of_4("ic", 8)).decode()  # the first mixture breaks other lines
     game = upload(people.alice, log)
     mix = counting.mix_of(game, keep)
     drawn = [coloured.line_of(number, line, keep, mix) for number, line in storage.decoded(game)]

@@ -1,5 +1,6 @@
-"""Logs of LM Challenge 5 on the site: imported, counted, coloured, exported. Messages name the missing
-parts."""
+"""Logs of LM Challenge 5 on the site: imported, evaluated, coloured, exported, or rejected with the first
+bad line named.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def run(capsysbinary, *argv: str) -> tuple[int, str, str]:
     return status, out.decode(), err.decode()
 
 
-def test_a_table_of_pass_rates(capsysbinary, model) -> None:
+def test_evaluate_prints_a_table_of_pass_rates(capsysbinary, model) -> None:
     status, out, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model)
     head, row = out.splitlines()
     assert (status, err) == (0, "")
@@ -57,7 +57,7 @@ def test_a_table_of_pass_rates(capsysbinary, model) -> None:
 
 
 @pytest.mark.parametrize("rows", ["rates", "outcomes", "regions", "tokens"])
-def test_every_table_in_every_form_is_the_frame_of_the_library(capsysbinary, tmp_path, model, rows) -> None:
+def test_tables_as_csv_and_json_equal_the_librarys_frames(capsysbinary, tmp_path, model, rows) -> None:
     frame = getattr(lmgym.evaluate("agreement.json", model), rows)()
     given = ("evaluate", "agreement.json", "--model", model, "--rows", rows, "--format")
     as_csv = pd.read_csv(
@@ -73,7 +73,7 @@ def test_every_table_in_every_form_is_the_frame_of_the_library(capsysbinary, tmp
         )
 
 
-def test_parquet_holds_the_frame_of_the_library(capsysbinary, model) -> None:
+def test_parquet_equals_the_librarys_frame(capsysbinary, model) -> None:
     pytest.importorskip("pyarrow")
     given = ("evaluate", "agreement.json", "--model", model, "--format", "parquet", "-o", "out.parquet")
     assert run(capsysbinary, *given) == (0, "", "")
@@ -93,7 +93,7 @@ def test_many_suites_on_many_models(capsysbinary, tmp_path, model) -> None:
     ]  # fmt: skip
 
 
-def test_the_policy_is_followed(capsysbinary, model) -> None:
+def test_policy_options_take_effect(capsysbinary, model) -> None:
     given = (
         "evaluate",
         "agreement.json",
@@ -112,11 +112,13 @@ def test_the_policy_is_followed(capsysbinary, model) -> None:
 
 
 @pytest.mark.parametrize(("least", "status"), [("0.9", 0), ("1", 0)])
-def test_a_gate_that_is_passed(capsysbinary, model, least, status) -> None:
+def test_fail_under_exits_0_at_or_above_the_threshold(capsysbinary, model, least, status) -> None:
     assert run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--fail-under", least)[0] == status
 
 
-def test_a_gate_that_is_missed_and_one_that_tests_nothing(capsysbinary, tmp_path, model) -> None:
+def test_fail_under_exits_1_below_the_threshold_and_without_predictions(
+    capsysbinary, tmp_path, model
+) -> None:
     (tmp_path / "wrong.json").write_bytes(suite_bytes(formulas=("(2;%match%) > (2;%mismatch%)",)))
     (tmp_path / "bare.json").write_bytes(suite_bytes(formulas=()))
     assert run(capsysbinary, "evaluate", "wrong.json", "-m", model, "--fail-under", "0.5")[0] == 1
@@ -125,7 +127,7 @@ def test_a_gate_that_is_missed_and_one_that_tests_nothing(capsysbinary, tmp_path
     assert "nothing was tested" in err
 
 
-def test_sentences_are_scored_from_arguments_or_lines(capsysbinary, monkeypatch, model) -> None:
+def test_score_reads_arguments_or_standard_input(capsysbinary, monkeypatch, model) -> None:
     argued = run(capsysbinary, "score", "-m", model, "The woman plays.", "The boys run.")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The woman plays.\n\nThe boys run.\n")))
     assert run(capsysbinary, "score", "-m", model) == argued
@@ -135,7 +137,7 @@ def test_sentences_are_scored_from_arguments_or_lines(capsysbinary, monkeypatch,
     assert run(capsysbinary, "score", "-m", model)[0] == 2
 
 
-def test_findings_are_listed_and_an_error_among_them_is_status_1(capsysbinary, tmp_path) -> None:
+def test_lint_lists_findings_and_exits_1_on_errors(capsysbinary, tmp_path) -> None:
     status, out, _ = run(capsysbinary, "lint", "agreement.json")
     assert (status, out.splitlines()[0]) == (0, "agreement.json: 1 findings")
     document = suite_json()
@@ -148,7 +150,7 @@ def test_findings_are_listed_and_an_error_among_them_is_status_1(capsysbinary, t
 
 
 @pytest.mark.parametrize("form", ["json", "json-trimmed", "json-early", "csv", "tsv", "csv-excel", "xlsx"])
-def test_what_is_converted_is_read_again(capsysbinary, form) -> None:
+def test_converted_suites_round_trip(capsysbinary, form) -> None:
     name = f"out.{'xlsx' if form == 'xlsx' else form.split('-')[0]}"
     assert run(capsysbinary, "convert", "agreement.json", "--to", form, "-o", name)[0] == 0
     found, wanted = lmgym.load_suite(name), lmgym.load_suite("agreement.json")
@@ -156,7 +158,7 @@ def test_what_is_converted_is_read_again(capsysbinary, form) -> None:
     assert found.region_names == wanted.region_names
 
 
-def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
+def test_convert_takes_the_format_from_the_extension(capsysbinary, tmp_path) -> None:
     run(capsysbinary, "convert", "agreement.json", "-o", "out.csv")
     assert (tmp_path / "out.csv").read_text().startswith("item_number")
 
@@ -169,10 +171,10 @@ def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
         (["convert", "conjunction.json", "--to", "blimp"], "joins several comparisons"),
         (["lint", "latin.csv"], "--encoding windows-1252: 1,été,La fée,vient"),
         (["lint", "two.xlsx"], 'Sheets: Main, Fillers. For example: --sheet "Main"'),
-        (["lmc", "run", "model:nowhere", "wp"], "No model found at nowhere"),
+        (["lmc", "run", "model:nowhere", "wp"], "No model found: there is no folder or file nowhere."),
         (["evaluate", "none.json", "-m", "MODEL"], "none.json: No such file"),
         (["evaluate", "no*.json", "-m", "MODEL"], "No file matches no*.json"),
-        (["evaluate", "agreement.json", "-m", "nowhere"], "No model found at nowhere"),
+        (["evaluate", "agreement.json", "-m", "nowhere"], "No model found: there is no folder or file nowhere."),
         (["evaluate", "agreement.json", "-m", "MODEL", "--rows", "tokens"], "needs --format"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--format", "parquet"], "--output"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--whitespace", "trailing"], "n-gram"),
@@ -188,7 +190,7 @@ def test_the_format_is_that_of_the_files_ending(capsysbinary, tmp_path) -> None:
         (["evalute"], "Did you mean evaluate?"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_message_and_status_2(capsysbinary, tmp_path, model, argv, said) -> None:
+def test_invalid_calls_print_one_message_and_exit_2(capsysbinary, tmp_path, model, argv, said) -> None:
     (tmp_path / "broken.json").write_text('{"items": []')
     both = "(2;%match%) < (2;%mismatch%) & (2;%match%) < 9"
     (tmp_path / "conjunction.json").write_bytes(suite_bytes(formulas=(both,)))
@@ -200,7 +202,7 @@ def test_what_is_wrong_is_one_message_and_status_2(capsysbinary, tmp_path, model
     assert "Traceback" not in err
 
 
-def test_a_sheet_and_an_encoding_can_be_named(capsysbinary, tmp_path) -> None:
+def test_sheet_and_encoding_can_be_chosen(capsysbinary, tmp_path) -> None:
     (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
     (tmp_path / "two.xlsx").write_bytes(write_xlsx([("Main", SHEET), ("Fillers", SHEET)]).read())
     assert run(capsysbinary, "lint", "latin.csv", "--encoding", "windows-1252")[0] == 0
@@ -214,7 +216,7 @@ def test_a_sheet_and_an_encoding_can_be_named(capsysbinary, tmp_path) -> None:
         lmgym.load_suite("latin.csv", encoding="klingon")
 
 
-def test_minimal_pairs_are_written_as_the_site_writes_them(capsysbinary, tmp_path) -> None:
+def test_minimal_pairs_are_written_in_the_sites_format(capsysbinary, tmp_path) -> None:
     (tmp_path / "pairs.json").write_bytes(suite_bytes(formulas=("(2;%match%) < (2;%mismatch%)",)))
     assert run(capsysbinary, "convert", "pairs.json", "-o", "pairs.jsonl")[0] == 0
     document = lmgym.load_suite("pairs.json")
@@ -226,7 +228,7 @@ def test_minimal_pairs_are_written_as_the_site_writes_them(capsysbinary, tmp_pat
         assert "policy `natural`" in archive.read("gym_agreement/README.md").decode()
 
 
-def test_saved_results_are_compared_as_by_the_library(capsysbinary, tmp_path, model) -> None:
+def test_compare_equals_the_librarys_comparison(capsysbinary, tmp_path, model) -> None:
     other = tmp_path / "other.ngram"
     save_model(train_ngram(SENTENCES[:1], order=1, min_count=1), other)
     both = ("-m", model, "-m", str(other))
@@ -245,7 +247,7 @@ def test_saved_results_are_compared_as_by_the_library(capsysbinary, tmp_path, mo
     assert "100.0%" in row
 
 
-def test_a_model_given_by_its_path_plays(capsysbinary, monkeypatch, tmp_path, model) -> None:
+def test_lmc_run_accepts_a_model_path(capsysbinary, monkeypatch, tmp_path, model) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The woman plays.\n")))
     status, out, _ = run(capsysbinary, "lmc", "run", "--quiet", f"model:{model}", "wp")
     (line,) = out.splitlines()
@@ -253,14 +255,14 @@ def test_a_model_given_by_its_path_plays(capsysbinary, monkeypatch, tmp_path, mo
     assert [one["target"] for one in json.loads(line)["wordPredictions"]][:2] == ["The", "woman"]
 
 
-def test_the_page_of_help_is_what_the_parsers_say() -> None:
+def test_commands_page_matches_the_parsers() -> None:
     """If the page is outdated, run python -m lmgym.cli.help_page."""
     assert help_page.FILE.read_text(encoding="utf-8") == help_page.page()
     assert all(f"\n## lmgym {name}\n" in help_page.page() for name in COMMANDS)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_completion_scripts_know_commands_and_options(capsysbinary, shell) -> None:
+def test_completion_scripts_contain_commands_and_options(capsysbinary, shell) -> None:
     pytest.importorskip("shtab")
     status, out, _ = run(capsysbinary, "--print-completion", shell)
     assert status == 0
@@ -278,7 +280,7 @@ def test_every_command_has_help(capsysbinary, name) -> None:
     assert f"usage: lmgym {name}" in capsysbinary.readouterr().out.decode()
 
 
-def test_help_lists_the_commands_and_loads_no_big_package() -> None:
+def test_help_lists_commands_without_importing_large_packages() -> None:
     code = (
         "import sys; from lmgym.cli import main; main(['--help']);"
         "print(sorted({'torch', 'transformers', 'pandas', 'scipy', 'numpy'} & set(sys.modules)))"
@@ -288,7 +290,7 @@ def test_help_lists_the_commands_and_loads_no_big_package() -> None:
     assert all(name in done.stdout for name in COMMANDS)
 
 
-def test_a_sheet_with_doubtful_columns_is_asked_about(capsysbinary, model) -> None:
+def test_ambiguous_columns_are_an_error_that_suggests_an_option(capsysbinary, model) -> None:
     path = CONFORMANCE.parent / "cases" / "author" / "pcibex_wide.csv"
     if not path.is_file():
         pytest.skip(f"no such file: {path}")
@@ -303,7 +305,7 @@ def test_a_closed_pipe_ends_the_command_quietly() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_ending_of_the_output_decides_its_format(capsysbinary, tmp_path, model) -> None:
+def test_output_extension_sets_the_format_unless_format_is_set(capsysbinary, tmp_path, model) -> None:
     assert run(capsysbinary, "evaluate", "agreement.json", "-m", model, "-o", "rates.json")[0] == 0
     assert json.loads((tmp_path / "rates.json").read_text())[0]["suite"] == "agreement"
     assert run(capsysbinary, "score", "The boys", "-m", model, "-o", "bits.json")[0] == 0
@@ -313,7 +315,7 @@ def test_the_ending_of_the_output_decides_its_format(capsysbinary, tmp_path, mod
     assert (tmp_path / "rates.md").read_text().startswith("suite,")
 
 
-def test_reading_options_without_effect_are_named(capsysbinary, tmp_path) -> None:
+def test_ignored_reading_options_are_reported(capsysbinary, tmp_path) -> None:
     given = ("--sheet", "Main", "--encoding", "windows-1252")
     status, _, err = run(capsysbinary, "lint", "agreement.json", *given)
     assert (status, err) == (0, "agreement.json is JSON: --sheet, --encoding ignored\n")
@@ -329,26 +331,26 @@ def test_timeout_is_a_number_of_seconds(capsysbinary, seconds) -> None:
     assert f"'{seconds}' is not a number of seconds" in capsysbinary.readouterr().err.decode()
 
 
-def test_an_ending_that_cannot_be_written_is_refused(capsysbinary, tmp_path) -> None:
+def test_unknown_output_extension_is_refused(capsysbinary, tmp_path) -> None:
     status, _, err = run(capsysbinary, "convert", "agreement.json", "-o", "agreement.ods")
     assert status == 2
     assert "agreement.ods: unknown extension. Use .csv, .json, .jsonl, " in err
     assert not (tmp_path / "agreement.ods").exists()
 
 
-def test_a_text_without_any_value_is_named(capsysbinary, model) -> None:
+def test_text_without_scored_tokens_is_reported(capsysbinary, model) -> None:
     status, _, err = run(capsysbinary, "score", "-m", model, "")
     assert (status, err) == (2, "text 1: no token has a value\n")
 
 
-def test_standard_input_that_is_no_utf8_is_refused(capsysbinary, monkeypatch, model) -> None:
+def test_standard_input_must_be_utf8(capsysbinary, monkeypatch, model) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"The woman \xff\xfe.\n")))
     status, out, err = run(capsysbinary, "score", "-m", model)
     assert (status, out) == (2, "")
     assert "Standard input is not UTF-8" in err
 
 
-def test_results_are_not_saved_over_a_file(capsysbinary, model) -> None:
+def test_save_does_not_overwrite_a_file(capsysbinary, model) -> None:
     status, _, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model, "--save", "agreement.json")
     assert status == 2
     assert "agreement.json is a file. Choose a folder" in err

@@ -19,7 +19,9 @@ COMMANDS = re.search(r"```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()  # ty
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Temporary working folder with a link to the repository's files, so that nothing is left behind."""
+    """Temporary working folder with a link to the repository's `gym`, so that the examples leave nothing
+    behind.
+    """
     (tmp_path / "gym").symlink_to(ROOT / "gym")
     monkeypatch.chdir(tmp_path)
     return tmp_path

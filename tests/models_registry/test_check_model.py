@@ -19,7 +19,7 @@ from gym.jobs.services import request_cancel
 from gym.jobs.signals import time_passes
 from gym.jobs.testing import run_pending
 from lmgym.models.backends import ModelFacts, smoke_test
-from lmgym.models.backends.unchanged import Seen
+from lmgym.models.backends.unchanged import FileSnapshot
 from models_registry import services, warm
 from models_registry.actors import inspect
 from models_registry.models import RegisteredModel
@@ -84,7 +84,7 @@ def test_a_folder_becomes_ready_with_parameters_tokenizer_and_fingerprint(client
     assert model.parameters == sum(weights.numel() for weights in network.parameters())
     assert model.vocabulary_size == tokenizer.get_vocab_size()
     assert model.fingerprint == warm.load_registered(model).facts.fingerprint
-    assert model.fingerprint == sha256(f"{Seen(folder).read().digest} float32".encode()).hexdigest()
+    assert model.fingerprint == sha256(f"{FileSnapshot(folder).read().digest} float32".encode()).hexdigest()
     assert (model.facts["bos"], model.facts["device"], model.facts["context_length"]) == ("<s>", "cpu", 256)
     assert model.source_revision == ""
     page = client.get(model.get_absolute_url()).content.decode()

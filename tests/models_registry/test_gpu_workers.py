@@ -103,17 +103,17 @@ def crowded_while(condition, monkeypatch) -> None:
 def test_idle_models_go_when_the_device_has_no_room(loads, model, monkeypatch):  # noqa: F811
     first, second = model("40-a"), model("40-b")
     use(first)
-    crowded_while(lambda: warm._held.keys() & {warm._key(first)}, monkeypatch)
+    crowded_while(lambda: warm._cache.keys() & {warm._key(first)}, monkeypatch)
     use(second)
     assert loads == ["40-a", "40-b"]
-    assert list(warm._held) == [warm._key(second)]
+    assert list(warm._cache) == [warm._key(second)]
 
 
 def test_without_an_idle_model_the_reason_is_told(loads, model, monkeypatch):  # noqa: F811
     crowded_while(lambda: True, monkeypatch)
     with pytest.raises(MemoryInUse, match="cuda:0 is full"):
         use(model("40-a"))
-    assert not warm._held
+    assert not warm._cache
 
 
 def test_idle_models_make_room_for_a_check_in_its_own_process(loads, model, monkeypatch):  # noqa: F811
@@ -122,7 +122,7 @@ def test_idle_models_make_room_for_a_check_in_its_own_process(loads, model, monk
     use(idle)
 
     def child(_model, _tick, _progress):
-        if warm._held:
+        if warm._cache:
             raise MemoryInUse("cuda:0 is full.")
         return actors.Checked(Loaded(40).facts, {}, 0.1)
 

@@ -1,5 +1,6 @@
-"""Quota on models and agents per account: every way of registering one checks it, and a refusal leaves
-nothing behind."""
+"""Quotas per account on the number and bytes of models and agents: every way of registering one checks them,
+and a refusal leaves nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ def test_another_try_at_a_refused_model_is_not_one_more(people, settings):
 @pytest.mark.parametrize("way", ["page", "api"])
 def test_a_card_does_not_grow_past_the_bytes(client, people, settings, way):
     model = make_model(people.alice)
-    settings.GYM_QUOTA_MODELS = (0, MODELS.kept_by(people.alice).bytes)
+    settings.GYM_QUOTA_MODELS = (0, MODELS.amount_of(people.alice).bytes)
     client.force_login(people.alice)
     card = {"name": "N", "visibility": "public", "description": "x" * 5_000}
     if way == "page":

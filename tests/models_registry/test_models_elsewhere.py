@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 
 import pytest
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.urls import reverse
 
 from gym.jobs.testing import run_pending
 from gym.runs.work.services import queue_run
 from gym.secrets import reveal
+from lmgym.models.backends import load_backend
 from models_registry import services, warm
 from models_registry.forms import fields_of, sources
 from models_registry.models import RegisteredModel
@@ -174,7 +176,7 @@ def test_containers_are_offered_only_when_the_administrator_lists_some(client, p
 
 def test_every_property_of_every_schema_has_a_field_with_its_label_and_limits():
     found = list(sources())
-    fields = fields_of(found, ["url", "name"], {"command": ["toy"]})
+    fields = fields_of(found, ["url", "name"], {"command": ["toy"], "reference": ["local"]})
     for source in found:
         asked = {field.name: field for field in fields.values() if source.key in field.for_sources}
         assert set(asked) == set(source.properties)
@@ -188,3 +190,116 @@ def test_every_property_of_every_schema_has_a_field_with_its_label_and_limits():
                 assert field.widget.render_value is False
             if "minimum" in schema:
                 assert (field.min_value, field.max_value) == (schema["minimum"], schema["maximum"])
+
+
+# ---- a reference with the same weights ----
+
+
+def reference_model(owner, **more) -> RegisteredModel:
+    config = {"source": "directory", "path": "files/Tiny.gguf"}
+    return make_model(owner, **{"slug": "local", "backend": "causal", "config": config, **more})
+
+
+@contextmanager
+def served_reference(monkeypatch, **how):
+    """The reference is computed by another server, which costs no weights."""
+    with completion_server(**how) as there:
+        config = {"base_url": there.url, "model": "tiny"}
+        access = there.external_access()
+        backend = load_backend("openai", config, model_dir="", hub_allowed=False, external_access=access)
+
+        @contextmanager
+        def loaded(model):
+            assert model.slug == "local"
+            yield backend
+
+        monkeypatch.setattr("models_registry.references.loaded_model", loaded)
+        yield
+
+
+def checked(people, settings, *, served="tiny", **config) -> RegisteredModel:
+    settings.GYM_NET_ALLOW = ["127.0.0.1"]
+    with completion_server(model=served) as there:
+        given = {"base_url": there.url, "model": served, **config}
+        model = services.register_model(
+            actor=people.staff, slug="far", name="Far", backend="openai", config=given
+        )
+        run_pending()
+    model.refresh_from_db()
+    assert (model.status, model.status_reason) == ("ready", "")
+    return model
+
+
+def test_the_check_compares_a_server_with_its_reference(people, settings, monkeypatch):
+    reference_model(people.staff)
+    with served_reference(monkeypatch):
+        model = checked(people, settings, reference="local")
+    found = model.facts["probe"]["reference"]
+    assert (found["model"], found["agree"], found["sentences"], found["mean_difference"]) == (
+        "local",
+        True,
+        20,
+        0,
+    )
+    assert "The values agree with the reference local" in model.facts["notes"][-1]
+
+
+def test_a_reference_with_other_values_is_a_warning_on_the_page_and_in_the_api(
+    client, people, settings, monkeypatch
+):
+    reference_model(people.staff)
+    with served_reference(monkeypatch, sharpness=0.5):
+        model = checked(people, settings, reference="local")
+    client.force_login(people.staff)
+    warning = "Warning: the values do not agree with the reference local"
+    assert warning in client.get(model.get_absolute_url()).content.decode()
+    facts = client.get(reverse("api-model", args=["far"])).json()["facts"]
+    assert warning in " ".join(facts["notes"])
+    assert facts["probe"]["reference"]["agree"] is False
+
+
+def test_a_reference_that_cannot_be_loaded_is_a_note_and_no_refusal(people, settings):
+    reference_model(people.staff)
+    model = checked(people, settings, reference="local")
+    assert "The values were not compared with the reference local: " in model.facts["notes"][-1]
+    assert "reference" not in model.facts["probe"]
+
+
+def test_a_reference_that_is_no_longer_ready_is_a_note(people, settings):
+    local = reference_model(people.staff)
+    model = checked(people, settings, reference="local")
+    RegisteredModel.objects.filter(pk=local.pk).update(status="broken")
+    with completion_server() as there:
+        RegisteredModel.objects.filter(pk=model.pk).update(config=model.config | {"base_url": there.url})
+        services.check_model(model, actor=people.staff)
+        run_pending()
+    model.refresh_from_db()
+    assert model.status == "ready"
+    assert "local: it is not ready" in model.facts["notes"][-1]
+
+
+@pytest.mark.parametrize("more", [{"ready": False}, {"backend": "uniform", "config": {"vocabulary_size": 2}}])
+def test_only_a_ready_causal_model_can_be_a_reference(people, more):
+    reference_model(people.staff, **more)
+    with pytest.raises(ValidationError, match="no model local to compare with"):
+        services.register_model(
+            actor=people.staff,
+            slug="far",
+            name="Far",
+            backend="openai",
+            config={"base_url": "https://lab.example.org/v1", "model": "x", "reference": "local"},
+        )
+
+
+def test_models_that_the_owner_cannot_see_are_no_references(client, people):
+    reference_model(people.alice, visibility="private")
+    assert register(client, people.charlie, openai(reference="local")).status_code == 400
+    assert register(client, people.alice, openai(reference="local")).status_code == 302
+    assert RegisteredModel.objects.get(slug="far").config["reference"] == "local"
+
+
+@pytest.mark.parametrize(("served", "offered"), [("org/Tiny", True), ("local", True), ("other", False)])
+def test_a_model_of_the_same_name_is_offered_as_reference(people, settings, served, offered):
+    reference_model(people.staff)
+    model = checked(people, settings, served=served)
+    assert ("local may have the same weights" in model.facts["notes"][-1]) is offered

@@ -28,7 +28,7 @@ def _cold():
 
 
 def aged(model: RegisteredModel) -> RegisteredModel:
-    """Return the model as an older version left it after its check."""
+    """Check the model, and return it as an older version of the check would have left it."""
     services.check_model(model, actor=model.owner)
     run_pending()
     model.refresh_from_db()

@@ -1,4 +1,6 @@
-"""Loaded models stay in memory within a budget, and always while in use. The list of workers shows them."""
+"""Loaded models stay in memory within a budget; a model in use is never unloaded. The list of workers shows
+them.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from django.utils import timezone
 
 from gym.jobs import runner
 from gym.jobs.models import WorkerHeartbeat
-from gym.jobs.selectors import held_somewhere
+from gym.jobs.selectors import is_loaded_somewhere
 from gym.jobs.worker import worker_replaced
 from lmgym.models.backends import BackendError, ModelFacts
-from lmgym.models.backends.unchanged import Seen
+from lmgym.models.backends.unchanged import FileSnapshot
 from models_registry import warm
 from tests.factories import make_model
 
@@ -52,7 +54,7 @@ def loads(monkeypatch, settings):
 
     monkeypatch.setattr(warm, "load_backend", load)
     monkeypatch.setattr(warm, "set_threads", lambda: None)
-    monkeypatch.setattr(warm, "_held", type(warm._held)())
+    monkeypatch.setattr(warm, "_cache", type(warm._cache)())
     return loads
 
 
@@ -108,7 +110,7 @@ def test_a_model_whose_files_changed_is_loaded_anew_and_the_others_stay(loads, m
 
 def test_a_model_whose_files_are_no_longer_as_they_were_is_loaded_anew(loads, model, monkeypatch, tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    monkeypatch.setattr(Loaded, "seen", Seen(tmp_path), raising=False)
+    monkeypatch.setattr(Loaded, "snapshot", FileSnapshot(tmp_path), raising=False)
     one = model("40-a")
     use(one)
     use(one)
@@ -160,7 +162,9 @@ def test_a_model_that_does_not_load_leaves_nothing_behind(loads, model, monkeypa
 
 
 def test_the_kernels_a_check_found_are_those_of_the_model_it_loaded(loads, model):
-    """The run after the check uses the loaded model, although its configuration names the kernels now."""
+    """The run after the check uses the loaded model, although the model's configuration now names the
+    kernels.
+    """
     one = model("10-a")
     warm.load_registered(one)
     one.facts = {"kernels": ""}
@@ -176,10 +180,10 @@ def test_workers_report_models_time_and_memory_for_staff_only(client, people, lo
         pk=runner.worker_id(), host="here", pid=1, queues=["preview"], last_seen=timezone.now()
     )
     one = model("40-a")
-    assert not held_somewhere("m40-a", "preview")
+    assert not is_loaded_somewhere("m40-a", "preview")
     use(one)
-    assert held_somewhere("m40-a", "preview")
-    assert not held_somewhere("m40-a", "default")
+    assert is_loaded_somewhere("m40-a", "preview")
+    assert not is_loaded_somewhere("m40-a", "default")
     one.refresh_from_db()
     assert one.load_seconds is not None
     memory = WorkerHeartbeat.objects.get().memory

@@ -30,7 +30,7 @@ def told(user) -> list[str]:
 
 @pytest.fixture
 def runs(people):
-    """Three runs of alice on one revision."""
+    """Three runs by alice on one revision."""
     revision = make_revision(people.alice, name="agreement")
     return [
         queue_run(revision, make_model(people.alice, slug=f"m{n}", name=f"Model {n}"), actor=people.alice)

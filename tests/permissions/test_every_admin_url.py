@@ -16,18 +16,18 @@ from gym.runs.models import ScoreCache
 from gym.sharing.models import Invitation
 from gym.sharing.selectors import tables
 from suites.models import SuiteRevision, Tag
-from tests.permissions import rooms
+from tests.permissions import sections
 from tests.staff.rows import make
 
-ADDED = {User, Tag}
-LOOKED_AT = {ApiToken, Job, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
-LOOKED_AT |= {*tables(), Invitation, LogEntry}
+ADDABLE = {User, Tag}
+READ_ONLY = {ApiToken, Job, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
+READ_ONLY |= {*tables(), Invitation, LogEntry}
 """Read-only models."""
-KEPT = {SuiteRevision, LogEntry}
+UNDELETABLE = {SuiteRevision, LogEntry}
 """Models without deletion. The page that deletes a suite reports that its revisions are protected."""
 METHODS = ("GET", "POST")
-PEOPLE = (*rooms.PEOPLE, "clerk")
-BUT_MODELS = {
+PEOPLE = (*sections.PEOPLE, "clerk")
+OTHER_PAGES = {
     "index": 200,
     "login": 302,  # redirects users who are signed in
     "password_change": 200,
@@ -35,10 +35,10 @@ BUT_MODELS = {
     "autocomplete": 403,  # it needs a field
     "jsi18n": 200,
 }
-LEFT_OUT = {"logout", "view_on_site", "app_list"}
+UNTESTED = {"logout", "view_on_site", "app_list"}
 """URL names that are not tested: logout and view_on_site lead to the site's own pages; app_list is the index
 of one app."""
-OWN = {"auth_user_password_change": (User, 200)}
+EXTRA_PAGES = {"auth_user_password_change": (User, 200)}
 
 
 @pytest.fixture
@@ -51,11 +51,11 @@ def staffs_answer(model: Any, what: str, method: str) -> set[int]:
     """Return the permitted statuses for a superuser. An empty form is shown again with errors, or is
     saved."""
     if what == "add":
-        return {200} if model in ADDED else {403}
+        return {200} if model in ADDABLE else {403}
     if what == "delete":
-        return {403} if model in KEPT else {200}
+        return {403} if model in UNDELETABLE else {200}
     if what == "change" and method == "POST":
-        return {403} if model in LOOKED_AT else {200, 302}
+        return {403} if model in READ_ONLY else {200, 302}
     return {200, 302} if what == "changelist" and method == "POST" else {200}
 
 
@@ -122,7 +122,7 @@ def test_actions_are_for_who_has_the_right(client, people, clerk, rf, person):
 @pytest.mark.parametrize("person", PEOPLE)
 def test_the_rest_of_the_admin(client, people, clerk, person):
     enter(client, people, clerk, person)
-    for name, expected in BUT_MODELS.items():
+    for name, expected in OTHER_PAGES.items():
         response = client.get(reverse(f"admin:{name}"))
         if name == "login":
             continue  # everybody may see the sign-in page
@@ -130,7 +130,7 @@ def test_the_rest_of_the_admin(client, people, clerk, person):
             assert response.status_code == expected, name
         else:
             assert is_sent_to_sign_in(response), name
-    for name, (model, expected) in OWN.items():
+    for name, (model, expected) in EXTRA_PAGES.items():
         address = reverse(f"admin:{name}", args=[make(1)[model].pk])
         response = client.get(address)
         if person in ("staff", "clerk"):
@@ -145,7 +145,7 @@ def test_no_address_of_the_admin_is_forgotten():
         for model in admin.site._registry
         for what in ("changelist", "add", "change", "delete", "history")
     }
-    assert names() == known | set(BUT_MODELS) | LEFT_OUT | set(OWN)
+    assert names() == known | set(OTHER_PAGES) | UNTESTED | set(EXTRA_PAGES)
 
 
 def names() -> set[str]:

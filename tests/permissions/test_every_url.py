@@ -1,5 +1,5 @@
 """Permissions of every address of the site for every user, in one table. An address without a row fails. The
-rows are in rooms/."""
+rows are in sections/."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from gym.accounts.tokens import create_token
 from gym.jobs.testing import run_pending
 from gym.runs.models import ResultUpload
 from gym.runs.work import services
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from suites.models import Suite
 from tests.factories import make_model, make_revision, make_suite
 from tests.people import People, make_people
-from tests.permissions import rooms
+from tests.permissions import sections
 
-ROOMS = [
-    importlib.import_module(f"{rooms.__name__}.{found.name}")
-    for found in pkgutil.iter_modules(rooms.__path__)
+SECTIONS = [
+    importlib.import_module(f"{sections.__name__}.{found.name}")
+    for found in pkgutil.iter_modules(sections.__path__)
 ]
-ROWS = [row for room in ROOMS for row in room.ROWS] + [
-    row for room in ROOMS for row in getattr(room, "LAST", [])
+ROWS = [row for section in SECTIONS for row in section.ROWS] + [
+    row for section in SECTIONS for row in getattr(section, "LAST", [])
 ]
 METHODS = ("GET", "POST")  # form pages treat other methods like GET
 API = "/api/v1/"  # its operations are checked by tests/api/test_every_operation.py
@@ -36,9 +36,9 @@ UNNAMED = {r"api/v1/^[\s\S]*/$"}  # the API's response to unknown addresses
 
 
 def upload(owner) -> ResultUpload:
-    """Upload outcomes of a model of the owner on the public suite."""
+    """Upload outcomes of a model that `owner` owns on the public suite, and return the upload."""
     rows = "".join(f"elsewhere,public,{item},True\n" for item in range(3))
-    plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=owner)
+    plan = plan_upload(ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=owner)
     return save_upload(plan, ModelChoice(visibility="public"), actor=owner)
 
 
@@ -78,9 +78,9 @@ def make_world(people: People) -> dict[str, Any]:
         "bobs-role": revisions["private"].suite.collaborations.get(user=people.bob).pk,
         "alices-token": token.pk,
     }
-    for room in ROOMS:
-        if hasattr(room, "furnish"):
-            room.furnish(people, world)
+    for section in SECTIONS:
+        if hasattr(section, "add_objects"):
+            section.add_objects(people, world)
     return world
 
 
@@ -112,13 +112,13 @@ def _things_to_throw_away(name: str, people) -> list[str] | None:
     return None
 
 
-@pytest.mark.parametrize("person", rooms.PEOPLE)
+@pytest.mark.parametrize("person", sections.PEOPLE)
 def test_everybody_gets_what_the_table_says(client, people, world, person):
     client.raise_request_exception = False  # a 500 counts as a wrong status; its traceback is in the log
     wrong = []
     signed_in = False
     for method, name, arguments, answers in ROWS:
-        expected = answers[rooms.PEOPLE.index(person)]
+        expected = answers[sections.PEOPLE.index(person)]
         if person != "nobody" and not signed_in:
             client.force_login(getattr(people, person))
         given = _things_to_throw_away(name, people) or [
@@ -126,7 +126,7 @@ def test_everybody_gets_what_the_table_says(client, people, world, person):
         ]
         address = reverse(name, args=given)
         response = client.generic(method, address)
-        signed_in = settings.SESSION_COOKIE_NAME not in response.cookies  # pages that sign out change it
+        signed_in = settings.SESSION_COOKIE_NAME not in response.cookies  # signing out sends this cookie
         answer = response.status_code
         if answer == 302 and response.url.startswith(reverse("login")):
             answer = "in"

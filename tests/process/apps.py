@@ -1,4 +1,4 @@
-"""Slow down every handler between its chunks, so that a test can kill it there or within a chunk."""
+"""Slow down every handler between its chunks, so that a test can kill it between two chunks or within one."""
 
 from __future__ import annotations
 

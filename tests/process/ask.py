@@ -98,7 +98,7 @@ def results(run: int) -> dict[str, Any]:
 
 
 LONG = 200
-"""Number of sentences, which take a hundred chunks."""
+"""Number of sentences. They take a hundred chunks."""
 
 
 def make_long_suite(name: str) -> None:
@@ -124,9 +124,9 @@ def make_long_suite(name: str) -> None:
     freeze(import_suite(document, SuiteOptions(visibility="public"), actor=demo_user()), actor=demo_user())
 
 
-def at_least_workers(number: int) -> int:
-    """Return the number of workers that have signed in."""
-    return WorkerHeartbeat.objects.count()
+def at_least_workers(number: int) -> bool:
+    """Return whether this many workers have signed in."""
+    return WorkerHeartbeat.objects.count() >= number
 
 
 def pid_of_a_helper_at_work(run: int) -> int | None:
@@ -170,8 +170,7 @@ def retry(run: int) -> None:
 
 
 def queue_as_guest(suite: str, model: str) -> int:
-    """Queue a run of a new account's own model on its own suite; nobody else can see the three. Return the
-    run's id."""
+    """Queue a run of a new account's private model on the account's private suite. Return the run's id."""
     name = f"guest-{uuid.uuid4().hex[:12]}"
     revision = Suite.objects.get(slug=suite).latest_frozen
     assert revision is not None
@@ -191,7 +190,7 @@ def delete_account_of(run: int) -> str:
 
 
 def delete_run(run: int) -> str:
-    """Delete a run as staff do, who need not cancel it first. Return the job's id."""
+    """Delete a run as staff may, without cancelling it first. Return the job's id."""
     row = SuiteRun.objects.get(pk=run)
     delete_runs(SuiteRun.objects.filter(pk=run))
     return str(row.job_id)
@@ -225,7 +224,7 @@ def forget_scores() -> None:
 
 
 def queue_game(player: str) -> int:
-    """Queue a game of two users on 40 lines, with training."""
+    """Queue a game with training on 40 lines by two users."""
     from gym.lmchallenge import playing
     from gym.lmchallenge.models import Corpus
     from gym.lmchallenge.services import create_corpus
@@ -270,9 +269,10 @@ AGENT_CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {keywor
 
 
 def prepare_api() -> dict[str, Any]:
-    """Create alice with suites (each with a draft and a finished run) and a ready uniform model, whose slug
-    is that of the docs; an agent with tests and a run, a collection, games and ProPara submissions; staff;
-    and a token for each user."""
+    """Create alice with suites (each with a draft and a finished run), two uniform models under slugs that
+    the docs use, an agent with tests and a run, a collection, games and ProPara submissions; bob and staff;
+    and a token for each user.
+    """
     people = {
         name: User.objects.create_user(name, password=name, is_staff=name == "staff")
         for name in ("alice", "bob", "staff")

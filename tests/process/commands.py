@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 MODELS = 120
-"""Number of uploaded models, whose runs are more than are read at once."""
+"""Number of uploaded models, so many that their runs are read in several batches."""
 
 
 def commands(folder: Path) -> list[tuple[str, ...]]:

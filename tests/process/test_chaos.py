@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.chaos.bench import bench
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 FAULTS = ["delete a run", "kill a worker", "lock the database", "set the clock"]
 
 

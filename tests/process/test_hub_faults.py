@@ -31,7 +31,7 @@ from tests.process.site import ROOT, Site
 
 ROUNDS = int(os.environ.get("GYM_TEST_ROUNDS", "3"))
 SEED = int(os.environ.get("GYM_TEST_SEED", "1"))
-pytestmark = [pytest.mark.process, pytest.mark.timeout(300 + 60 * ROUNDS)]
+pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.timeout(300 + 60 * ROUNDS)]
 CHILD = "lmgym.models.backends.smoke_test"
 BYTES_PER_SECOND = 30_000
 MOST_CHECKS = 8

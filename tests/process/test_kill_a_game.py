@@ -13,7 +13,7 @@ import pytest
 
 from tests.process.site import Site
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 KILLS = 2
 MODEL = """
 import sys, time

@@ -15,7 +15,7 @@ ITERATIONS = 14
 KILLS = 2
 AGENTS = answer(b'{"agents": [{"agent_name": "a"}]}', Content_Type="application/json")
 SAID = answer(b'{"response": {"type": "AGENT_FRAMEWORK", "text": "ok", "chat_context": {}}}\n')
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 
 def slow_agent(connection, request):

@@ -14,7 +14,7 @@ import pytest
 
 from tests.process.site import Site, site_with
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 
 def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
@@ -26,7 +26,7 @@ def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path):
         site.ask("make_long_suite", "long")
         site.env["TEST_PACE"] = "0.6"  # slow enough for the helper to load the model before the run ends
         workers = [site.worker() for _ in range(2)]
-        site.wait(2, lambda living: living >= 2, ask="at_least_workers")
+        site.wait(2, bool, ask="at_least_workers")
         run = site.ask("queue", "long", "demo-gpt2")
         helper = site.wait(run, lambda pid: pid is not None, ask="pid_of_a_helper_at_work")
         os.kill(helper, signal.SIGKILL)

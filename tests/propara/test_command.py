@@ -245,7 +245,7 @@ def test_check_lists_everything_at_once_and_says_what_it_repaired(folder):
     assert "line 5, column 3: Process 7 has no participant “rays”. Did you mean “light; rays”?" in done.err
     (folder / "p.tsv").write_text(LIGHT.replace("MOVE\tstar", "MOVE\tnull"))
     done = run(["check", "p.tsv", "-a", "a.tsv", "--format", "json"])
-    assert (done.code, json.loads(done.out)["repairs"]) == (0, [])  # the reference takes it, and so do we
+    assert (done.code, json.loads(done.out)["repairs"]) == (0, [])  # the reference accepts it, and so do we
     (folder / "a.tsv").write_text(LIGHT.replace("MOVE", "WALK"))
     done = run(["check", "p.tsv", "-a", "a.tsv"])
     assert (done.code, "a.tsv, lines 7, 8, column 4: 2 × “WALK” is not an action." in done.err) == (2, True)

@@ -1,4 +1,4 @@
-"""Quota of answer sets. test_submit.py tests the quota of submissions."""
+"""Quotas per account on answer sets and their bytes. test_submit.py tests the quota on submissions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_one_more_is_refused(client, light, settings, name):
 
 @pytest.mark.parametrize("name", ["propara-version-new", "api-propara-versions"])
 def test_a_version_counts_with_its_bytes(client, light, people, settings, name):
-    settings.GYM_QUOTA_ANSWER_SETS = (0, ANSWER_SETS.kept_by(people.alice).bytes)
+    settings.GYM_QUOTA_ANSWER_SETS = (0, ANSWER_SETS.amount_of(people.alice).bytes)
     answer = client.post(reverse(name, args=["light"]), given(note="again"))
     assert answer.status_code == 400
     assert "your sets of reference answers would take up" in answer.content.decode()

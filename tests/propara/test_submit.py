@@ -91,7 +91,7 @@ def test_all_problems_come_at_once_at_the_lines_of_the_file_as_it_came():
 
 
 SPELT_OTHERWISE = "".join(f"08\t1\t{number}\tNONE\tx\tx\n" for number in range(20_001))
-"""Rows of process 8 beyond a limit, which another spelling of its number must not hide."""
+"""More rows of process 8 than allowed. Its number is spelt 08, which must not hide them from the limit."""
 
 
 @pytest.mark.parametrize(

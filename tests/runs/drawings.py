@@ -18,8 +18,10 @@ from tests.runs.boards import finished_run
 
 
 def make_world(people):
-    """Create two checkpoints of one model, with sizes and perplexities, and their runs on four suites, one of
-    which is another with a modifier; and a scored run. Return the query of each kind of figure."""
+    """Create two checkpoints of one model, with sizes and perplexities, and their runs on four suites, among
+    them `embed` and its counterpart with a modifier; and a scored run. Return the query of each kind of
+    figure.
+    """
     models = [
         make_model(people.alice, slug=f"m{k}", parameters=10**k * 5000, perplexity=90.0 - 10 * k,
                    tags=["group:ours", f"step:{k}000"])

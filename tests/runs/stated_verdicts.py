@@ -1,5 +1,6 @@
-"""Collect every statement about a rate against chance on pages, in files and in the API, and what outcomes alone
-imply, computed with scipy and numpy and only the labels of `lmgym.runs.against_chance`."""
+"""Collect every statement about a rate against chance on pages, in files and in the API, and compute what the
+outcomes imply, with scipy, numpy and only the labels of `lmgym.runs.against_chance`.
+"""
 
 from __future__ import annotations
 
@@ -178,8 +179,9 @@ def _percent(value: float) -> str:
 
 
 def _holm(tails: Any) -> Any:
-    """Correct p by Holm's method, by column, like statsmodels' multipletests, which collects garbage each
-    time."""
+    """Correct p by Holm's method, by column. statsmodels' multipletests does the same, but collects garbage
+    in every call.
+    """
     order = tails.argsort(axis=0)
     steps = np.take_along_axis(tails, order, 0) * np.arange(len(tails), 0, -1)[:, None]
     adjusted = np.minimum(1, np.maximum.accumulate(steps, axis=0))
@@ -394,8 +396,9 @@ def everything(
     collection: str = "",
     choices: Sequence[str] = ("",),
 ) -> Iterator[Stated]:
-    """Yield all statements about these runs, which must be all runs of the site and public. `choices`:
-    queries that filter leaderboards, tried under the first rule; the others use the first of them."""
+    """Yield all statements about these runs, which must be all runs of the site, and public. `choices`:
+    queries that filter leaderboards; the first rule is tried with all of them, the others with the first.
+    """
     for run in runs:
         yield from of_a_run(client, run)
     models = {run.model.slug: run.model for run in runs}
@@ -439,7 +442,7 @@ def _on_boards(
         files, of = reverse("collection-download", args=[collection, "FORM"]), f"&collection={collection}"
     yield from of_a_board(client, page + query, place, rule, family)
     yield from of_board_files(client, files + query, place, rule, family)
-    answer = reverse("api-leaderboard") + query.replace("&layout=suites", "") + of  # which has no layout
+    answer = reverse("api-leaderboard") + query.replace("&layout=suites", "") + of  # the API has no layout
     yield from of_an_answer(client, answer, place, rule, family)
     chart = reverse("figure", args=["leaderboard-heat", "csv"]) + query + of
     yield from of_a_chart(client, chart, f"{place}, chart", rule, family, {})

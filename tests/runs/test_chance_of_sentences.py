@@ -1,4 +1,4 @@
-"""A run's chance level takes a sentence as the sum of the suite's regions, wherever it is shown."""
+"""A run's chance level treats a whole sentence as the sum of the suite's regions, wherever it is shown."""
 
 from __future__ import annotations
 

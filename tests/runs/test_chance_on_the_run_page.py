@@ -1,4 +1,4 @@
-"""The run page decides by p: corrected for its predictions where there are several."""
+"""Verdicts on the run page follow p, corrected for the run's predictions if there are several."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_several_predictions_are_corrected_by_holm(client, people, revision):
 
 
 def test_the_corrected_p_decides_the_word(client, people, revision):
-    """7 of 8: p = .035, above chance alone, and .070 as one of two."""
+    """7 of 8 gives p = .035, above chance for a single prediction, and .070 as one of two."""
     run = finished_run(revision, make_model(people.alice), [1] * 7 + [0], [1] * 7 + [0])
     page = client.get(run.get_absolute_url())
     text = " ".join(page.content.decode().split())

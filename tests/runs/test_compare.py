@@ -93,7 +93,7 @@ def test_many_suites_come_in_pages_and_are_corrected_together(client, world, peo
     assert [row.revision.suite.slug for row in rows] == ["s", "t"]
     assert [pair.rate.p_corrected for row in rows for pair in row.pairs] == pytest.approx([0.25, 2 * 0.0625])
     assert first.context["found"].totals == second.context["found"].totals
-    assert first.context["found"].totals[0].n_suites == 2
+    assert first.context["found"].totals[0].suites_both == 2
 
 
 def test_two_revisions_under_the_same_model(client, world, people):

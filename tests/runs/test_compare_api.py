@@ -61,7 +61,7 @@ def test_suite_by_suite_it_says_what_the_page_says(client, world, rule, correcti
     assert [row["model"] for row in answer["totals"]] == ["second", "third"]
     for said, total in zip(answer["totals"], found.totals, strict=True):
         assert same(said["difference"], total.difference)
-        assert said["suites_both"] == total.n_suites
+        assert said["suites_both"] == total.suites_both
     assert [row["suite"] for row in answer["results"]] == ["s", "t"]
     for row, on_page in zip(answer["results"], shown["suite_rows"], strict=True):
         for said, side in zip(row["rates"], on_page.sides, strict=True):

@@ -54,7 +54,7 @@ def test_every_model_has_its_difference_from_the_baseline_on_every_suite(client,
     for slug, total in zip(order[1:], found.totals, strict=True):
         both = [name for name in CODES if {slug, base} <= set(CODES[name])]
         mean = sum(rate(name, slug) - rate(name, base) for name in both) / len(both)
-        assert (total.n_suites, total.difference.mean) == (len(both), pytest.approx(mean))
+        assert (total.suites_both, total.difference.mean) == (len(both), pytest.approx(mean))
     values = [pair.rate.p for pair in found.pairs]
     assert [pair.rate.p_corrected for pair in found.pairs] == pytest.approx(
         list(multipletests(values, method="holm")[1])

@@ -24,7 +24,7 @@ NOT_ALIKE = "These runs used different settings."
 
 
 def make_world(people):
-    """Two models on a suite with equal settings."""
+    """Runs of two models on a suite, with equal settings."""
     revision = make_revision(people.alice, items=5, name="s")
     found = {"revision": revision}
     for slug, codes in (("first", [1, 0, 0, 0, 2]), ("second", [1, 1, 1, 1, 0])):

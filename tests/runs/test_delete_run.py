@@ -50,7 +50,7 @@ def test_a_run_at_work_is_cancelled_first(client, people, run):
 
 @pytest.mark.parametrize("state", ["queued", "running"])
 def test_staff_can_delete_a_run_at_work_and_its_job_stops(client, people, run, state):
-    """Otherwise the job would continue until it fails at the missing rows."""
+    """If the job did not stop, it would go on until it failed because of the missing rows."""
     waiting = services.queue_run(run.revision, run.model, actor=people.bob)
     job = states.claim_next("default", "w") if state == "running" else waiting.job
     client.force_login(people.staff)

@@ -1,4 +1,4 @@
-"""manage.py evaluate: the page's numbers without the page."""
+"""`manage.py evaluate` gives the numbers that a run's page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are complete before they are sent have a limit with a clear message; CSV has none."""
+"""Exports that are built before they are sent (Parquet, zip) are refused above a number of rows; CSV is not."""
 
 from __future__ import annotations
 

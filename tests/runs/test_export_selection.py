@@ -16,7 +16,7 @@ PAGE, API = "/exports/predictions.csv", "/api/v1/exports/predictions/csv/"
 
 @pytest.fixture
 def board(people):
-    """Three suites of alice, one of them tagged, on two models."""
+    """alice's three suites, one of them tagged, with runs of two models."""
     models = [make_model(people.alice, slug=slug) for slug in ("small", "large")]
     suites = [make_suite(people.alice, name=name) for name in ("one", "two", "three")]
     for suite in suites:

@@ -1,4 +1,4 @@
-"""Results for other programs, and a reader who computes every number of a page from them."""
+"""Exports for other programs, from which pandas also reproduces every number of a page."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 from gym.collections.services import create_collection, publish_collection
 from gym.runs.models import PredictionResult
-from gym.runs.read.scores import statistics_of, store_scores
+from gym.runs.read.scores import store_scores
+from lmgym.runs.rules import prediction_statistics
+from lmgym.runs.statistics import STATISTICS
+from lmgym.runs.tables import values
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
@@ -25,7 +28,9 @@ FIRST, SECOND = [1, 1, 0, 2, 1, 1, 1, 0], [1, 0, 0, 1, 1, 1, 3, 1]
 
 @pytest.fixture
 def run(people):
-    """Two predictions with different chance levels over eight items; one outcome is too close to call."""
+    """A run with two predictions of different chance levels over eight items; one outcome is too close to
+    call.
+    """
     revision = make_revision(people.alice, name="ours", items=8, formulas=FORMULAS)
     run = finished_run(revision, make_model(people.alice, slug="m1"), FIRST, SECOND)
     run.prediction_results.filter(position=0).update(
@@ -80,7 +85,7 @@ def test_a_pandas_user_reproduces_the_margins_of_the_run_page(client, run):
     predictions = table(client, "predictions", f"run={run.key}").set_index("prediction_number")
     page = client.get(run.get_absolute_url())
     for shown in page.context["results"]:
-        number, margin = shown.result.position + 1, shown.statistics
+        number, margin = shown.result.position + 1, shown.result
         bits = outcomes.loc[outcomes["prediction_number"] == number, "margin"].dropna()
         names = ["mean_margin", "margin_low", "margin_high", "effect_size_g"]
         shown_values = [getattr(margin, name) for name in names]
@@ -120,10 +125,11 @@ def test_outcomes_that_do_not_say_whether_they_are_too_close_are_left_empty(clie
 
 
 def test_a_margin_that_is_stored_is_the_one_that_would_be_computed(run):
-    first = run.prediction_results.get(position=0)
-    stored, computed = statistics_of(first, run.scores.all()), statistics_of(first, [])
-    assert astuple(stored) == pytest.approx(astuple(computed))
-    assert stored.margin_low < stored.mean_margin < stored.margin_high
+    first, score = run.prediction_results.get(position=0), run.scores.get(rule="first")
+    stored, computed = values(first, STATISTICS), astuple(prediction_statistics(first.outcome()))
+    assert stored == pytest.approx(computed)
+    assert stored == pytest.approx(values(score, STATISTICS))
+    assert first.margin_low < first.mean_margin < first.margin_high
 
 
 def check_scores(client, scores, query):
@@ -197,6 +203,6 @@ def test_a_pandas_user_reproduces_the_page_of_a_collection(client, people, run):
     for row in board.rows:
         own = rates.loc[row.model.slug]
         assert row.score.rate == pytest.approx(own.mean())
-        assert (row.score.n, row.missing) == (own.notna().sum(), own.isna().sum())
+        assert (row.score.suites_run, row.missing) == (own.notna().sum(), own.isna().sum())
         shown = {c.suite.slug: cell.rate for c, cell in zip(board.columns, row.cells, strict=True) if cell}
         assert shown == pytest.approx(own.dropna().to_dict())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from lmgym.runs.uploaded import fit_part, read_results
 from lmgym.suites.formats import read_suite
 from lmgym.text.bibtex import bibtex
@@ -31,7 +31,7 @@ def region_file(revision, *, without=()) -> bytes:
 
 
 def uploaded(revision, data, actor, name="regions.csv"):
-    plan = plan_upload(GivenFile(name, data), actor=actor, revision=revision)
+    plan = plan_upload(ResultFile(name, data), actor=actor, revision=revision)
     [run] = save_upload(plan, ModelChoice(name=f"model of {name}"), actor=actor).runs.all()
     return run
 

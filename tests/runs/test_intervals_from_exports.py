@@ -79,7 +79,7 @@ def by_item(outcomes: pd.DataFrame, suite: str, model: str) -> tuple[pd.DataFram
 
 
 def counts(outcomes: pd.DataFrame, suite: str, model: str, rule: str) -> tuple[pd.Series, pd.Series]:
-    """Return what each item counts under a rule, and its margin in bits."""
+    """Return the pass rate of each item under a rule, from 0 to 1, and its margin in bits."""
     held, margins = by_item(outcomes, suite, model)
     if rule == "first":
         return held[1], margins[1]
@@ -126,7 +126,7 @@ def test_margins_of_a_run_page(client, outcomes, suite):
     _, margins = by_item(outcomes, suite, "m1")
     for shown in context["results"]:
         values = margins[shown.result.position + 1].dropna()
-        found = [getattr(shown.statistics, name) for name in MARGINS]
+        found = [getattr(shown.result, name) for name in MARGINS]
         assert found == pytest.approx([values.mean(), *bootstrap_mean(values), hedges(values)], **EXACT)
     for row in context["by_rule"]:
         values = counts(outcomes, suite, "m1", row.rule.key)[1].dropna()

@@ -11,7 +11,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import ResultUpload, SuiteRun, UploadInput
 from gym.runs.pages import upload_views
 from gym.runs.work import uploads
-from gym.runs.work.uploads import GivenFile, ModelChoice, delete_upload, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, delete_upload, plan_upload, save_upload
 from models_registry.models import RegisteredModel
 from tests.factories import make_revision
 from tests.lmgym.runs.uploaded.worlds import outcomes_of_seeds
@@ -36,7 +36,7 @@ def file() -> SimpleUploadedFile:
 
 
 def queued(actor, revision=None) -> ResultUpload:
-    plan = plan_upload(GivenFile("seeds.csv", outcomes_of_seeds(N)), actor=actor, revision=revision)
+    plan = plan_upload(ResultFile("seeds.csv", outcomes_of_seeds(N)), actor=actor, revision=revision)
     return save_upload(plan, ModelChoice(visibility="public"), actor=actor)
 
 

@@ -28,8 +28,9 @@ def board(user, query=""):
 
 
 def make_world(people):
-    """Create two models: Good has 4/4 on a and 2/4 on b; Bad has 0/4 on a and no run on b. Suite a has two
-    predictions."""
+    """Create two models. By the first prediction, Good passes 4 of 4 items of a and 2 of 4 of b; Bad passes 0
+    of 4 of a and has no run on b. Suite a has two predictions.
+    """
     a = make_revision(people.alice, name="a", items=4, formulas=TWO)
     b = make_revision(people.alice, name="b", items=4)
     set_tags(a.suite, ["agreement"])
@@ -55,8 +56,8 @@ def test_the_score_is_the_unweighted_mean_of_suite_accuracies(world, people):
 
 def test_a_mean_over_some_suites_says_over_how_many(world, people):
     good, bad = board(people.nobody).rows
-    assert (good.score.n, good.score.of, good.score.is_complete) == (2, 2, True)
-    assert (bad.score.n, bad.score.of, bad.score.is_complete) == (1, 2, False)
+    assert (good.score.suites_run, good.score.suites, good.score.is_complete) == (2, 2, True)
+    assert (bad.score.suites_run, bad.score.suites, bad.score.is_complete) == (1, 2, False)
     assert good.score.low < good.score.rate < good.score.high
 
 
@@ -114,7 +115,7 @@ def test_seeds_of_a_model_are_one_row_with_their_spread(world, people):
     [row] = board(people.nobody, "group=1").rows
     assert (row.name, len(row.models), row.cells[0].rate, row.cells[0].spread.n) == ("ours", 2, 0.5, 2)
     assert row.cells[0].spread.deviation == pytest.approx(0.5 / 2**0.5)
-    assert (row.score.n, row.score.of) == (1, 2)  # suites that every seed has run
+    assert (row.score.suites_run, row.score.suites) == (1, 2)  # suites that every seed has run
 
 
 def test_a_stranger_sees_neither_private_suites_nor_private_models(world, people):

@@ -24,8 +24,9 @@ ADDRESS = "/api/v1/leaderboard/"
 
 
 def make_world(people):
-    """Create three suites: a has two predictions, b was run by the good model alone, and on c the good model
-    has an older run, too."""
+    """Create three suites: a has two predictions, only the good model has run on b, and on c the good model
+    has two runs.
+    """
     revisions = {
         "a": make_revision(people.alice, name="a", items=6, formulas=TWO),
         "b": make_revision(people.alice, name="b", items=6),
@@ -114,7 +115,7 @@ def test_seeds_have_a_spread_and_no_interval_of_items(client, world):
         if one["suite"] == "a"
     ]
     assert (long["low"], long["seeds"]) == ("", "2")
-    assert float(long["sd_between_seeds"]) == pytest.approx(cell["deviation_between_seeds"])
+    assert float(long["sd_between_seeds"]) == pytest.approx(cell["sd_between_seeds"])
     wide = next(csv.DictReader(io.StringIO(download(client, "csv", "group=1"))))
     assert (wide["low"], wide["seeds"]) == ("", "2")
 

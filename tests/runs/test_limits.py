@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gym.accounts import daily_sentences
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import SentenceCharge
 from gym.accounts.quotas import OverQuota
 from gym.jobs.models import Job
@@ -18,7 +18,7 @@ from gym.jobs.testing import run_pending
 from gym.runs.models import ScoreRequest, SuiteRun
 from gym.runs.work import services
 from gym.runs.work.score_requests import queue_scores
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from lmgym.models.engine import ScoringPolicy
 from tests.factories import make_model, make_revision
 
@@ -79,7 +79,7 @@ def test_deleting_a_run_gives_its_sentences_not_back(people, queue, settings):
 def test_a_run_that_is_refused_costs_nothing(people, queue, settings):
     settings.GYM_MAX_ACTIVE_JOBS_PER_USER = 1
     queue(people.charlie)
-    with pytest.raises(TooManyJobs):
+    with pytest.raises(LimitReached):
         queue(people.charlie)
     assert daily_sentences.used_by(people.charlie) == SENTENCES
 
@@ -169,7 +169,7 @@ def test_an_accounts_own_limits_win_over_the_sites(people, settings):
     for field, error in (
         ("max_runs", OverQuota),
         ("max_sentences_per_day", daily_sentences.TooManySentences),
-        ("max_active_jobs", TooManyJobs),
+        ("max_active_jobs", LimitReached),
     ):
         setattr(people.alice, field, 1)
         with pytest.raises(error):
@@ -180,7 +180,7 @@ def test_an_accounts_own_limits_win_over_the_sites(people, settings):
 def test_uploaded_runs_count_against_the_runs_one_may_keep(client, people, settings):
     make_revision(people.alice, name="public", visibility="public")
     rows = "".join(f"elsewhere,public,{item},True\n" for item in range(3))
-    plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=people.alice)
+    plan = plan_upload(ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=people.alice)
     settings.GYM_MAX_RUNS_PER_USER = 1
     save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
     with pytest.raises(OverQuota, match="the limit is 1"):

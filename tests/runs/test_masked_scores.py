@@ -124,7 +124,7 @@ def test_a_preview_shows_masked_scores_as_they_are(people, model, revision):
     told = preview(*asked, actor=people.alice)
     assert isinstance(told, dict)
     regions = raw_regions(document, raw_scores(document, load_pinned(model)))
-    assert [row["region_surprisals"] for row in told["rows"]] == [
+    assert [row.region_surprisals for row in told["rows"]] == [
         pytest.approx(row, abs=NOISE) for row in regions
     ]
     assert told["margins"] == [pytest.approx(true_margins(regions), abs=2 * NOISE)]

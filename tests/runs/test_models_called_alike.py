@@ -1,4 +1,6 @@
-"""Two models with one name, of two owners: wherever they are shown side by side, the slug distinguishes them."""
+"""Two models of the same name with different owners: wherever they are shown side by side, the slug
+distinguishes them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ BOTH = ["Twin (alices)", "Twin (bobs)"]
 
 
 def make_world(people):
-    """alice's and bob's models of one name, with results on s and t; one of another name on s alone."""
+    """alice's and bob's models of the same name, with results on s and t, and a third model with results on s
+    only.
+    """
     alices, bobs = (
         make_model(owner, slug=slug, name="Twin")
         for owner, slug in ((people.alice, "alices"), (people.bob, "bobs"))

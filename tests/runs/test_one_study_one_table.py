@@ -22,10 +22,7 @@ from gym.demo.catalogue import MODELS_DIR, SUITES_DIR
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
-from lmgym.runs.against_chance import CHANCE_TEST
-from lmgym.runs.outcomes import COUNTS
-from lmgym.runs.statistics import RunStatistics
-from lmgym.runs.tables import Rate
+from lmgym.runs.tables import PredictionRate
 from lmgym.text.columns import columns
 from suites import services
 from suites.options import SuiteOptions
@@ -42,10 +39,10 @@ MODELS = {
     ),
     "demo-ngram": ("ngram", {"path": "demo-ngram"}),
 }
-RATES = [*COUNTS, "p", *CHANCE_TEST]
 KEY = ["suite", "model", "prediction_number"]
+RATES = [name for name, _ in columns(PredictionRate) if name not in KEY]
 STOCK_KERNELS = "lmgym.models.engine.packing.available"
-"""Which kernels are faster is timed at every load, and affects the last digits."""
+"""Function to replace: kernels are chosen by timing at every load, which affects the last digits."""
 COMMAND = (
     "import runpy\nfrom lmgym.models.engine import packing\n"
     "packing.available = lambda: False\nrunpy.run_module('lmgym', run_name='__main__')"
@@ -145,16 +142,16 @@ def test_the_api_has_the_table_of_the_library(client, study):
     runs = client.get("/api/v1/runs/", {"limit": 100}).json()
     assert runs["next"] is None
     found = [
-        {"suite": run["suite"], "model": run["model"], "prediction_number": number, **row}
+        {"suite": run["suite"], "model": run["model"], **row}
         for run in runs["results"]
-        for number, row in enumerate(run["predictions"], start=1)
+        for row in run["predictions"]
     ]
-    assert_same(pd.DataFrame(found), study.rates, ["formula", *RATES])
+    assert_same(pd.DataFrame(found), study.rates, RATES)
 
 
 def test_the_sites_file_of_all_predictions_is_the_table_of_the_library(client, study):
     found = read_csv(text_of(client, reverse("export-table", args=["predictions", "csv"])))
-    assert_same(found, study.rates, [name for name, _ in columns(Rate, RunStatistics) if name not in KEY])
+    assert_same(found, study.rates, RATES)
 
 
 def test_the_file_of_the_collections_page_has_its_rates(client, study):

@@ -33,7 +33,10 @@ def positions(older, newer, rule=EACH):
 
 
 def reasons(older, newer, rule=EACH):
-    return {(one.revision, one.number): one.why for one in pair_predictions(older, newer, rule).left_out}
+    return {
+        (one.revision, one.prediction_number): one.why
+        for one in pair_predictions(older, newer, rule).left_out
+    }
 
 
 @pytest.mark.parametrize(
@@ -177,7 +180,7 @@ def test_predictions_in_another_order_are_paired_by_formula(client, worlds):
     assert response.context["n_differ"] == 0
     [pair] = response.context["pairs"]
     assert (pair.rate.difference, pair.rate.test) == (0.0, "sign")
-    assert [cell.codes for cell in response.context["found"].items[0].cells] == [[1, 0], [1, 0]]
+    assert [cell.codes for cell in response.context["found"].items[0].sides] == [[1, 0], [1, 0]]
     assert "make different predictions" not in words(response)
 
 

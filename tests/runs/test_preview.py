@@ -41,7 +41,7 @@ def rows(item=1, match="plays", mismatch="play around"):
 
 
 def ask(client, suite, **body):
-    """Preview unsaved edits as the grid requests it."""
+    """Request a preview of unsaved edits, as the grid does."""
     given = {
         "model": "uniform",
         "sentences": rows(),
@@ -55,9 +55,9 @@ def ask(client, suite, **body):
 
 
 def outcomes(answer):
-    """Return (prediction, item, outcome, margin, too close) of each outcome."""
+    """Return (number of the prediction, item, outcome, margin, too close) of each outcome."""
     return [
-        tuple(row[name] for name in ("prediction", "item", "outcome", "margin", "too_close"))
+        tuple(row[name] for name in ("prediction_number", "item", "outcome", "margin", "too_close"))
         for row in answer.json()["outcomes"]
     ]
 
@@ -72,7 +72,7 @@ def test_a_sentence_is_scored_in_the_background_and_then_known(client, suite):
     told = answer.json()
     assert [row["region_surprisals"] for row in told["rows"]] == [[20.0, 10.0, 30.0], [20.0, 20.0, 30.0]]
     assert [row["surprisal"] for row in told["rows"]] == [60.0, 70.0]
-    assert outcomes(answer) == [(0, 1, "held", 10.0, False)]
+    assert outcomes(answer) == [(1, 1, "held", 10.0, False)]
     assert not SuiteRun.objects.exists()
     assert ask(client, suite).status_code == 200
     assert Job.objects.count() == 1
@@ -102,7 +102,7 @@ def test_formulas_that_cannot_be_read_have_no_outcome_and_the_others_do(client, 
     run_pending("preview")
     formulas = ["(2;%mismatch%) >", "(9;%match%) > 0", "(2;%match%) = (3;%mismatch%)", "1 > 0", AGREEMENT]
     answer = ask(client, suite, predictions=formulas)
-    assert [row[:3] for row in outcomes(answer)] == [(2, 1, "failed"), (4, 1, "held")]
+    assert [row[:3] for row in outcomes(answer)] == [(3, 1, "failed"), (5, 1, "held")]
 
 
 def test_an_item_without_all_its_sentences_is_not_evaluable(client, suite):
@@ -219,7 +219,7 @@ def test_the_api_previews_the_items_of_the_draft(client, suite, people):
         (2, "mismatch", [20.0, 10.0, 30.0]),
     ]
     assert answer.json()["outcomes"] == [
-        {"prediction": 0, "item": 2, "outcome": "tie", "margin": 0.0, "too_close": False}
+        {"prediction_number": 1, "item": 2, "outcome": "tie", "margin": 0.0, "too_close": False}
     ]
     whole = send(model="uniform")
     assert whole.status_code == 202
@@ -262,7 +262,7 @@ NO_MEMORY = "This text (9 tokens) does not fit into the memory of cpu."
 
 @pytest.fixture
 def short_of_memory(monkeypatch):
-    """Words for which the model has too little memory to score a sentence. Tests empty this list."""
+    """Words whose sentences fail because the model is short of memory. Tests empty this list."""
     score, words = UniformBackend._score, ["plays"]
 
     def scored(self, text):

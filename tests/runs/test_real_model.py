@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.real_model, pytest.mark.django_db]
 def test_a_registered_and_checked_file_gives_the_numbers_of_the_library(
     people, settings, monkeypatch, real_model
 ):
-    # Which kernels are faster is timed at every load, and affects the last digits.
+    # Kernels are chosen by timing at every load, which affects the last digits.
     monkeypatch.setattr("lmgym.models.engine.packing.available", lambda: False)
     settings.GYM_MODEL_DIR = real_model.parent
     config = {"source": "directory", "path": real_model.name, "device": "cpu"}

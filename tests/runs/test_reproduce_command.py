@@ -84,7 +84,7 @@ def test_the_command_of_the_page_gives_its_numbers(
         )
         assert [row["low"], row["high"]] == pytest.approx([result.low, result.high])
         assert row["chance"] == result.chance
-        assert row["mean_margin"] == pytest.approx(shown.statistics.mean_margin, abs=1e-3)
+        assert row["mean_margin"] == pytest.approx(result.mean_margin, abs=1e-3)
         assert row["outcomes"] == other["outcomes"]
     assert bits_of(here) == pytest.approx(bits_of(told), abs=1e-3)
 

@@ -34,7 +34,7 @@ def board(user, query="", revisions=None):
 
 @pytest.fixture
 def twins(people):
-    """Two models called GPT, of two owners: one keeps its rate with a modifier, the other loses it."""
+    """Two models called GPT of different owners: one keeps its rate with a modifier, the other does not."""
     pair = [make_revision(people.alice, name=name, items=4) for name in ("embed", "embed_mod")]
     models = [
         make_model(owner, slug=slug, name="GPT", parameters=10, tags=["group:g", f"step:{step}"])

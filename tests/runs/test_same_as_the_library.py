@@ -23,7 +23,7 @@ TABLES = {"predictions": "rates", "outcomes": "outcomes", "regions": "regions", 
 
 @pytest.fixture(autouse=True)
 def _stock_kernels(monkeypatch):
-    """Which kernels are faster is timed at every load, and affects the last digits."""
+    """Use fixed kernels: they are otherwise chosen by timing at every load, which affects the last digits."""
     monkeypatch.setattr("lmgym.models.engine.packing.available", lambda: False)
 
 

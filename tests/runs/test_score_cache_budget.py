@@ -100,11 +100,11 @@ def test_results_stay_when_everything_else_goes(people, capsys):
 
 def test_the_staff_job_tidies_and_says_what_it_did(people, settings):
     from gym.staff.actors import TIDY
-    from gym.staff.services import ask_for
+    from gym.staff.services import queue_task
 
     settings.GYM_SCORE_CACHE_SENTENCES = 1
     fill("old", 3, 30)
-    job = ask_for(TIDY, actor=people.staff)
+    job = queue_task(TIDY, actor=people.staff)
     run_pending()
     job.refresh_from_db()
     assert job.state == "done"

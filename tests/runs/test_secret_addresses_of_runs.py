@@ -1,4 +1,6 @@
-"""A suite that gets a secret address closes the old addresses of its runs: nobody can follow them to the new one."""
+"""When a suite gets a secret address, former addresses of its runs lead only people with a role on the suite
+to the new ones.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.runs.models import DeletedRun, FormerRunKey
 from gym.runs.work import services
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from suites import services as suites
 from tests.factories import make_model, make_revision
 
@@ -36,8 +38,9 @@ PATHS = [
 
 @pytest.fixture
 def make_run(people):
-    """Function that creates a finished run of charlie (of dora, if private) on alice's suite, which bob may
-    edit and dora view."""
+    """Function that creates a finished run by charlie (by dora, if private) on alice's suite, which bob may
+    edit and dora view.
+    """
 
     def make(visibility: str = "unlisted"):
         revision = make_revision(people.alice, name="blind", visibility=visibility, collaborator=people.bob)
@@ -167,14 +170,14 @@ def test_what_a_stranger_made_himself_does_not_tell_the_new_address(client, peop
     for word in (run.key, uploaded.key, run.revision.suite.slug):
         assert word not in after
     page = " ".join(client.get(upload.get_absolute_url()).content.decode().split())
-    assert "1 run on suites that you may no longer see" in page
+    assert "1 run on suites that you can no longer see is not listed" in page
     client.force_login(people.staff)
     assert uploaded.key in client.get(upload.get_absolute_url()).content.decode()
 
 
 def upload_of(people, run):
     table = "model,suite,item,correct\n" + "".join(f"lstm,blind,{item},True\n" for item in range(3))
-    file = GivenFile("outcomes.csv", table.encode())
+    file = ResultFile("outcomes.csv", table.encode())
     plan = plan_upload(file, actor=people.charlie, revision=run.revision)
     return save_upload(plan, ModelChoice(name="lstm"), actor=people.charlie)
 

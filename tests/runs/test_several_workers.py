@@ -81,21 +81,21 @@ def test_a_helper_scores_chunks_and_the_numbers_are_those_of_one_worker(people, 
 
 def test_what_another_live_worker_took_is_left_to_it(queued, under_way):
     second, third = helper(queued), helper(queued, "third")
-    taken = [SharedChunks(context, queued).take().number for context in (second, third, under_way)]
+    taken = [SharedChunks(context, queued).claim().number for context in (second, third, under_way)]
     assert taken == [0, 1, 2]
 
 
 def test_what_a_dead_worker_took_is_free_again(queued, under_way):
     dead = helper(queued)
-    SharedChunks(dead, queued).take()
+    SharedChunks(dead, queued).claim()
     states.end_attempt(states.fenced(dead.job_id, dead.attempt), "it died")
-    assert SharedChunks(under_way, queued).take().number == 0
+    assert SharedChunks(under_way, queued).claim().number == 0
 
 
 def test_the_run_waits_for_chunks_that_others_are_at(queued, under_way, monkeypatch):
     second = helper(queued)
     theirs = SharedChunks(second, queued)
-    chunk = theirs.take()
+    chunk = theirs.claim()
     naps = []
 
     def nap(seconds):
@@ -201,5 +201,5 @@ def test_a_helper_that_is_stopped_gives_its_chunk_back(queued, under_way, monkey
     with monkeypatch.context() as patch:
         patch.setattr(uniform.UniformBackend, "score", stopped)
         assert runner.run(Job.objects.get(pk=context.job_id), heartbeat=False) == "queued"
-    assert SharedChunks(under_way, queued).take().number == 0
+    assert SharedChunks(under_way, queued).claim().number == 0
     assert RunChunk.objects.get(run=queued, number=0).taken_by == under_way.job_id

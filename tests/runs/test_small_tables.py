@@ -1,4 +1,6 @@
-"""The front page, lists of suites and runs, the profile and uploads show pass rates under the rule of the address."""
+"""The front page, lists of suites and runs, the profile and uploads show pass rates under the scoring rule in
+the address.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Items of a long run are sorted and filtered as a whole, by the address; short tables on the page."""
+"""Items of a long run are sorted and filtered over all pages, by parameters of the address; a table of one
+page is sorted on the page.
+"""
 
 from __future__ import annotations
 

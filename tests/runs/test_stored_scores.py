@@ -8,7 +8,7 @@ from django.core.management import call_command
 from gym.jobs.testing import run_pending
 from gym.runs.models import RunScore
 from gym.runs.work import services
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from tests.factories import make_model, make_revision
 from tests.lmgym.suites.documents import AGREEMENT
 
@@ -36,7 +36,7 @@ def test_a_finished_run_has_a_score_under_every_rule(run):
 def test_uploaded_outcomes_have_the_scores_they_hold(people):
     make_revision(people.alice, name="two", formulas=TWO)
     rows = "".join(f"m,two,{item},True\n" for item in (1, 2, 3))
-    plan = plan_upload(GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=people.alice)
+    plan = plan_upload(ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode()), actor=people.alice)
     upload = save_upload(plan, ModelChoice(visibility="public"), actor=people.alice)
     found = rates(upload.runs.get())
     assert found["first"] == 1.0

@@ -15,7 +15,7 @@ from django.urls import reverse
 from gym.jobs.models import Job
 from gym.runs.models import ResultUpload, SuiteRun
 from gym.runs.work import services
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from lmgym.text.problems import FormatError
 from models_registry.models import RegisteredModel
 from models_registry.selectors import runnable_by
@@ -40,7 +40,7 @@ def send(client, name, *, revision=None, **fields):
 
 
 def keep(actor, name="outcomes.csv", data=None, revision=None, **choice) -> ResultUpload:
-    plan = plan_upload(GivenFile(name, data or golden(name)), actor=actor, revision=revision)
+    plan = plan_upload(ResultFile(name, data or golden(name)), actor=actor, revision=revision)
     return save_upload(plan, ModelChoice(**choice), actor=actor)
 
 
@@ -185,7 +185,7 @@ def test_an_uploaded_model_is_never_run_or_checked(client, people):
 
 def test_results_cannot_be_laid_at_the_door_of_hosted_or_other_peoples_models(people):
     revision = make_revision(people.alice)
-    plan = plan_upload(GivenFile("o.csv", golden("outcomes.csv")), actor=people.bob, revision=revision)
+    plan = plan_upload(ResultFile("o.csv", golden("outcomes.csv")), actor=people.bob, revision=revision)
     hosted = make_model(people.bob)
     hers = make_model(people.alice, slug="hers", backend="uploaded")
     for model in (hosted, hers):
@@ -199,19 +199,19 @@ def test_drafts_and_invisible_suites_take_no_results(people):
     private = make_revision(people.alice, name="secret", visibility="private")
     data = golden("outcomes.csv")
     with pytest.raises(ValidationError, match="Freeze"):
-        plan_upload(GivenFile("o.csv", data), actor=people.alice, revision=draft)
+        plan_upload(ResultFile("o.csv", data), actor=people.alice, revision=draft)
     for actor in (people.charlie, people.nobody):
         with pytest.raises(PermissionDenied):
-            plan_upload(GivenFile("o.csv", data), actor=actor, revision=private)
+            plan_upload(ResultFile("o.csv", data), actor=actor, revision=private)
     with pytest.raises(FormatError, match="no frozen suite"):
-        plan_upload(GivenFile("o.csv", data.replace(b"agreement", b"secret")), actor=people.charlie)
+        plan_upload(ResultFile("o.csv", data.replace(b"agreement", b"secret")), actor=people.charlie)
 
 
 def test_the_name_of_an_unlisted_suite_does_not_give_its_address_away(people):
     make_revision(people.alice, name="hidden", visibility="unlisted")
     data = golden("outcomes.csv").replace(b"agreement", b"hidden")
     with pytest.raises(FormatError, match="no frozen suite"):
-        plan_upload(GivenFile("o.csv", data), actor=people.charlie)
+        plan_upload(ResultFile("o.csv", data), actor=people.charlie)
 
 
 def test_two_suites_of_one_name_are_not_guessed_between(people):
@@ -219,14 +219,14 @@ def test_two_suites_of_one_name_are_not_guessed_between(people):
         make_suite(people.alice, name="Same Name")
     data = golden("outcomes.csv").replace(b"agreement", b"Same Name")
     with pytest.raises(FormatError, match="several suites have this name"):
-        plan_upload(GivenFile("o.csv", data), actor=people.bob)
+        plan_upload(ResultFile("o.csv", data), actor=people.bob)
 
 
 def test_of_two_suites_with_a_name_the_one_that_fits_is_meant(people):
     make_suite(people.alice, name="npi", items=5)
     fitting = make_suite(people.alice, name="npi", items=3)
     data = golden("outcomes.csv").replace(b"agreement", b"npi")
-    [run] = plan_upload(GivenFile("o.csv", data), actor=people.bob).runs
+    [run] = plan_upload(ResultFile("o.csv", data), actor=people.bob).runs
     assert run.revision.suite == fitting
 
 

@@ -12,7 +12,7 @@ from gym.jobs.models import Job
 from gym.runs.models import ResultUpload, SuiteRun
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.work import uploads
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_in_steps
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_in_steps
 from lmgym.runs.leaderboard.options import Options
 from models_registry.models import RegisteredModel
 from tests.factories import make_model, make_revision, make_suite
@@ -139,7 +139,7 @@ def test_a_file_of_more_pairs_than_a_page_waits_for_is_worked_off_here(people, t
 def test_broken_off_it_leaves_no_run(people, tmp_path):
     make_revision(people.alice)
     file = seeds(tmp_path, 50)
-    plan = plan_upload(GivenFile(file.name, file.read_bytes()), actor=people.alice)
+    plan = plan_upload(ResultFile(file.name, file.read_bytes()), actor=people.alice)
 
     def interrupt(done: int) -> None:
         assert SuiteRun.objects.count() == done

@@ -1,4 +1,7 @@
-"""One run has one verdict: pages, files and API show the same word, mark and p; a family belongs to a named set."""
+"""One run has one verdict: pages, files and the API show the same word, mark and p.
+
+p values are corrected over a family: one model's results on a collection or tag.
+"""
 
 from __future__ import annotations
 

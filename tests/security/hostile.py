@@ -23,7 +23,7 @@ from suites.options import SuiteOptions
 from tests.factories import make_model
 from tests.lmgym.suites.documents import suite_json
 from tests.people import People
-from tests.permissions.test_every_url import ROOMS
+from tests.permissions.test_every_url import SECTIONS
 
 MARK = "xss7"
 """Occurs once in the string, so that a test can detect that a page shows it."""
@@ -75,14 +75,14 @@ SPOKEN = {
     "title", "name", "description", "reference", "bibtex", "licence", "language", "system", "paper", "note", "comment",
     "error", "detail", "status_reason", "version",
 }  # fmt: skip
-"""Fields with texts of users or other programs that are not parsed again."""
+"""Fields with texts that come from users or other programs and are shown without being parsed."""
 
 
-def furnish(people: People, world: dict[str, object]) -> None:
+def create_objects(people: People, world: dict[str, object]) -> None:
     """Create the objects that the permission table needs, with the hostile string in their texts."""
-    for room in ROOMS:
-        if hasattr(room, "furnish"):
-            room.furnish(people, world)
+    for section in SECTIONS:
+        if hasattr(section, "add_objects"):
+            section.add_objects(people, world)
     for model in (model for label in NEIGHBOURS for model in apps.get_app_config(label).get_models()):
         for field in model._meta.concrete_fields:
             if (

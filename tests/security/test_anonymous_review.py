@@ -18,7 +18,7 @@ from gym.collections.services import create_collection, publish_collection
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work.services import queue_run
-from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
 from gym.sharing.addresses import secret_slug
 from models_registry.models import RegisteredModel
 from suites import services as suites
@@ -31,7 +31,7 @@ from tests.permissions.test_every_url import ROWS, make_world
 from tests.security.test_nothing_private_leaks import PAGES, crawl, text_of
 
 ALICE, BOB = "quetzal", "axolotl"
-"""Part of every name of alice and of bob: account, display name, e-mail address."""
+"""Part of all names of alice and bob: user name, display name, e-mail address."""
 
 
 def _rename(user: User, account: str, first: str, last: str) -> None:
@@ -42,8 +42,9 @@ def _rename(user: User, account: str, first: str, last: str) -> None:
 
 
 def make_blind(people: People) -> Suite:
-    """Create alice's unlisted suite, which bob edits: two revisions, errata, runs of alice, bob and dora (a
-    reviewer), uploaded runs, and a queued run."""
+    """Create alice's unlisted suite, which bob edits: two revisions, errata, runs by alice, bob and dora (a
+    reviewer), uploaded runs, and a queued run.
+    """
     for relation in User._meta.related_objects:
         if relation.on_delete is not None and not relation.many_to_many:
             which = {relation.field.name: people.alice}
@@ -63,7 +64,7 @@ def make_blind(people: People) -> Suite:
     run_pending()
     rows = "".join(f"elsewhere,blind,{item},True\n" for item in range(3))
     plan = plan_upload(
-        GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode()),
+        ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode()),
         actor=people.alice,
         revision=revision,
     )
@@ -98,7 +99,7 @@ def addresses(suite: Suite, methods: set[str]) -> list[tuple[str, str]]:
     for method, name, arguments, _ in ROWS:
         try:
             address = reverse(name, args=arguments)
-        except NoReverseMatch:  # it takes the number of something else
+        except NoReverseMatch:  # the address needs the id of another object
             continue
         if method in methods and re.search(r"/suites/[^/]+/", address):
             for number in ("1", "2", "3"):
@@ -148,7 +149,7 @@ def test_no_page_names_the_people_of_an_unlisted_suite_to_its_readers(client, pe
         client.force_login(getattr(people, person))
     asked = [address for _, address in addresses(blind, {"GET"})]
     asked = list(dict.fromkeys(asked + more(blind)))
-    # Only charlie follows links: he sees as many as the others.
+    # Only charlie follows links: he sees as much as the others.
     pages = crawl(client, asked, 700 if person == "charlie" else len(asked))
     assert set(asked) <= set(pages)
     assert ANONYMOUS in pages[f"/suites/{blind.slug}/"]

@@ -1,5 +1,5 @@
 """Private objects contain unique words. Every address of the site is requested by users who may not see these
-objects, and must not contain the words.
+objects, and no response may contain the words.
 
 The addresses are those of the table in tests/permissions (also with private objects as arguments), every
 figure, export and comparison that names private objects, and the pages that these pages link to.
@@ -50,8 +50,9 @@ AGENT_CASE = "agent: echo\ninteractions: [{text: hello, response: {text: {keywor
 
 
 def plant(people: People) -> dict[str, Any]:
-    """Create private objects of alice, each with SECRET or MODEL in its texts, and related to public objects
-    in every way."""
+    """Create alice's private objects, each with SECRET or MODEL in its texts, and related to public objects
+    in every way.
+    """
     alice = people.alice
     open_model = make_model(alice, slug="open-model")
     hidden_model = make_model(

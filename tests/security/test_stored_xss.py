@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from tests.factories import make_suite
 from tests.permissions.test_every_url import ROWS
-from tests.security.hostile import BREAKS_OUT, MARK, POLYGLOT, SAFE, furnish, plant
+from tests.security.hostile import BREAKS_OUT, MARK, POLYGLOT, SAFE, create_objects, plant
 
 SHOWN = {
     "queue", "suite-list", "suite-edit", "suite-detail", "suite-revision", "suite-items", "model-list",
@@ -69,7 +69,7 @@ def assert_harmless(html: str, where: str) -> None:
 
 def test_no_page_of_the_site_lets_it_out(client, people):
     world = plant(people)
-    furnish(people, world)
+    create_objects(people, world)
     client.force_login(people.staff)
     pages = [(name, arguments) for method, name, arguments, _ in ROWS if method == "GET"] + MORE
     shown = set()

@@ -17,7 +17,7 @@ from benchmarks.attacks.schema import NO_LIMITS, attack_there, configuration
 from tests.process.live import LiveSite
 from tests.services.conftest import POSTGRES, execute, need
 
-pytestmark = [pytest.mark.service, pytest.mark.process]
+pytestmark = [pytest.mark.service, pytest.mark.process, pytest.mark.long]
 TIMES = int(os.environ.get("GYM_FUZZ_TIMES", "5"))
 LEAST = 1_000
 ONLY = os.environ.get("GYM_FUZZ_ONLY", "")

@@ -9,14 +9,14 @@ from gym.conflicts import Conflict
 from gym.sharing import invitations
 from gym.sharing.selectors import invitations_of, shares_of
 from tests.factories import make_suite
-from tests.sharing.worlds import MAKERS, ROOMS, asked, status_of
+from tests.sharing.worlds import EVERY_KIND, MAKERS, asked, status_of
 
 
 def accept_page(offer) -> str:
     return reverse("invitation-accept", args=[offer.pk])
 
 
-@ROOMS
+@EVERY_KIND
 def test_home_tells_of_it_and_does_not_open_the_thing(client, people, prefix):
     thing = MAKERS[prefix](people.alice)
     offer = asked(people, thing)
@@ -29,7 +29,7 @@ def test_home_tells_of_it_and_does_not_open_the_thing(client, people, prefix):
     assert accept_page(offer) not in client.get("/").content.decode()
 
 
-@ROOMS
+@EVERY_KIND
 @pytest.mark.parametrize("role", ["edit", "view"])
 def test_who_accepts_on_the_page_has_the_role(client, people, prefix, role):
     thing = MAKERS[prefix](people.alice)
@@ -41,7 +41,7 @@ def test_who_accepts_on_the_page_has_the_role(client, people, prefix, role):
     assert not invitations_of(people.bob)
 
 
-@ROOMS
+@EVERY_KIND
 def test_the_api_lists_it_and_accepts_it(client, people, prefix):
     thing = MAKERS[prefix](people.alice)
     offer = asked(people, thing, "view")
@@ -114,7 +114,7 @@ def test_whom_staff_let_in_meanwhile_keeps_that_role(people):
     assert suite.collaborations.get().role == "edit"
 
 
-@ROOMS
+@EVERY_KIND
 def test_what_was_accepted_stands_among_what_one_works_on(people, prefix):
     thing = MAKERS[prefix](people.alice)
     thing.collaborations.create(user=people.bob, role="edit")

@@ -31,7 +31,7 @@ def staff(client, people):
 
 @pytest.fixture(params=list(MAKERS))
 def thing(request, people):
-    """An object of alice that bob may edit."""
+    """An object that alice owns and bob may edit."""
     made = MAKERS[request.param](people.alice)
     made.collaborations.create(user=people.bob, role="edit")
     return made

@@ -17,10 +17,10 @@ from models_registry.selectors import runnable_by
 from suites.permissions import can_edit, can_view
 from suites.selectors import listed_for, revisions_for, visible_to
 from tests.factories import make_model, make_revision, make_suite
-from tests.sharing.worlds import MAKERS, ROOMS, asked, people_api, people_page, status_of
+from tests.sharing.worlds import EVERY_KIND, MAKERS, asked, people_api, people_page, status_of
 
 
-@ROOMS
+@EVERY_KIND
 def test_the_owner_invites_on_the_people_page_and_nothing_opens_yet(client, people, prefix):
     thing = MAKERS[prefix](people.alice)
     client.force_login(people.alice)
@@ -37,7 +37,7 @@ def test_the_owner_invites_on_the_people_page_and_nothing_opens_yet(client, peop
         assert status_of(client, people.bob, address) == 404
 
 
-@ROOMS
+@EVERY_KIND
 def test_the_api_invites_lists_changes_and_withdraws(client, people, prefix):
     thing = MAKERS[prefix](people.alice)
     address = people_api(prefix, thing)
@@ -156,7 +156,7 @@ def test_who_declined_is_asked_again_after_a_day(people):
     assert asked(people, suite).declined is None
 
 
-@ROOMS
+@EVERY_KIND
 def test_an_invitation_goes_with_its_thing(people, prefix):
     thing = MAKERS[prefix](people.alice)
     asked(people, thing)

@@ -23,7 +23,7 @@ MAKERS = {
     "model": lambda owner: make_model(owner, visibility="private"),
 }
 API = {"suite": "api", "propara": "api-propara-set"}
-ROOMS = pytest.mark.parametrize("prefix", list(MAKERS))
+EVERY_KIND = pytest.mark.parametrize("prefix", list(MAKERS))
 
 
 def asked(people: Any, thing: Any, role: str = "edit", name: str = "bob") -> Any:

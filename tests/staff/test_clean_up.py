@@ -61,7 +61,7 @@ def names_left(runs) -> set[str]:
 
 
 def clean(people, *what: str, days: int = 365) -> Job:
-    services.ask_to_clean_up(days, what, actor=people.staff)
+    services.queue_clean_up(days, what, actor=people.staff)
     return run_pending()[-1]
 
 
@@ -136,8 +136,8 @@ def test_a_clear_word_queues_it_once(client, people, runs):
 
 def test_only_staff_cleans_up_and_nothing_young(people):
     with pytest.raises(PermissionDenied):
-        services.ask_to_clean_up(365, ["jobs"], actor=people.alice)
+        services.queue_clean_up(365, ["jobs"], actor=people.alice)
     for days, what in ((29, ["jobs"]), (365, []), (365, ["jobs", "suites"])):
         with pytest.raises(ValidationError):
-            services.ask_to_clean_up(days, what, actor=people.staff)
+            services.queue_clean_up(days, what, actor=people.staff)
     assert actors.old_runs(timezone.now()).count() == 0

@@ -111,7 +111,7 @@ def test_users_are_listed_with_what_they_use_and_their_own_limits(staff, people)
     assert (uses["alice"].active, uses["alice"].runs) == (1, 1)
     assert uses["charlie"].limits[2] == 7
     assert "dora" not in uses
-    assert uses["charlie"].has_own_limits
+    assert uses["charlie"].has_custom_limits
 
 
 def test_the_sentences_of_the_page_are_those_that_the_limit_counts(staff, people):
@@ -126,7 +126,7 @@ def test_the_sentences_of_the_page_are_those_that_the_limit_counts(staff, people
 
 def test_only_staff_may(people):
     with pytest.raises(PermissionDenied):
-        services.ask_for(DOCTOR, actor=people.alice)
+        services.queue_task(DOCTOR, actor=people.alice)
 
 
 def test_the_page_needs_as_many_queries_for_many_rows_as_for_few(

@@ -39,7 +39,6 @@ def say(client, address, **fields):
 
 
 def initial(client, address) -> dict[str, str]:
-    """Return the initial values of the form."""
     [(_, form)] = client.get(address).context["rows"]
     return {name: form[name].value() for name in form.fields}
 

@@ -1,4 +1,4 @@
-"""Deleting a suite: only by its owner and staff, and never if results refer to it."""
+"""Deleting a suite: only by its owner and staff, and never if a run refers to it, even a queued one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Editing a draft by PATCH: rows equal the pure edit, repeated edits are harmless, and nobody's text is
-overwritten."""
+"""Editing a draft by PATCH: stored rows equal the result of the same edits on a document, repeated edits are
+harmless, and nobody's text is overwritten.
+"""
 
 from __future__ import annotations
 

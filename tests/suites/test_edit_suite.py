@@ -8,7 +8,7 @@ from django.urls import reverse
 from suites.selectors import document_of
 from tests.factories import make_suite
 
-GIVEN = {
+FORM = {
     "title": "Number agreement",
     "description": "Does the verb agree?",
     "tag_names": "Agreement, subject verb, agreement,",
@@ -23,7 +23,7 @@ GIVEN = {
 
 def edit(client, user, suite, **changes):
     client.force_login(user)
-    return client.post(reverse("suite-edit", args=[suite.slug]), GIVEN | {"confirmed": "1"} | changes)
+    return client.post(reverse("suite-edit", args=[suite.slug]), FORM | {"confirmed": "1"} | changes)
 
 
 @pytest.mark.parametrize("who", ["alice", "bob", "staff"])
@@ -32,8 +32,8 @@ def test_owner_collaborator_and_staff_change_everything_about_it(client, people,
     before = document_of(suite.latest_frozen), suite.latest_frozen.sha256
     assert edit(client, getattr(people, who), suite).url == suite.get_absolute_url()
     suite.refresh_from_db()
-    assert {name: getattr(suite, name) for name in GIVEN if name != "tag_names"} == {
-        name: value for name, value in GIVEN.items() if name != "tag_names"
+    assert {name: getattr(suite, name) for name in FORM if name != "tag_names"} == {
+        name: value for name, value in FORM.items() if name != "tag_names"
     }
     assert [tag.name for tag in suite.tags.all()] == ["agreement", "subject-verb"]
     assert (document_of(suite.latest_frozen), suite.latest_frozen.sha256) == before

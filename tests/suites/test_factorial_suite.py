@@ -14,7 +14,7 @@ from tests.factories import make_suite
 
 LINES = "agreement: match, mismatch\nnumber: sing, plural"
 FOUR = ["match_sing", "match_plural", "mismatch_sing", "mismatch_plural"]
-GIVEN = {"by": "guided", "name": "Crossed", "factors": LINES, "regions": "Subject\nVerb"}
+FORM = {"by": "guided", "name": "Crossed", "factors": LINES, "regions": "Subject\nVerb"}
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def signed_in(client, people):
 
 
 def begin(client, **fields):
-    return client.post(reverse("suite-new"), GIVEN | fields)
+    return client.post(reverse("suite-new"), FORM | fields)
 
 
 def design_of(suite):

@@ -12,7 +12,9 @@ from tests.factories import make_model, make_suite
 
 @pytest.fixture
 def suite(client, people):
-    """A suite that was frozen once, and has a draft in which one cell and the formula changed."""
+    """A suite that was frozen once, and has a draft in which one cell and the name of the prediction have
+    changed.
+    """
     suite = make_suite(people.alice)
     draft = services.open_draft(suite, actor=people.alice)
     old = list(draft.predictions.values("name", "description", "formula"))

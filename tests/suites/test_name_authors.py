@@ -36,7 +36,6 @@ def downloaded(client, suite, number=1):
 
 
 def state_of(revision):
-    """Return the complete state of a frozen revision."""
     fields = SuiteRevision.objects.filter(pk=revision.pk).values()[0]
     return fields, document_of(SuiteRevision.objects.get(pk=revision.pk))
 

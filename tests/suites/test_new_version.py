@@ -83,7 +83,9 @@ def test_a_file_does_not_replace_what_somebody_changed_since_the_page_was_opened
 
 
 def test_a_draft_is_changed_by_file_without_javascript(client, people):
-    """Sentences as a table, predictions as JSON: downloaded, changed, and uploaded over the draft."""
+    """The sentences are downloaded as a table and the predictions as JSON, changed, and uploaded over the
+    draft.
+    """
     suite = make_suite(people.alice, frozen=False)
     client.force_login(people.alice)
     for form, old, new in (("tsv", "plays", "sings"), ("json", ">", "<")):

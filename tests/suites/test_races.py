@@ -1,4 +1,6 @@
-"""Concurrent requests never change a frozen revision."""
+"""Concurrent requests: a frozen revision never changes, suites of one name get different addresses, and a
+draft is read whole.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
-"""The draft of a suite that has a frozen revision can be read only by the people of the suite.
+"""The draft of a suite that has a frozen revision can be read only by the suite's owner, its collaborators
+and staff.
 
-Nobody else can detect it: its number is a 404 at every address that takes one, and lists omit it."""
+Nobody else can detect it: its number is a 404 at every address that takes a revision number, and lists omit
+it.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def three(client, people):
-    """A draft and a frozen suite of alice, and a public suite of bob."""
+    """alice's draft and frozen suite, and bob's public suite."""
     client.force_login(people.alice)
     return [
         make_suite(people.alice, name="draft", items=3, frozen=False),

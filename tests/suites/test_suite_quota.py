@@ -88,11 +88,11 @@ def test_a_revision_knows_its_size(suite, people):
     assert revision.size == bytes_of(document_of(revision))
     draft = services.open_draft(suite, actor=people.alice)
     assert draft.size == revision.size
-    assert SUITES.kept_by(people.alice).bytes > 2 * revision.size
+    assert SUITES.amount_of(people.alice).bytes > 2 * revision.size
 
 
 def no_more_bytes(settings, owner) -> None:
-    settings.GYM_QUOTA_SUITES = (0, SUITES.kept_by(owner).bytes)
+    settings.GYM_QUOTA_SUITES = (0, SUITES.amount_of(owner).bytes)
 
 
 def test_an_old_revision_is_not_opened_again_without_room(client, suite, people, settings):
@@ -148,11 +148,11 @@ def test_a_draft_grows_by_edits_until_the_bytes_are_used_up(client, suite, peopl
 
 def test_the_log_of_edits_counts(suite, people):
     services.open_draft(suite, actor=people.alice)
-    before = SUITES.kept_by(people.alice).bytes
+    before = SUITES.amount_of(people.alice).bytes
     for k, text in enumerate(["x" * 2_000, "x"] * 3):
         body = typed(suite, text, str(k))
         drafts.apply_edits(suite, body["version"], body["edits"], actor=people.alice)
-    assert SUITES.kept_by(people.alice).bytes > before + 6 * 2_000
+    assert SUITES.amount_of(people.alice).bytes > before + 6 * 2_000
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_edit_by_the_owners_collaborator_is_refused_without_saying_how_much_t
 
 
 def test_a_suite_whose_card_is_too_long_is_not_made_at_all(client, suite, people, settings):
-    settings.GYM_QUOTA_SUITES = (0, SUITES.kept_by(people.alice).bytes + 5_000)
+    settings.GYM_QUOTA_SUITES = (0, SUITES.amount_of(people.alice).bytes + 5_000)
     body = {"document": suite_json(name="more"), "again": True, "description": "x" * 9_000}
     assert client.post("/api/v1/suites/", body, content_type="application/json").status_code == 400
     assert Suite.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Streamed downloads leave threads of the web server for other requests."""
+"""Streamed downloads leave web server threads free for other requests."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import URLResolver, get_resolver, reverse
 from django.urls.converters import IntConverter, UUIDConverter
 
-from benchmarks.web.rooms import NOT_MEASURED
+from benchmarks.web.objects import NOT_MEASURED
 from benchmarks.web.world import World, fill
 from suites.models import Suite
 from suites.services import set_tags

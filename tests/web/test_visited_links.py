@@ -1,4 +1,6 @@
-"""Links look the same before and after a visit: a rule for visited ones would outrank the colours of the navigation."""
+"""Links look the same before and after a visit: a rule for visited links would outrank the navigation's
+colours.
+"""
 
 from __future__ import annotations
 

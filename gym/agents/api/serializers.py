@@ -217,7 +217,7 @@ def _from_columns(name: str, **kinds: type) -> type[serializers.Serializer[Any]]
 
     Args:
         name: name of the class, and therefore of the component in the API description.
-        kinds: dataclasses by the object's attribute that holds them; `row` means the object itself.
+        kinds: dataclasses by the object's attribute that holds them.
     """
     declared: dict[str, Any] = {}
     for attribute, kind in kinds.items():
@@ -227,9 +227,8 @@ def _from_columns(name: str, **kinds: type) -> type[serializers.Serializer[Any]]
             options: dict[str, Any] = {
                 "allow_null": NoneType in get_args(hints[column.name]),
                 "help_text": "; ".join(filter(None, meaning)),
+                "source": f"{attribute}.{column.name}",
             }
-            if attribute != "row":
-                options["source"] = f"{attribute}.{column.name}"
             declared[column.name] = _FIELDS[types[column.name]](**options)
     return type(name, (serializers.Serializer,), declared)
 
@@ -240,13 +239,18 @@ _FIELDS: dict[str, type[serializers.Field[Any, Any, Any, Any]]] = {
     REAL: serializers.FloatField,
     YES_NO: serializers.BooleanField,
 }
-AgentTotalSerializer = _from_columns("AgentTotalSerializer", row=RateComparison)
 AgentComparedCaseSerializer = _from_columns(
     "AgentComparedCaseSerializer", facts=ComparedCase, comparison=RateComparison
 )
 AgentComparedCheckSerializer = _from_columns(
     "AgentComparedCheckSerializer", facts=ComparedCheck, comparison=RateComparison
 )
+
+
+class AgentTotalSerializer(RecordSerializer):
+    class Meta:
+        dataclass = RateComparison
+        ref_name = "AgentTotal"
 
 
 class AgentComparedRunSerializer(serializers.Serializer[Any]):

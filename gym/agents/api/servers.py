@@ -66,7 +66,8 @@ def checked_secrets(body: dict[str, Any], field: str, *, headers: bool) -> dict[
 
 
 def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
-    """Return the row with this slug, or None without a slug. Raises a 400 error at `where`."""
+    """Return the row with this slug, or None without a slug. Raises a 400 with `message` at `where` if there
+    is no such row."""
     if slug is None:
         return None
     row = rows.filter(slug=slug).first()

@@ -223,7 +223,7 @@ class Case(SuiteView):
 
     def respond_with(self, case: AgentCase) -> Response:
         history = selectors.history_of(case, self.request.user)
-        _, problems = selectors.look(case, self.request.user)
+        _, problems = selectors.parse_for_user(case, self.request.user)
         details = {"findings": problems, "flaky": selectors.flaky(history), "history": history}
         return self.respond({**vars(case), **details})
 

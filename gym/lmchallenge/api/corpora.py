@@ -111,7 +111,7 @@ class CorpusList(ListView):
 
     @operation("List corpora", response=CorpusSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public corpora and your own."""
+        """List public corpora, your own, and corpora shared with you."""
         return self.page(selectors.listed_for(request.user).order_by("slug"))
 
     @operation("Upload a corpus", body={FORM: NewCorpus}, response=CorpusDetailSerializer, status=201)

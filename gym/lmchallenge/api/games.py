@@ -16,6 +16,7 @@ from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView
 from gym.api.filters import Filters
 from gym.api.operations import operation
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
 from gym.jobs.api import waiting_reason
 from gym.jobs.models import Job
@@ -31,7 +32,7 @@ from lmgym.lmchallenge.play import typing_errors
 from lmgym.lmchallenge.play.games import GAME_WORDS, SELECT_FROM
 
 WAIT = 5
-PLAYER = '"model:SLUG", "process:NAME" (a program of the settings) or "adaptive"'
+PLAYER = '"model:SLUG", "process:NAME" (a program configured in the site\'s settings) or "adaptive"'
 STATES = [*Job.State.choices, ("lost", "lost")]
 ALL_GAMES = sorted((GAME_WORDS | GAME_WORDS_5).items())
 
@@ -79,7 +80,7 @@ class GameSerializer(serializers.ModelSerializer[Game]):
 
 
 INAPPLICABLE: dict[str, Any] = {"allow_null": True, "default": None}
-"""For options that do not apply to all games, nor to uploaded logs."""
+"""Arguments of serializer fields for options that apply only to some games and not to uploaded logs."""
 
 
 class GameDetailSerializer(GameSerializer):
@@ -230,8 +231,9 @@ class LogList(ApiView):
 
     @operation("Upload a log", body={FORM: NewLog}, response=GameDetailSerializer, status=202)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Upload the log of a game played elsewhere; a job counts it. An unreadable line, or one that is not in the
-        corpus, is a 400 that names the first one. Logs without words are compared by length."""
+        """Upload the log of a game played elsewhere; a job computes its statistics. An unreadable line, or
+        one that is not in the corpus, is a 400 that names the first one. Logs without words are compared by
+        length."""
         body = self.body()
         upload = body.pop("file")
         slug = body.pop("corpus", None)
@@ -241,12 +243,11 @@ class LogList(ApiView):
         return self.respond(made, "api-lmc-game", made.key, wait=WAIT)
 
 
-class LmcPlayerSerializer(serializers.Serializer[Any]):
-    player = serializers.CharField(help_text="in the form that a new game accepts")
-    name = serializers.CharField()
-    kind = serializers.CharField(help_text="causal, ngram, process or adaptive")
-    learns = serializers.BooleanField(help_text="can it be trained?")
-    options = serializers.DictField(help_text="its options by name: words, low, high, default")
+class LmcPlayerSerializer(RecordSerializer):
+    class Meta:
+        dataclass = playing.Player
+        ref_name = "LmcPlayer"
+        fields = ["player", "name", "kind", "learns", "options"]
 
 
 class Players(ListView):

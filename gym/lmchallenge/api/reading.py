@@ -96,7 +96,7 @@ class LmcGames(Several, LmcFilter):
 
 
 def counted(request: Request, key: str) -> Game:
-    """Return the game, or raise 409 if it has not been counted yet."""
+    """Return the game, or raise 409 if its statistics have not been computed yet."""
     game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
         raise results_unavailable(f"The game “{game.title}” ({game.key})", game.job)
@@ -154,10 +154,11 @@ class GameLog(GameView):
 class Statistics(ApiView):
     @operation("Read statistics", query=LmcSavings, response=OBJECT)
     def get(self, request: Request, key: str) -> Response:
-        """Return the reference's metrics under its names; for the whole log also `more`: bits per character,
-        keystrokes saved, learning curve and cross-validated mixture, each with n and interval, and the counts
-        of ranks (`ranks`). By line (in version 5 by message, numbered from 1): at most 1,000 lines per
-        request. `selection_cost`, `auto_space` and `literal` recompute the keystrokes saved."""
+        """Return the metrics of the reference implementation, under the names it uses; for the whole log also
+        `more`: bits per character, keystrokes saved, learning curve and cross-validated mixture, each with n
+        and interval, and the counts of ranks (`ranks`). By line (in version 5 by message, numbered from 1):
+        at most 1,000 lines per request. `selection_cost`, `auto_space` and `literal` recompute the keystrokes
+        saved."""
         game = counted(request, key)
         keep, partition = counting.keep_of(self.query["filter"], game), self.query["partition"]
         statistics = counting.statistics_of(game, keep)

@@ -145,7 +145,7 @@ class SetList(ListView):
 
     @operation("List reference answers", response=AnswerSetSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public reference answers and your own."""
+        """List public reference answers, your own, and those shared with you."""
         rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
         return self.page(rows)
 

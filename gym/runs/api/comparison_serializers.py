@@ -1,4 +1,4 @@
-"""Response bodies of leaderboards and comparisons.
+"""Response bodies for leaderboards and comparisons.
 
 Rates are 0..1; intervals are 95%, with null limits if there is no interval.
 """
@@ -12,18 +12,17 @@ from rest_framework import serializers
 from gym.api.records import RecordSerializer
 from gym.runs.api.query_parameters import PageSerializer
 from gym.runs.api.serializers import VERDICT, BelowField, VerdictField
-from gym.runs.models import RunScore, SuiteRun
-from gym.runs.read.comparison import RunSide
-from lmgym.runs.against_chance import CHANCE_TEST, CHANCE_WORDS
-from lmgym.runs.comparison import Pair, RateComparison
-from lmgym.runs.coverage import COVERAGE
-from lmgym.runs.leaderboard.board import Mean
-from lmgym.runs.leaderboard.export import mean_json
-from lmgym.runs.missing_rates import MissingRate
-from lmgym.runs.outcomes import OUTCOME_NAMES
-from lmgym.runs.rules import RULE_COUNTS, Rule
-from lmgym.runs.run_differences import FACTS
+from gym.runs.models import SuiteRun
+from gym.runs.read.comparison import RunSide, Total
+from lmgym.runs.against_chance import CHANCE_WORDS
+from lmgym.runs.comparison import Equivalence, ItemRow, ItemSide, Pair, RateComparison
+from lmgym.runs.leaderboard.records import BoardCell, BoardMean, BoardSuite
+from lmgym.runs.missing_rates import MISSING, MissingRate
+from lmgym.runs.paired_predictions import UnpairedPrediction
+from lmgym.runs.rules import Rule
+from lmgym.runs.run_differences import FACTS, RunDifference
 from lmgym.stats.paired import Difference
+from lmgym.suites.formulas import OUTCOME_NAMES
 
 
 class LimitField(serializers.FloatField):
@@ -33,117 +32,52 @@ class LimitField(serializers.FloatField):
         super().__init__(allow_null=True, **more)
 
 
-class SeedsSerializer(serializers.Serializer[Any]):
-    """Spread over the seeds of a row; null if the row is one model."""
-
-    seeds = serializers.IntegerField(allow_null=True, help_text="null if the row is one model")
-    deviation_between_seeds = serializers.FloatField(allow_null=True)
-    range_of_seeds = serializers.ListField(
-        child=serializers.FloatField(),
-        min_length=2,
-        max_length=2,
-        allow_null=True,
-        help_text="[least, greatest]; null if the row is one model",
-    )
-
-
-class PolicyField(serializers.CharField):
-    def __init__(self, **more: Any) -> None:
-        super().__init__(
-            **more,
-            allow_blank=True,
-            help_text="“default”, or the differences from it: bos=never, metric=mean; empty if unknown",
-        )
-
-
 class RuleSerializer(RecordSerializer):
     class Meta:
         dataclass = Rule
         fields = ["key", "label", "counts"]
 
 
-class ColumnSerializer(serializers.Serializer[Any]):
-    key = serializers.CharField(
-        help_text="key in the rows' `suites`: the slug, or “slug r2” if there are several revisions of the suite"
-    )
-    slug = serializers.CharField()
-    title = serializers.CharField()
-    revision = serializers.IntegerField()
-    sha256 = serializers.CharField()
-    tags = serializers.ListField(child=serializers.CharField())
-    weight = serializers.FloatField()
-    chance = serializers.FloatField(allow_null=True)
+class BoardSuiteSerializer(RecordSerializer):
+    class Meta:
+        dataclass = BoardSuite
 
 
-class MeanSerializer(SeedsSerializer):
+SEEDS_RANGE = {"range_of_seeds": {"min_length": 2, "max_length": 2}}
+
+
+class BoardMeanSerializer(RecordSerializer):
     """Weighted mean over the suites with results."""
 
-    rate = serializers.FloatField()
-    low = LimitField()
-    high = LimitField()
-    suites_run = serializers.IntegerField()
-    suites = serializers.IntegerField()
-    shared_items_factor = serializers.FloatField(
-        allow_null=True,
-        help_text="factor by which the standard error is larger because suites share material; the interval includes "
-        "it. 1: none shared; null: not computed, the interval assumes independent items",
-    )
-
-    def to_representation(self, mean: Mean) -> Any:
-        return mean_json(mean)
+    class Meta:
+        dataclass = BoardMean
+        extra_kwargs = SEEDS_RANGE
 
 
-class BoardCellSerializer(SeedsSerializer, serializers.ModelSerializer[RunScore]):
-    run = serializers.CharField(allow_null=True, help_text="null for several seeds")
-    rate = serializers.FloatField()
-    p_below = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
-    p_corrected = serializers.FloatField(
-        allow_null=True,
-        help_text="`p`, corrected for the `family` of the response; null if that is empty",
-    )
-    p_below_corrected = serializers.FloatField(allow_null=True)
+class BoardCellSerializer(RecordSerializer):
     against_chance = serializers.ChoiceField(
         [*CHANCE_WORDS, ""],
         help_text=f"by the corrected p if there is a family, else by the exact p; {VERDICT}",
     )
     source = serializers.ChoiceField(SuiteRun.Source.choices)  # type: ignore[assignment]  # a declared field
-    policy = PolicyField()
     score_kind = serializers.ChoiceField(
         ["surprisal", "pseudo-log-likelihood", ""],
         help_text="quantity measured by the model's bits; empty for uploads",
     )
-    whitespace = serializers.CharField(
-        allow_blank=True, help_text="correction of the run's bits: none or trailing; empty for uploads"
-    )
-
-    n_words = serializers.IntegerField(
-        allow_null=True, help_text="distinct words of the suite's sentences; null: not counted"
-    )
-    n_unknown_words = serializers.IntegerField(
-        allow_null=True, help_text="words among these that the model does not know"
-    )
-    coverage = serializers.FloatField(allow_null=True, help_text="share of words that the model knows")
 
     class Meta:
-        model = RunScore
-        fields = read_only_fields = [
-            "run", *RULE_COUNTS, *CHANCE_TEST, "source", "policy", "score_kind", "whitespace", *COVERAGE, "seeds",
-            "deviation_between_seeds", "range_of_seeds",
-        ]  # fmt: skip
+        dataclass = BoardCell
+        extra_kwargs = SEEDS_RANGE
 
 
-class MissingRateSerializer(serializers.Serializer[Any]):
+class MissingRateSerializer(RecordSerializer):
     """A model without a pass rate on a suite, with the reason."""
 
-    model = serializers.CharField()
-    suite = serializers.CharField(help_text="key of the suite")
     why = serializers.CharField(help_text="in words: not run, or how many of the predictions its run has")
-    run = serializers.CharField(allow_null=True, help_text="newest run; null if there is none")
-    predictions_held = serializers.IntegerField(allow_null=True)
-    predictions = serializers.IntegerField(allow_null=True, help_text="of the suite")
 
-    def to_representation(self, gap: MissingRate) -> dict[str, Any]:
-        return gap.as_json()
+    class Meta:
+        dataclass = MissingRate
+        fields = MISSING
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):
@@ -158,8 +92,8 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     )
     parameters = serializers.IntegerField(allow_null=True)
     perplexity = serializers.FloatField(allow_null=True)
-    score = MeanSerializer(allow_null=True, help_text="the SG score")
-    tags = serializers.DictField(child=MeanSerializer(allow_null=True))
+    score = BoardMeanSerializer(allow_null=True, help_text="the SG score")
+    tags = serializers.DictField(child=BoardMeanSerializer(allow_null=True))
     suites = serializers.DictField(child=BoardCellSerializer(allow_null=True))
     missing = MissingRateSerializer(
         many=True, help_text="the null entries of `suites`, which are left out of the means"
@@ -175,13 +109,13 @@ class BoardSerializer(PageSerializer):
         help_text="the tests for which p is corrected: one model's results on the suites of the collection or tag, "
         "regardless of filters; empty: not corrected"
     )
-    suites = ColumnSerializer(many=True)
+    suites = BoardSuiteSerializer(many=True)
     results = BoardRowSerializer(many=True)
 
 
 class DifferenceSerializer(RecordSerializer):
-    """Second − first over the common items. The interval of pass rates is Newcombe's, that of margins a paired
-    bootstrap; null if all differences are equal."""
+    """Second − first over the common items. The interval is Newcombe's for pass rates, and from a paired
+    bootstrap for margins; null if all differences are equal."""
 
     class Meta:
         dataclass = Difference
@@ -198,31 +132,30 @@ class RateComparisonSerializer(RecordSerializer):
         dataclass = RateComparison
 
 
-class EquivalenceSerializer(serializers.Serializer[Any]):
+class EquivalenceSerializer(RecordSerializer):
     """Equivalence of two pass rates within the bound: Tango's score test at both bounds (TOST)."""
 
     bound_points = serializers.FloatField()
-    p = serializers.FloatField(help_text="a small value means that the rates are equivalent")
-    p_corrected = serializers.FloatField(help_text="p, corrected for all pairs of this response")
+
+    class Meta:
+        dataclass = Equivalence
+        fields = ["bound_points", "p", "p_corrected"]
 
 
-class RunDifferenceSerializer(serializers.Serializer[Any]):
+class RunDifferenceSerializer(RecordSerializer):
     """A setting, other than model and revision, in which the runs differ."""
 
-    fact = serializers.ChoiceField(list(FACTS), source="key")
-    values = serializers.ListField(
-        child=serializers.CharField(allow_null=True), help_text="in the order of the runs; null: no run"
-    )
+    fact = serializers.ChoiceField(list(FACTS))
+
+    class Meta:
+        dataclass = RunDifference
 
 
-class LeftOutSerializer(serializers.Serializer[Any]):
+class LeftOutSerializer(RecordSerializer):
     """A prediction of one revision that is not compared, since the other revision lacks its formula."""
 
-    revision = serializers.IntegerField()
-    prediction_number = serializers.IntegerField(source="number", help_text="from 1")
-    prediction = serializers.CharField(source="name", allow_blank=True)
-    formula = serializers.CharField()
-    why = serializers.CharField()
+    class Meta:
+        dataclass = UnpairedPrediction
 
 
 class NamedModelSerializer(serializers.Serializer[Any]):
@@ -262,17 +195,15 @@ class ComparedSuiteSerializer(serializers.Serializer[Any]):
     unlike = RunDifferenceSerializer(many=True)
 
 
-class TotalSerializer(NamedModelSerializer):
+class TotalSerializer(RecordSerializer):
     model = serializers.CharField(source="model.slug")
     name = serializers.CharField(source="model.name")
     difference = DifferenceSerializer(
         help_text="difference of the SG scores over the suites that both have run"
     )
-    suites_both = serializers.IntegerField(source="n_suites")
-    shared_items_factor = serializers.FloatField(
-        help_text="factor by which the standard error of the difference is larger because suites share material; the "
-        "interval includes it"
-    )
+
+    class Meta:
+        dataclass = Total
 
 
 class ComparedModelsHead(serializers.Serializer[Any]):
@@ -354,32 +285,26 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     n_differ = serializers.IntegerField(source="comparison.n_differ")
 
 
-class OutcomeField(serializers.CharField):
-    def to_representation(self, code: Any) -> str:
-        return OUTCOME_NAMES[code]
-
-
-class ComparedItemSideSerializer(serializers.Serializer[Any]):
+class ItemSideSerializer(RecordSerializer):
     outcomes = serializers.ListField(
-        source="codes",
-        child=OutcomeField(),
+        child=serializers.ChoiceField(OUTCOME_NAMES),
         help_text="one per prediction; for two revisions, one per common prediction, in the order of the older",
     )
-    counts = serializers.FloatField(
-        allow_null=True,
-        help_text="value of the item under the rule, 0..1; null if two revisions have no prediction in common",
-    )
-    margin = serializers.FloatField(allow_null=True, help_text="bits")
+
+    class Meta:
+        dataclass = ItemSide
+        ref_name = "ComparedItemSide"
+        fields = ["outcomes", "counts", "margin"]
 
 
-class ComparedItemSerializer(serializers.Serializer[Any]):
-    item = serializers.IntegerField()
-    differs = serializers.BooleanField()
+class ComparedItemSerializer(RecordSerializer):
     sides = serializers.ListField(
-        source="cells",
-        child=ComparedItemSideSerializer(allow_null=True),
-        help_text="null: the revision has no such item",
+        child=ItemSideSerializer(allow_null=True), help_text="null: the revision has no such item"
     )
+
+    class Meta:
+        dataclass = ItemRow
+        ref_name = "ComparedItem"
 
 
 class ComparedItemsHead(serializers.Serializer[Any]):

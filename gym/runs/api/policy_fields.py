@@ -1,4 +1,4 @@
-"""Fields of scoring policies."""
+"""Serializer fields for scoring policies."""
 
 from __future__ import annotations
 

@@ -14,11 +14,12 @@ from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import referenced
 from gym.api.errors import ApiProblem, FieldError, invalid, problem_for
 from gym.api.operations import operation
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
-from gym.runs.work.preview import PreviewFailed, Waiting, preview
+from gym.runs.work.preview import PreviewFailed, PreviewRow, Waiting, preview
 from lmgym.models.engine import ScoringPolicy
+from lmgym.runs import tables
 from lmgym.runs.compute import metric_of
-from lmgym.runs.outcomes import OUTCOME_NAMES
 from lmgym.suites.editing import MAX_FORMULA_CHARACTERS, clean_text
 from lmgym.suites.formats import (
     MAX_CELL_CHARACTERS,
@@ -31,7 +32,9 @@ from lmgym.suites.formats import (
     SuiteDocument,
 )
 from lmgym.suites.formats.documents import MAX_ITEM_NUMBER
+from lmgym.suites.formulas import OUTCOME_NAMES
 from lmgym.suites.regions import JOIN_POLICIES, METRICS
+from lmgym.text.columns import record
 from models_registry.selectors import runnable_by
 from suites.api.drafts import draft_of
 from suites.api.views import SuiteView
@@ -95,30 +98,19 @@ class PreviewBody(Body):
     join = serializers.ChoiceField(JOIN_POLICIES, required=False, help_text="default: the draft's")
 
 
-class PreviewRowSerializer(serializers.Serializer[Any]):
-    item = serializers.IntegerField()
-    condition = serializers.CharField()
-    region_surprisals = serializers.ListField(
-        child=serializers.FloatField(allow_null=True), help_text="bits, by region"
-    )
-    surprisal = serializers.FloatField(allow_null=True, help_text="of the sentence, bits")
-    failure = serializers.CharField(help_text="why there are no scores, or empty")
-    known_words = serializers.ListField(
-        child=serializers.CharField(), allow_null=True, help_text="distinct words that the model knows"
-    )
-    unknown_words = serializers.ListField(
-        child=serializers.CharField(),
-        allow_null=True,
-        help_text="distinct words that the model does not know; both lists are null if this is not determined",
-    )
+class PreviewRowSerializer(RecordSerializer):
+    class Meta:
+        dataclass = PreviewRow
 
 
-class PreviewOutcomeSerializer(serializers.Serializer[Any]):
-    prediction = serializers.IntegerField(help_text="position, from 0")
-    item = serializers.IntegerField()
-    outcome = serializers.ChoiceField(list(OUTCOME_NAMES))
-    margin = serializers.FloatField(allow_null=True, help_text="bits")
-    too_close = serializers.BooleanField(help_text="within numeric noise of a tie")
+class PreviewOutcomeSerializer(RecordSerializer):
+    outcome = serializers.ChoiceField(OUTCOME_NAMES)
+
+    class Meta:
+        dataclass = tables.Outcome
+        ref_name = "PreviewOutcome"
+        fields = ["prediction_number", "item", "outcome", "margin", "too_close"]
+        extra_kwargs = {"too_close": {"allow_null": False}}
 
 
 class PreviewSerializer(serializers.Serializer[Any]):
@@ -175,7 +167,7 @@ class Preview(SuiteView):
                 "job": None,
                 "loading": False,
                 "load_seconds": None,
-                "rows": outcome["rows"],
+                "rows": [record(row) for row in outcome["rows"]],
                 "outcomes": _outcomes(outcome),
             }
         )
@@ -215,13 +207,13 @@ def _outcomes(outcome_columns: dict[str, Any]) -> list[dict[str, Any]]:
     )
     return [
         {
-            "prediction": position,
+            "prediction_number": number,
             "item": item,
             "outcome": OUTCOME_NAMES[code],
             "margin": margin,
             "too_close": bool(close),
         }
-        for position, (codes, margins, closes) in enumerate(columns)
+        for number, (codes, margins, closes) in enumerate(columns, start=1)
         for item, code, margin, close in zip(outcome_columns["items"], codes, margins, closes, strict=True)
         if code is not None
     ]

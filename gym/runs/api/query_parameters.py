@@ -1,4 +1,5 @@
-"""Query parameters of leaderboards and comparisons, and lists whose pages repeat a head (rule, note, suites)."""
+"""Query parameters for leaderboards and comparisons, and lists whose pages repeat a head (rule, note,
+suites)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Prefetch, prefetch_related_objects
+from django.db.models import prefetch_related_objects
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,14 +16,14 @@ from gym.api.operations import FILE, operation
 from gym.jobs.api import results_unavailable
 from gym.runs.api.serializers import (
     ItemSerializer,
-    PredictionResultSerializer,
+    PredictionRateSerializer,
     SentenceRegionsSerializer,
     SentenceTokensSerializer,
 )
-from gym.runs.models import PredictionResult, SuiteRun
+from gym.runs.models import SuiteRun
 from gym.runs.read.presenters import FILTERS, filtered, in_order, item_orders, item_rows
 from gym.runs.read.report import result_of, run_head
-from gym.runs.read.selectors import run_at
+from gym.runs.read.selectors import rates_alone, run_at
 from gym.runs.tables.registry import frame_for, rows_of
 from lmgym.runs import report
 from suites.selectors import document_of
@@ -61,13 +61,12 @@ class Results(ApiView):
 
 
 class Predictions(ListView):
-    @operation("Read pass rates", response=PredictionResultSerializer, many=True)
+    @operation("Read pass rates", response=PredictionRateSerializer, many=True)
     def get(self, request: Request, key: str) -> Response:
-        """Return one row per prediction, with interval and chance level."""
+        """Return one row per prediction, with interval, chance level and margins."""
         run = finished_run(request, key)
-        rows = run.prediction_results.defer(*PredictionResult.PER_ITEM).select_related("prediction")
-        prefetch_related_objects([run], Prefetch("prediction_results", queryset=rows))
-        return self.page(run.tested_predictions(), PredictionResultSerializer)
+        prefetch_related_objects([run], rates_alone())
+        return self.page(run.rates())
 
 
 class ItemsQuery(FormatQuery):

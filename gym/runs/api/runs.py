@@ -6,14 +6,14 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Prefetch, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import Scope, User
 from gym.accounts.quotas import OverQuota
 from gym.accounts.requests import SignedInApiRequest
@@ -24,9 +24,9 @@ from gym.api.requests import Body
 from gym.runs.api.policy_fields import StartTokenField
 from gym.runs.api.serializers import BatchSerializer, RunSerializer
 from gym.runs.filters import RunFilter
-from gym.runs.models import DeletedRun, PredictionResult, SuiteRun
+from gym.runs.models import DeletedRun, SuiteRun
 from gym.runs.policies import default_policy
-from gym.runs.read.selectors import listed_runs, run_at
+from gym.runs.read.selectors import listed_runs, rates_alone, run_at
 from gym.runs.work import services
 from gym.runs.work.deleted_runs import deleted_run_at
 from gym.sharing.api import DeletionQuery
@@ -81,10 +81,7 @@ class BatchBody(Body):
 
 def with_results(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     """Prefetch the aggregates of predictions, without their per-item lists."""
-    rows = PredictionResult.objects.defer(*PredictionResult.PER_ITEM).select_related("prediction")
-    return runs.defer("region_summary").prefetch_related(
-        "scores", Prefetch("prediction_results", queryset=rows)
-    )
+    return runs.defer("region_summary").prefetch_related("scores", rates_alone())
 
 
 def run_of(request: Request, key: str) -> SuiteRun:
@@ -225,7 +222,7 @@ def _cell(
             return services.queue_once(revision, model, policy, actor=actor, again=again), None
     except ValidationError as error:
         return None, " ".join(error.messages)
-    except (TooManyJobs, PermissionDenied) as error:
+    except (LimitReached, PermissionDenied) as error:
         return None, str(error)
 
 
@@ -259,8 +256,8 @@ class RunDetail(ApiView):
 
     @operation("Delete a run", status=204, query=DeletionQuery, also=[409])
     def delete(self, request: SignedInApiRequest, key: str) -> Response:
-        """Delete the run and its results. Only its owner may delete it, after it has ended. 409 if a published
-        collection shows it."""
+        """Delete the run and its results. Only its owner and staff may delete it, and only after it has
+        ended. Returns 409 if a published collection shows it."""
         services.delete_run(run_of(request, key), actor=request.user, note=self.query["note"])
         return Response(status=204)
 

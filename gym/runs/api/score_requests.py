@@ -14,6 +14,7 @@ from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import get_or_404, referenced
 from gym.api.errors import FieldError, invalid
 from gym.api.operations import operation
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
 from gym.jobs.api import PolledView
 from gym.jobs.models import Job
@@ -23,6 +24,7 @@ from gym.runs.work import score_requests
 from gym.runs.work.score_requests import visible_to
 from lmgym.models.engine import ScoringPolicy
 from lmgym.models.engine.policy import WHITESPACE_POLICIES
+from lmgym.runs import tables
 from models_registry.selectors import visible_to as visible_models
 
 
@@ -43,13 +45,11 @@ class ScoreBody(Body):
     policy = ScoreRequestPolicy(required=False)
 
 
-class TokenScoreSerializer(serializers.Serializer[Any]):
-    token = serializers.CharField(help_text="as spelled in the vocabulary")
-    token_id = serializers.IntegerField()
-    start = serializers.IntegerField(help_text="offset in the sentence, from 0")
-    end = serializers.IntegerField()
-    surprisal = serializers.FloatField(allow_null=True, help_text="bits; null: not predicted")
-    special = serializers.BooleanField(help_text="a start or end token")
+class TokenScoreSerializer(RecordSerializer):
+    class Meta:
+        dataclass = tables.Token
+        ref_name = "TokenScore"
+        fields = ["token", "token_id", "start", "end", "surprisal", "special"]
 
 
 class SentenceScoreSerializer(serializers.Serializer[Any]):
@@ -127,7 +127,8 @@ class ScoreList(ScoreView):
 class Score(ScoreView):
     @operation("Read scores", response=ScoreSerializer, also=[202, 422])
     def get(self, request: SignedInApiRequest, key: str) -> Response:
-        """Return 202 until the scores are ready. Only the account that sent the sentences can read them."""
+        """Return 202 until the scores are ready. Only staff and the account that sent the sentences can read
+        them."""
         return self.respond_with(get_or_404(visible_to(request.user), key=key))
 
 

@@ -10,16 +10,16 @@ from rest_framework import serializers
 from gym.api.records import RecordSerializer
 from gym.jobs.api import WaitingReasonField
 from gym.jobs.models import Job
-from gym.runs.models import PredictionResult, ResultUpload, RunScore, SuiteRun
+from gym.runs.models import ResultUpload, SuiteRun
 from gym.runs.permissions import may_know_owner
 from gym.runs.read.presenters import ItemRow
 from gym.runs.work.upload_plan import PlannedRun, notices_of, warnings_of
 from lmgym.runs import tables
-from lmgym.runs.against_chance import ALONE, ALPHA, CHANCE_TEST, CHANCE_WORDS
+from lmgym.runs.against_chance import ALPHA, CHANCE_WORDS
 from lmgym.runs.compute import region_bits, token_bits
-from lmgym.runs.outcomes import COUNTS, OUTCOME_NAMES
-from lmgym.runs.rules import RULE_COUNTS
-from lmgym.runs.statistics import STATISTICS
+from lmgym.runs.outcomes import COUNTS, PredictionOutcome
+from lmgym.runs.rules import RULES
+from lmgym.suites.formulas import OUTCOME_NAMES
 
 STATES = Job.State.choices
 
@@ -42,47 +42,25 @@ class BelowField(serializers.FloatField):
         )
 
 
-class PredictionCountsSerializer(serializers.ModelSerializer[PredictionResult]):
-    """One prediction over all items; `ties` and `not_evaluable` count as failures."""
-
-    formula = serializers.CharField()
-    name = serializers.CharField()
-    rate = serializers.FloatField(allow_null=True)
-
-    class Meta:
-        model = PredictionResult
-        fields = read_only_fields = ["name", "formula", *COUNTS]
-
-
-class PredictionResultSerializer(PredictionCountsSerializer):
+class PredictionRateSerializer(RecordSerializer):
     """One prediction over all items; `ties` and `not_evaluable` count as failures. The predictions of a run are one
     family of tests against chance."""
 
-    p = serializers.FloatField(allow_null=True, help_text="one-sided, exact")
-    p_below = BelowField()
-    p_corrected = serializers.FloatField(
-        source="verdict.p_corrected",
-        allow_null=True,
-        help_text="`p`, corrected for the number of predictions in the run",
-    )
-    p_below_corrected = serializers.FloatField(source="verdict.p_below_corrected", allow_null=True)
-    against_chance = VerdictField(help_text=f"by the corrected p, {VERDICT}")
+    against_chance = serializers.ChoiceField([*CHANCE_WORDS, ""], help_text=f"by the corrected p, {VERDICT}")
 
-    class Meta(PredictionCountsSerializer.Meta):
-        fields = read_only_fields = [
-            *PredictionCountsSerializer.Meta.fields, "p", *CHANCE_TEST,
-        ]  # fmt: skip
+    class Meta:
+        dataclass = tables.PredictionRate
 
 
-class RunScoreSerializer(serializers.ModelSerializer[RunScore]):
+class RuleScoreSerializer(RecordSerializer):
     """A run under a scoring rule; `rate` is null if it lacks predictions that the rule needs."""
 
+    rule = serializers.ChoiceField(list(RULES))
     p_below = BelowField()
     against_chance = VerdictField(help_text=f"by the exact p, {VERDICT}")
 
     class Meta:
-        model = RunScore
-        fields = read_only_fields = ["rule", *RULE_COUNTS, *ALONE, *STATISTICS]
+        dataclass = tables.RuleScore
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -107,8 +85,8 @@ class RunSerializer(serializers.ModelSerializer[SuiteRun]):
     policy = serializers.DictField()
     provenance = serializers.DictField()
     progress = ProgressSerializer(source="job", allow_null=True)
-    predictions = PredictionResultSerializer(source="tested_predictions", many=True)
-    scores = RunScoreSerializer(many=True)
+    predictions = PredictionRateSerializer(source="rates", many=True)
+    scores = RuleScoreSerializer(many=True)
     unknown_words = serializers.ListField(
         child=serializers.CharField(),
         help_text="the first 200 words that the model does not know or splits",
@@ -252,6 +230,19 @@ class UploadSerializer(serializers.ModelSerializer[ResultUpload]):
         model = ResultUpload
         fields = ["id", "kind", "files", "report", "state", "progress", "created", "runs"]
         read_only_fields = fields
+
+
+class PredictionCountsSerializer(RecordSerializer):
+    """One prediction over all items; `ties` and `not_evaluable` count as failures."""
+
+    prediction_number = serializers.IntegerField(help_text="number of the prediction in its suite, from 1")
+    prediction = serializers.CharField(help_text="name of the prediction, or “Prediction 2”")
+    rate = serializers.FloatField(allow_null=True)
+
+    class Meta:
+        dataclass = PredictionOutcome
+        ref_name = "PredictionCounts"
+        fields = ["prediction_number", "prediction", "formula", *COUNTS]
 
 
 class PlannedSerializer(serializers.Serializer[Any]):

@@ -24,7 +24,7 @@ from gym.runs.filters import UploadFilter
 from gym.runs.models import ResultUpload
 from gym.runs.read.selectors import known_runs
 from gym.runs.work import uploads
-from gym.runs.work.uploads import GivenFile, ModelChoice, Plan
+from gym.runs.work.uploads import ModelChoice, Plan, ResultFile
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
 from gym.uploads import read_upload
 from lmgym.runs.uploaded import AUTO, KINDS, MAX_BYTES, UNITS
@@ -99,10 +99,10 @@ def plan_of(request: SignedInApiRequest, body: dict[str, Any]) -> Plan:
             )
     spec = body.get("spec")
     return uploads.plan_upload(
-        GivenFile(body["file"].name, read_upload(body["file"], MAX_BYTES)),
+        ResultFile(body["file"].name, read_upload(body["file"], MAX_BYTES)),
         actor=request.user,
         revision=revision,
-        spec=GivenFile(spec.name, read_upload(spec, MAX_SPEC_BYTES)) if spec else None,
+        spec=ResultFile(spec.name, read_upload(spec, MAX_SPEC_BYTES)) if spec else None,
         kind=body["kind"],
         unit=body["unit"],
     )
@@ -170,7 +170,7 @@ class UploadDetail(ApiView):
 
     @operation("Read an upload", response=UploadSerializer)
     def get(self, request: Request, key: str) -> Response:
-        """Return the result of an upload. Only the account that sent it can read it."""
+        """Return the result of an upload. Only staff and the account that sent it can read it."""
         return Response(UploadSerializer(upload_or_404(request, key), context={"request": request}).data)
 
     @operation("Withdraw an upload", status=204, also=[409])

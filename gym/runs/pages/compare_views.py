@@ -284,15 +284,11 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
 def _orders(comparison: OnASuite) -> dict[str, Any]:
     """Return the sort orders: by item number, or by the margin on side `s1` etc. (by pass share if margins are not
     comparable)."""
-    column = (
-        2
-        if comparison.same_bits
-        and any(cell and cell.margin is not None for row in comparison.items for cell in row.cells)
-        else 1
-    )
+    has_margins = any(side and side.margin is not None for row in comparison.items for side in row.sides)
+    column = "margin" if comparison.same_bits and has_margins else "counts"
     orders: dict[str, Any] = {"item": lambda row: row.item}
     for k in range(len(comparison.sides)):
-        orders[f"s{k + 1}"] = lambda row, k=k: row.cells[k][column] if row.cells[k] else None
+        orders[f"s{k + 1}"] = lambda row, k=k: row.sides[k] and getattr(row.sides[k], column)
     return orders
 
 
@@ -402,10 +398,14 @@ def items_figure(comparison: OnASuite, choices: Choices) -> Figure | None:
     series = []
     for k, side in enumerate(sides[1:], start=1):
         points = [
-            Point(ours[2], theirs[2], f"item {row.item}, {ours[2]:+.2f} and {theirs[2]:+.2f} bits")
+            Point(
+                ours.margin,
+                theirs.margin,
+                f"item {row.item}, {ours.margin:+.2f} and {theirs.margin:+.2f} bits",
+            )
             for row in rows
-            if (ours := row.cells[0]) and (theirs := row.cells[k])
-            if ours[2] is not None and theirs[2] is not None
+            if (ours := row.sides[0]) and (theirs := row.sides[k])
+            if ours.margin is not None and theirs.margin is not None
         ]
         if points:
             series.append((side.label, points))
@@ -432,7 +432,7 @@ def items_figure(comparison: OnASuite, choices: Choices) -> Figure | None:
         sides[0].run.whitespace,
         left_out or None,
     )  # equal for all sides, since their bits are the same quantity
-    table = [(row.item, *(cell.margin if cell else None for cell in row.cells), *common) for row in rows]
+    table = [(row.item, *(side.margin if side else None for side in row.sides), *common) for row in rows]
     query = choices.query() | {"r": [str(revision.number) for revision in comparison.revisions]}
     note = f"{differing} {left_out}".strip()
     return Figure("compare-items", title, draw, header, table, query, note, rule_json(choices.options.rule))

@@ -28,7 +28,7 @@ from gym.runs.tables.registry import (
     designed,
     frame_for,
     parquet_file,
-    require_room,
+    require_row_limit,
     rows_at_least,
     rows_of,
 )
@@ -89,7 +89,7 @@ def table_file(
     frame = frame_for(what, designed(runs))
     if form == "csv":
         return _table(frame, what, form, streamed_runs, stem)
-    require_room(rows_at_least(what, runs), AS_CSV)
+    require_row_limit(rows_at_least(what, runs), AS_CSV)
     with closing(streamed_runs):  # an exception would keep the cursor open
         return _table(frame, what, form, streamed_runs, stem)
 

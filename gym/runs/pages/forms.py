@@ -8,14 +8,14 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from gym.runs.policies import default_policy
-from gym.runs.work.uploads import GivenFile, ModelChoice
+from gym.runs.work.uploads import ModelChoice, ResultFile
 from gym.sharing.models import PRIVATE_OR_PUBLIC, Visibility
-from gym.uploads import OneFileField, read_upload
+from gym.uploads import SingleFileField, read_upload
 from lmgym.models.engine import ScoringPolicy
 from lmgym.models.engine.policy import MAX_BOS, bos_problem
 from lmgym.runs.uploaded import AUTO, KINDS, MAX_BYTES
 from lmgym.suites.formats import MAX_BYTES as MAX_SPEC_BYTES
-from models_registry.fields import OneModelField, SomeModelsField
+from models_registry.fields import RegisteredModelField, SomeModelsField
 from models_registry.selectors import runnable_by, uploadable_by
 from suites.models import JoinPolicy, SuiteRevision
 
@@ -139,11 +139,11 @@ class ResultsForm(forms.Form):
     """Form for uploading a results file and choosing its model. `source()` returns arguments of
     `plan_upload`, `choice()` the ModelChoice."""
 
-    file = OneFileField(
+    file = SingleFileField(
         label="File of results",
         help_text="Evaluated suite (JSON), CSV of surprisals or of outcomes, or LM Zoo TSV. At most 20 MB.",
     )
-    model = OneModelField(
+    model = RegisteredModelField(
         required=False,
         empty_label="a new model, or my model with the same name",
         help_text="The model of these results. Models that this site runs are not listed.",
@@ -166,7 +166,7 @@ class ResultsForm(forms.Form):
         label="Unit of surprisals",
         help_text="A column name such as surprisal_nats states it; surprisal or logprob does not.",
     )
-    spec = OneFileField(
+    spec = SingleFileField(
         required=False,
         label="LM Zoo spec.json",
         help_text="For LM Zoo files: describes the tokenizer. Without it, the usual conventions are assumed.",
@@ -175,7 +175,7 @@ class ResultsForm(forms.Form):
     def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["model"]
-        assert isinstance(field, OneModelField)
+        assert isinstance(field, RegisteredModelField)
         field.queryset = uploadable_by(user)
 
     def clean(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class ResultsForm(forms.Form):
             upload = cleaned.get(field)
             if upload:
                 try:
-                    cleaned[f"{field}_content"] = GivenFile(upload.name, read_upload(upload, limit))
+                    cleaned[f"{field}_content"] = ResultFile(upload.name, read_upload(upload, limit))
                 except ValidationError as error:
                     self.add_error(field, error)
         if cleaned.get("model") and cleaned.get("name"):

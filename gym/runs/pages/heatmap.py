@@ -11,7 +11,7 @@ from lmgym.charts.colour_steps import rate_step
 from lmgym.charts.svg import Markup, element
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.missing_rates import MissingRate, by_model
-from lmgym.text.number_format import p_told, percent
+from lmgym.text.number_format import format_named_p, percent
 
 DENSE = 400
 """In tables with more cells than this, a cell shows only its rate; interval and counts are in the line below
@@ -100,7 +100,7 @@ def _mean_cell(mean: Mean | None, *, strong: bool, missing: str = "") -> Markup:
     words = f"mean {percent(mean.rate)}, {how} {percent(mean.low)} to {percent(mean.high)}, {_suites(mean)}"
     words += f"; missing: {missing}" if missing else ""
     title: dict[str, object] = {"title": f"Missing: {missing}"} if missing else {}
-    note = [] if mean.is_complete else [element("small", title, f"{mean.n} of {mean.of}")]
+    note = [] if mean.is_complete else [element("small", title, f"{mean.suites_run} of {mean.suites}")]
     interval = (
         f"{_whole(mean.low)}–{_whole(mean.high)}"
         if mean.spread is None
@@ -121,8 +121,8 @@ def _over(mean: Mean) -> str:
 
 def _suites(mean: Mean) -> str:
     if not mean.is_complete:
-        return f"over {mean.n} of {mean.of} suites"
-    return "over 1 suite" if mean.n == 1 else f"over {mean.n} suites"
+        return f"over {mean.suites_run} of {mean.suites} suites"
+    return "over 1 suite" if mean.suites_run == 1 else f"over {mean.suites_run} suites"
 
 
 def _cell(cell: Cell, row: Row, link: str, *, dense: bool) -> Markup:
@@ -166,7 +166,7 @@ def words_of(cell: Cell) -> str:
     if cell.chance is not None:
         words.append(f"chance {percent(cell.chance)}")
     if cell.verdict.words:
-        p = "" if cell.verdict.decisive_p is None else f" ({p_told('p', cell.verdict.decisive_p)})"
+        p = "" if cell.verdict.decisive_p is None else f" ({format_named_p('p', cell.verdict.decisive_p)})"
         words.append(cell.verdict.words + p)
     counts = (
         (cell.ties, "ties"),
@@ -187,7 +187,7 @@ def _policy(cell: Cell) -> str:
 
 def _missing(gap: MissingRate | None, link: str) -> Markup:
     """Render a missing rate. `gap`: the missing rate of a run; None if not run."""
-    if gap is not None:
+    if gap is not None and gap.run is not None:
         words = f"no pass rate under this rule: {gap.why}"
         dash = element(
             "a", {"class": "cell cell-empty", "href": link.replace("KEY", gap.run), "title": words}, "–"

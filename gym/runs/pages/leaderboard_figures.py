@@ -48,7 +48,7 @@ _HEAT = ("leaderboard-heat", "Models on suites")
 
 
 def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
-    """Return the files of `heat_figure`, which the page shows as a table."""
+    """Return the files of `heat_figure`. The page shows its data as a table instead of drawing it."""
     return FigureFiles(*_HEAT, _query(board, **of))
 
 
@@ -90,7 +90,14 @@ def scores_figure(board: StoredBoard, **of: str) -> Figure:
     )
     weights = weights_column(board)
     rows = [
-        (row.label, *mean_and_interval(mean), mean.n, mean.of, *seeds(mean.spread), *weights.values())
+        (
+            row.label,
+            *mean_and_interval(mean),
+            mean.suites_run,
+            mean.suites,
+            *seeds(mean.spread),
+            *weights.values(),
+        )
         for row, mean in known
     ]
     header = (
@@ -128,7 +135,14 @@ def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     """Draw pass rates by tag (circuit), with the mean of the other models."""
     tag_means = tag_rows(board, model)
     marks = [
-        RowMark(row.tag, row.mean.rate, row.mean.low, row.mean.high, row.field, note=f"{row.mean.n} suites")
+        RowMark(
+            row.tag,
+            row.mean.rate,
+            row.mean.low,
+            row.mean.high,
+            row.field,
+            note=f"{row.mean.suites_run} suites",
+        )
         for row in tag_means
     ]
     title = f"{model.name} by tag"
@@ -141,7 +155,8 @@ def tags_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
         note=f"Scoring rule: {board.options.rule.label}",
     )
     rows = [
-        (r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.n, r.mean.of, r.field, r.n) for r in tag_means
+        (r.tag, r.mean.rate, r.mean.low, r.mean.high, r.mean.suites_run, r.mean.suites, r.field, r.n)
+        for r in tag_means
     ]
     header = (
         "tag", "rate", "low", "high", "suites_run", "suites", "mean_of_other_models", "other_models",
@@ -186,7 +201,7 @@ def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def _over(mean: Mean) -> str:
-    suites = f"{mean.n} of {mean.of} suites"
+    suites = f"{mean.suites_run} of {mean.suites} suites"
     if mean.spread is None:
         return suites
     deviation = mean.spread.deviation
@@ -221,7 +236,7 @@ def size_figure(board: StoredBoard, model: RegisteredModel, by: str) -> Figure:
         note=f"Whiskers: 95% interval. Scoring rule: {board.options.rule.label}.",
     )
     rows: list[tuple[Any, ...]] = [
-        (row.model.slug, x, row.score.rate, row.score.low, row.score.high, row.score.n)
+        (row.model.slug, x, row.score.rate, row.score.low, row.score.high, row.score.suites_run)
         for row, x in known
         if row.score
     ]

@@ -50,7 +50,7 @@ def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: 
     `address`: URL of the page, without query. `of`: slug of the collection, for figures.
     """
     options = board.options
-    _name_owners(board)
+    _prefetch_owners(board)
     columns = columns_page(board, request.GET.get("page"))
     return {
         "board": board,
@@ -94,7 +94,7 @@ def _sorts(options: Options) -> list[tuple[str, str]]:
     return list(known.items())
 
 
-def _name_owners(board: StoredBoard) -> None:
+def _prefetch_owners(board: StoredBoard) -> None:
     """Fetch the owners of the suites and models of a board."""
     suites = list(board.all_suites)
     prefetch_related_objects(suites, "owner")

@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.pages import act, progress_of, show_error
 from gym.runs.models import ResultUpload, SuiteRun
@@ -52,7 +52,7 @@ def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) ->
                     context |= {"rows": _planned(plan, rule), "n_runs": len(plan.good), "rule": rule}
                     context["checked"] = True
                     context["report"] = uploads.report_of(plan)
-                    context["refused"] = _alike(context["report"]["refused"])
+                    context["refused"] = _group_refusals(context["report"]["refused"])
                     status = 200
                 else:
                     return redirect(uploads.save_upload(plan, form.choice(), actor=request.user))
@@ -60,7 +60,7 @@ def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) ->
                 context["problems"] = error.problems
             except ValidationError as error:
                 form.add_error(None, error.messages)
-            except TooManyJobs as error:
+            except LimitReached as error:
                 form.add_error(None, str(error))
     return render(request, "runs/upload.html", context, status=status)
 
@@ -68,9 +68,12 @@ def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) ->
 @login_required
 @require_safe
 def upload_report(request: HttpRequest, key: str) -> HttpResponse:
-    """Show the report on an upload. Context: upload, job, state, behind, report (unmatched, notices), refused (see
-    `_alike`), page (of runs), n_runs, n_hidden (runs this user may not know of, see `known_runs`), rows (of the page;
-    see `_made`), rule, rules."""
+    """Show the report on an upload.
+
+    Context: upload, job, state, behind, report (unmatched, notices), refused (see `_group_refusals`), page (of runs),
+    n_runs, n_hidden (runs this user may not know of, see `known_runs`), rows (of the page; see `_stored_row`), rule,
+    rules.
+    """
     upload = _own(request, key)
     rule = rule_of(request.GET.get("rule", ""))
     runs = known_runs(request.user).filter(upload=upload).prefetch_related("scores").order_by("pk")
@@ -80,11 +83,11 @@ def upload_report(request: HttpRequest, key: str) -> HttpResponse:
         "upload": upload,
         **progress_of(upload.job, request.user),
         "report": upload.report,
-        "refused": _alike(upload.report.get("refused", [])),
+        "refused": _group_refusals(upload.report.get("refused", [])),
         "page": page,
         "n_runs": n_runs,
         "n_hidden": n_runs - page.paginator.count,
-        "rows": [_made(run, rule) for run in page],
+        "rows": [_stored_row(run, rule) for run in page],
         "rule": rule,
         "rules": list(RULES.values()),
     }
@@ -110,7 +113,7 @@ def upload_delete(request: SignedInRequest, key: str) -> HttpResponse:
     return redirect("run-list")
 
 
-def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
+def _stored_row(run: SuiteRun, rule: Rule) -> dict[str, Any]:
     """Build the row of a stored run in a report."""
     failed = run.sentence_scores.exclude(failure="").select_related("sentence")[:LISTED_FAILURES]
     return {
@@ -133,10 +136,10 @@ def _made(run: SuiteRun, rule: Rule) -> dict[str, Any]:
 def _planned(plan: Plan, rule: Rule) -> list[dict[str, Any]]:
     """Build the rows of a preview, at most PER_PAGE."""
     report = uploads.report_of(plan)
-    return [_to_come(run, rule, report) for run in plan.good[:PER_PAGE]]
+    return [_planned_row(run, rule, report) for run in plan.good[:PER_PAGE]]
 
 
-def _to_come(run: PlannedRun, rule: Rule, report: dict[str, Any]) -> dict[str, Any]:
+def _planned_row(run: PlannedRun, rule: Rule, report: dict[str, Any]) -> dict[str, Any]:
     applied = run.applied
     assert applied is not None
     return {
@@ -159,7 +162,7 @@ def _to_come(run: PlannedRun, rule: Rule, report: dict[str, Any]) -> dict[str, A
     }
 
 
-def _alike(refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _group_refusals(refused: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Group refused runs by suite and problems; each group has suite, models (in words) and problems."""
     models: dict[str, list[str]] = {}
     rows: dict[str, dict[str, Any]] = {}

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.downloads import json_download
 from gym.jobs.models import FINAL_STATES, Job
@@ -127,7 +127,7 @@ def run_start(request: SignedInRequest) -> HttpResponse:
                 revision, model, policy, actor=request.user, again=form.cleaned_data["again"]
             )
             (runs if outcome.is_new else existing).append(outcome.run)
-    except (ValidationError, TooManyJobs) as error:
+    except (ValidationError, LimitReached) as error:
         show_error(request, error)
     if existing:
         names = listing([run.model.name for run in existing])

@@ -22,6 +22,7 @@ from lmgym.runs.rules import Rule
 from lmgym.runs.run_differences import RunDifference, ScoredAs, run_differences
 from lmgym.runs.shared_material import Groups
 from lmgym.stats import Correction
+from lmgym.text.columns import described
 from models_registry.models import RegisteredModel
 from suites.models import SuiteRevision
 
@@ -71,7 +72,7 @@ class SuiteRow:
 
     @cached_property
     def unlike(self) -> list[RunDifference]:
-        return run_differences([side.made if side else None for side in self.sides])
+        return run_differences([side.scored_as if side else None for side in self.sides])
 
 
 def suite_rows(
@@ -107,7 +108,7 @@ def suite_rows(
 
 @dataclass(frozen=True)
 class Total(TotalDifference):
-    model: RegisteredModel
+    model: RegisteredModel = described("the model that is compared with the baseline")
 
 
 def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel], material: Groups) -> list[Total]:
@@ -115,5 +116,5 @@ def totals_of(rows: Sequence[SuiteRow], others: Sequence[RegisteredModel], mater
     totals = []
     for k, model in enumerate(others):
         total = total_difference([pair for row in rows if (pair := row.pairs[k])], material)
-        totals.append(Total(total.difference, total.n_suites, total.shared_items_factor, model))
+        totals.append(Total(total.difference, total.suites_both, total.shared_items_factor, model))
     return totals

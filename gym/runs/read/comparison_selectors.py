@@ -20,9 +20,9 @@ from gym.runs.read.shared_items import groups_of
 from lmgym.runs.comparison import MAX_SIDES, ItemRow, Pair, item_rows, pairs_of
 from lmgym.runs.missing_rates import MissingRate, by_model
 from lmgym.runs.paired_predictions import (
-    LeftOut,
     PairedPredictions,
     RevisionPredictions,
+    UnpairedPrediction,
     left_out_in_words,
     pair_predictions,
 )
@@ -74,7 +74,7 @@ class OnASuite:
     predictions: PairedPredictions | None = None
 
     @property
-    def not_compared(self) -> Sequence[LeftOut]:
+    def not_compared(self) -> Sequence[UnpairedPrediction]:
         """Predictions of either revision whose formula the other lacks."""
         return self.predictions.left_out if self.predictions else ()
 
@@ -93,17 +93,17 @@ class OnASuite:
 
     @cached_property
     def unlike(self) -> list[RunDifference]:
-        return run_differences([side.made for side in self.sides])
+        return run_differences([side.scored_as for side in self.sides])
 
     @property
     def has_margins(self) -> bool:
-        """Whether any pair has margins of the same quantity."""
+        """Whether any pair has margins that measure the same quantity on both sides."""
         return any(pair.margin is not None and pair.margin.n for pair in self.pairs)
 
     @property
     def same_bits(self) -> bool:
         """Whether the values of all sides are the same quantity."""
-        return not any(row.key in BITS for row in self.unlike)
+        return not any(row.fact in BITS for row in self.unlike)
 
 
 def models_named(user: AnyUser, slugs: Sequence[str]) -> list[RegisteredModel]:

@@ -14,15 +14,13 @@ from django.db.models import prefetch_related_objects
 from gym.accounts.models import AnyUser
 from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
-from gym.runs.read.scores import statistics_of
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.coverage import is_low
 from lmgym.runs.lens import ShownSentence, shown_sentence
 from lmgym.runs.region_means import within_item_means
 from lmgym.runs.run_differences import MASKED_WORDS
-from lmgym.runs.statistics import RunStatistics
 from lmgym.stats import is_skewed_for_its_size
-from lmgym.suites.formulas import FormulaError, parse
+from lmgym.suites.formulas import NOT_EVALUABLE, TIE, TRUE, FormulaError, parse
 from lmgym.suites.regions import join
 from lmgym.text.number_format import adding_up
 from suites.models import SuiteRevision
@@ -31,11 +29,11 @@ from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, show
 Row = TypeVar("Row")
 ITEMS_PER_PAGE = 200
 FILTERS = {
-    "held": lambda code, close: code == 1,
-    "failed": lambda code, close: code != 1,
-    "ties": lambda code, close: code == 2,
+    "held": lambda code, close: code == TRUE,
+    "failed": lambda code, close: code != TRUE,
+    "ties": lambda code, close: code == TIE,
     "close": lambda code, close: close,
-    "missing": lambda code, close: code == 3,
+    "missing": lambda code, close: code == NOT_EVALUABLE,
 }
 """Item filters of the run page: predicates on an outcome, by name."""
 
@@ -47,7 +45,6 @@ class ShownResult:
 
     shown: ShownPrediction
     result: PredictionResult
-    statistics: RunStatistics
     verdict: Verdict
 
     @property
@@ -79,7 +76,6 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
         ShownResult(
             shown_prediction(result.prediction, revision.regions),
             result,
-            statistics_of(result, run.scores.all()),
             verdict,
         )
         for result, verdict in zip(results, verdicts(results, coverage=run.coverage), strict=True)

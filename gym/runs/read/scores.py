@@ -1,9 +1,9 @@
-"""Stored aggregates (one row per run and scoring rule, written with the results), runs with their scores, and
-statistics of predictions."""
+"""Stored aggregates (statistics of predictions, and one row per run and scoring rule, written with the results), and
+runs with their scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,19 +14,11 @@ from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.policies import policy_differences
 from gym.runs.signals import results_written
 from lmgym.runs.against_chance import Verdict, alone
-from lmgym.runs.rules import FIRST, RULES, Rule, Score, no_score, score, shares_of
-from lmgym.runs.statistics import STATISTICS, RunStatistics, statistics
+from lmgym.runs.outcomes import PredictionOutcome
+from lmgym.runs.rules import RULES, Rule, Score, no_score, prediction_statistics, score
+from lmgym.runs.statistics import STATISTICS
 from lmgym.suites.formulas import FormulaError, parse
 from models_registry.names import disambiguate
-
-
-def statistics_of(result: PredictionResult, stored: Iterable[RunScore]) -> RunStatistics:
-    """Return the statistics of one prediction. `stored`: scores of its run, which include the statistics of
-    the first prediction; statistics of other predictions are computed from 9,999 resamples."""
-    first = next((row for row in stored if row.rule == FIRST.key and result.position == 0), None)
-    if first is not None:
-        return RunStatistics(*(getattr(first, name) for name in STATISTICS))
-    return statistics(shares_of([result.outcomes], FIRST), result.margins)
 
 
 def store_scores(run: SuiteRun) -> None:
@@ -35,6 +27,7 @@ def store_scores(run: SuiteRun) -> None:
     n_regions = len(run.revision.region_names)
     _store_chance(results, n_regions)
     rows = [row.outcome() for row in results]
+    _store_statistics(results, rows)
     expected = run.revision.predictions.count()
     RunScore.objects.filter(run=run).delete()
     if rows:
@@ -53,6 +46,13 @@ def _store_chance(results: Iterable[PredictionResult], n_regions: int) -> None:
         if (row.chance, row.chance_standard_error) != (level.value, level.standard_error):
             row.chance, row.chance_standard_error = level.value, level.standard_error
             row.save(update_fields=["chance", "chance_standard_error"])
+
+
+def _store_statistics(results: Sequence[PredictionResult], rows: Sequence[PredictionOutcome]) -> None:
+    for result, row in zip(results, rows, strict=True):
+        for name, value in asdict(prediction_statistics(row)).items():
+            setattr(result, name, value)
+    PredictionResult.objects.bulk_update(results, STATISTICS)
 
 
 @receiver(results_written, dispatch_uid="gym.runs.read.scores")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case, Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, When
 
@@ -54,6 +54,12 @@ def run_at(user: AnyUser, key: str) -> QuerySet[SuiteRun]:
         key__in=[key, Subquery(key_now)]
     )  # a separate query, as an OR would not use the index
     return runs.filter(Q(key=key) | Q(revision__suite__in=known_to(user)))
+
+
+def rates_alone() -> Prefetch[Any]:
+    """Return the prefetch for `SuiteRun.rates`: results of predictions without their per-item lists."""
+    rows = PredictionResult.objects.defer(*PredictionResult.PER_ITEM).select_related("prediction")
+    return Prefetch("prediction_results", queryset=rows)
 
 
 def under_way(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:

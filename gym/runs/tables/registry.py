@@ -9,18 +9,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from itertools import islice
 from typing import IO, Any
 
 from django.conf import settings
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet, Sum, prefetch_related_objects
 
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
-from gym.runs.read.scores import statistics_of
+from gym.runs.read.selectors import rates_alone
 from lmgym.runs import tables
-from lmgym.runs.against_chance import ALONE, verdicts
+from lmgym.runs.against_chance import ALONE
 from lmgym.runs.compute import region_bits, token_bits
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.rules import RULE_COUNTS
@@ -85,13 +85,9 @@ def _outcomes(run: SuiteRun) -> Iterator[Row]:
 
 
 def _predictions(run: SuiteRun) -> Iterator[Row]:
-    stored = list(run.scores.all())
-    rows = list(run.prediction_results.select_related("prediction"))
-    for row, verdict in zip(rows, verdicts(rows, coverage=run.coverage), strict=True):
-        prediction, statistics = row.prediction, statistics_of(row, stored)
-        yield tables.rate_row(
-            prediction.position, prediction.label, prediction.formula, row, verdict, statistics, run.policy
-        )
+    prefetch_related_objects([run], rates_alone())
+    for rate in run.rates():
+        yield *astuple(rate), *tables.policy_values(run.policy)
 
 
 def _scores(run: SuiteRun) -> Iterator[Row]:
@@ -205,7 +201,7 @@ def rows_at_least(what: str, runs: QuerySet[SuiteRun]) -> int:
     return sum(sentences[pk] * len(names) for pk, names in revisions)
 
 
-def require_room(rows: int, hint: str) -> None:
+def require_row_limit(rows: int, hint: str) -> None:
     """Raise TooMuch if `rows` exceeds GYM_EXPORT_MAX_ROWS (0 = no limit)."""
     if settings.GYM_EXPORT_MAX_ROWS and rows > settings.GYM_EXPORT_MAX_ROWS:
         raise TooMuch(rows, hint)
@@ -223,5 +219,5 @@ class Budget:
         with closing(rows):
             for row in rows:
                 self.taken += 1
-                require_room(self.taken, self.hint)
+                require_row_limit(self.taken, self.hint)
                 yield row

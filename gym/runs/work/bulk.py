@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from django.core.exceptions import PermissionDenied, ValidationError
 
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import User
 from gym.runs.models import SuiteRun
 from gym.runs.policies import default_policy
@@ -53,7 +53,7 @@ def _queue_on(
             refused.setdefault("You may not run it on this suite.", []).append(model.label)
         except ValidationError as error:
             refused.setdefault(" ".join(error.messages), []).append(model.label)
-        except TooManyJobs as error:
+        except LimitReached as error:
             refused.setdefault(str(error), []).append(model.label)
         else:
             if outcome.is_new:

@@ -66,7 +66,8 @@ def delete_runs(runs: QuerySet[SuiteRun], note: str = "") -> None:
 
 
 def deleted_run_at(user: AnyUser, key: str) -> DeletedRun | None:
-    """Return the description of a deleted run; None if unknown, or if its suite or model has become private since."""
+    """Return the description of a deleted run; None if unknown, or if its suite or model still exists but is
+    not visible to this user."""
     deleted = DeletedRun.objects.filter(key=key).first()
     if deleted is None:
         return None
@@ -80,7 +81,7 @@ def deleted_run_at(user: AnyUser, key: str) -> DeletedRun | None:
 
 
 @receiver(secret_address_given, sender=Suite, dispatch_uid="gym.runs.work.deleted_runs")
-def _new_keys(thing: Suite, **kwargs: Any) -> None:
-    renew_keys(SuiteRun.objects.filter(revision__suite=thing).only("pk", "key"), FormerRunKey)
-    other_jobs = Job.objects.filter(suite_run__revision__suite=thing).exclude(owner=thing.owner)
-    other_jobs.exclude(owner__in=thing.collaborations.values("user")).update(title=RENEWED, log="")
+def _new_keys(obj: Suite, **kwargs: Any) -> None:
+    renew_keys(SuiteRun.objects.filter(revision__suite=obj).only("pk", "key"), FormerRunKey)
+    other_jobs = Job.objects.filter(suite_run__revision__suite=obj).exclude(owner=obj.owner)
+    other_jobs.exclude(owner__in=obj.collaborations.values("user")).update(title=RENEWED, log="")

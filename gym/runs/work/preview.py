@@ -25,7 +25,7 @@ from gym.jobs.context import JobContext
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.handlers import handler
 from gym.jobs.models import ACTIVE_STATES, FINAL_STATES, Job, State
-from gym.jobs.selectors import held_somewhere
+from gym.jobs.selectors import is_loaded_somewhere
 from gym.runs.work import cache
 from lmgym.models.backends import BACKENDS, Backend, BackendError, ModelFacts
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenError
@@ -38,6 +38,7 @@ from lmgym.runs.provenance import coverage_of_run, error_of
 from lmgym.runs.token_arrays import Scores
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FormulaError, parse
+from lmgym.text.columns import described
 from models_registry import permissions
 from models_registry.models import RegisteredModel
 
@@ -65,6 +66,21 @@ class Waiting:
     load_seconds: float | None = None
 
 
+@dataclass(frozen=True)
+class PreviewRow:
+    """A sentence of a preview."""
+
+    item: int = described("number of the item")
+    condition: str = described("name of the condition")
+    region_surprisals: list[float | None] = described("surprisal of each region", "bits")
+    surprisal: float | None = described("surprisal of the sentence", "bits")
+    failure: str = described("why there are no scores, or empty")
+    known_words: list[str] | None = described("distinct words that the model knows; null: not determined")
+    unknown_words: list[str] | None = described(
+        "distinct words that the model does not know; null: not determined"
+    )
+
+
 def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
     """Return the cache key for this model's scores, from the facts recorded when a worker last loaded it; None if it
     was never loaded."""
@@ -84,7 +100,7 @@ def preview(
     actor: User,
 ) -> dict[str, Any] | Waiting:
     """Return bits, outcomes and margins of these sentences, or Waiting. Sentences missing in the cache count towards
-    the daily cap. Raises TooManySentences, TooManyJobs, PreviewFailed."""
+    the daily cap. Raises TooManySentences, LimitReached, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(suite_id, model, policy, texts, actor)
     missing = [text for text in texts if text not in known]
@@ -152,14 +168,14 @@ def _results(
     coverage = coverage_of_run(facts, rows)
     return {
         "rows": [
-            {
-                "item": row.item,
-                "condition": row.condition,
-                "region_surprisals": row.regions,
-                "surprisal": row.surprisal,
-                "failure": row.failure,
-                **_words(row, facts, coverage),
-            }
+            PreviewRow(
+                row.item,
+                row.condition,
+                row.regions,
+                row.surprisal,
+                row.failure,
+                *_words(row, facts, coverage),
+            )
             for row in rows
         ],
         "items": list(items),
@@ -169,14 +185,15 @@ def _results(
     }
 
 
-def _words(row: SentenceResult, facts: ModelFacts, coverage: Coverage | None) -> dict[str, Any]:
-    """List the distinct words of the sentence that the model knows, and the unknown ones; null if not
+def _words(
+    row: SentenceResult, facts: ModelFacts, coverage: Coverage | None
+) -> tuple[list[str] | None, list[str] | None]:
+    """List the distinct words of the sentence that the model knows, and the unknown ones; None if not
     determined."""
     words = coverage and words_of(
         row.text, row.tokens, facts.vocabulary_size, in_pieces=coverage.spelling.is_in_pieces
     )
-    known, unknown = words or (None, None)
-    return {"known_words": known, "unknown_words": unknown}
+    return words or (None, None)
 
 
 Judged = tuple[list[int | None], list[float | None], list[bool | None]]
@@ -242,7 +259,7 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
     that has to be loaded first."""
     seconds = model.load_seconds if model.load_seconds is not None else model.facts.get("load_seconds")
     slow = BACKENDS[model.backend].needs_torch or (seconds or 0.0) > WAIT_SECONDS
-    loading = slow and not held_somewhere(model.slug, QUEUE)
+    loading = slow and not is_loaded_somewhere(model.slug, QUEUE)
     end = time.monotonic() + (0.0 if loading else WAIT_SECONDS)
     while True:
         row = Job.objects.filter(pk=job.pk).values_list("state", "error").first()

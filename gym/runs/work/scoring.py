@@ -1,8 +1,8 @@
 """Score a run chunk by chunk, committing each before the next begins.
 
 Chunks are stored before the first is scored: a worker that takes over or helps scores the same sentences together
-and gets the same bits. Complete sentences go into the score cache; a sentence with only needed tokens stays with its
-chunk until the run is done.
+and gets the same bits. Complete sentences go into the score cache; a sentence of which only the needed tokens
+were scored stays with its chunk until the run is done.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Scoring:
         if self.run.scorer != self.scorer:
             return
         shared, n = SharedChunks(self.context, self.run), 0
-        while shared.is_help_wanted() and (chunk := shared.take()) is not None:
+        while shared.is_help_wanted() and (chunk := shared.claim()) is not None:
             self._score(shared, chunk)
             n += len(chunk.positions)
             self.context.progress(n, unit="sentences")
@@ -95,7 +95,7 @@ class Scoring:
             run.scorer = self.scorer
 
     def _score_all(self) -> None:
-        """Score free chunks one by one, then wait for the others."""
+        """Score free chunks one by one, then wait until other attempts have scored theirs."""
         shared = SharedChunks(self.context, self.run)
         sizes = {
             number: len(positions) for number, positions in self.run.chunks.values_list("number", "positions")
@@ -108,11 +108,11 @@ class Scoring:
                 cached + sum(sizes.get(number, 0) for number in done), self.n_unique, "sentences"
             )
             self.context.yield_turn()
-            if (chunk := shared.take()) is not None:
+            if (chunk := shared.claim()) is not None:
                 if may_be_helped and (n := shared.ask_for_help()):
                     self.context.log(f"Asked {n} idle worker{'s' if n > 1 else ''} to help.")
                 self._score(shared, chunk)
-            elif shared.others_at_work():
+            elif shared.has_other_attempts():
                 sleep(POLL_SECONDS)
             else:
                 return

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from gym.accounts import daily_sentences
-from gym.accounts.errors import TooManyJobs
+from gym.accounts.errors import LimitReached
 from gym.accounts.models import AnyUser, User
 from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES
@@ -25,6 +25,7 @@ from gym.runs.work.start_tokens import plain
 from gym.sharing.addresses import NOTE
 from lmgym.models.backends.base import refusal
 from lmgym.models.engine import ENGINE_VERSION, ScoringPolicy
+from lmgym.text.columns import described
 from models_registry import permissions as model_permissions
 from models_registry.models import RegisteredModel
 from models_registry.queues import queue_of
@@ -42,7 +43,7 @@ def queue_run(
     """Queue one model on one frozen revision without looking for an existing run; user requests go through
     `queue_once`. Run and job are created together or not at all.
 
-    Raises OverQuota, TooManySentences and TooManyJobs.
+    Raises OverQuota, TooManySentences and LimitReached.
     """
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this suite")
@@ -61,7 +62,7 @@ def queue_run(
         raise ValidationError(f"{model.name}: {reason}")
     n_sentences = revision.sentences.count()
     with transaction.atomic():
-        RUNS.require_room(actor, 1)
+        RUNS.require_quota(actor, 1)
         daily_sentences.charge(actor, n_sentences)
         run = SuiteRun.objects.create(
             revision=revision,
@@ -125,7 +126,7 @@ def queue_once(
     """
     policy = policy or default_policy(revision)
     with transaction.atomic():
-        actor.hold()
+        actor.lock()
         existing = None if again else same_run(revision, model, policy, user=actor)
         if existing is not None:
             return QueuedRun(existing, is_new=False)
@@ -171,13 +172,12 @@ MAX_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Queued:
-    """Result of `queue_missing`. `runs`: now queued; `waiting`: number already under way; `left`: number not queued;
-    `stopped`: reason why not all could be queued."""
+    """Result of `queue_missing`."""
 
     runs: Sequence[SuiteRun]
-    waiting: int
-    left: int
-    stopped: str = ""
+    waiting: int = described("runs already queued or running")
+    left: int = described("missing runs not queued yet; repeat the request when the queued ones are done")
+    stopped: str = described("reason why some could not be queued", default="")
 
 
 def missing_pairs(board: StoredBoard, user: AnyUser) -> list[tuple[SuiteRevision, RegisteredModel]]:
@@ -217,7 +217,7 @@ def queue_missing(board: StoredBoard, *, actor: User) -> Queued:
     """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; leaves out cells with a run under
     way."""
     with transaction.atomic():
-        actor.hold()
+        actor.lock()
         return _queue_missing(missing_pairs(board, actor), actor)
 
 
@@ -237,7 +237,7 @@ def _queue_missing(pairs: Sequence[tuple[SuiteRevision, RegisteredModel]], actor
         whole = SuiteRevision.objects.select_related("suite").get(pk=revision.pk)
         try:
             runs.append(queue_run(whole, RegisteredModel.objects.get(pk=model.pk), actor=actor))
-        except (ValidationError, TooManyJobs) as error:
+        except (ValidationError, LimitReached) as error:
             reason = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
             return Queued(runs, len(pairs) - len(to_queue), len(to_queue) - len(runs), reason)
     return Queued(runs, len(pairs) - len(to_queue), len(to_queue) - len(runs))

@@ -34,7 +34,7 @@ class SharedChunks:
         self._tried: set[int] = set()
         self._ask_at, self._pause = 0.0, FIRST_PAUSE
 
-    def take(self) -> RunChunk | None:
+    def claim(self) -> RunChunk | None:
         """Claim the first free, unscored chunk, or return None. Each attempt claims a chunk at most once."""
         while (chunk := self._free().first()) is not None:
             mine = {"taken_by": self.context.job_id, "taken_attempt": self.context.attempt}
@@ -46,8 +46,8 @@ class SharedChunks:
                 return chunk
         return None
 
-    def others_at_work(self) -> bool:
-        """Return whether other attempts are still scoring chunks. Call when `take` returned None."""
+    def has_other_attempts(self) -> bool:
+        """Return whether other attempts are still scoring chunks. Call when `claim` returned None."""
         return self._left().exists()
 
     def keep(self, chunk: RunChunk, scores: Mapping[str, object], *, done: bool) -> None:

@@ -23,7 +23,7 @@ MAX_CANDIDATES = 5
 
 
 @dataclass(frozen=True)
-class GivenFile:
+class ResultFile:
     name: str
     data: bytes
 
@@ -49,7 +49,7 @@ class Plan:
     the whole file."""
 
     uploaded: Uploaded
-    files: list[GivenFile]
+    files: list[ResultFile]
     unit: str = AUTO
     runs: list[PlannedRun] = field(default_factory=list)
     unmatched: list[tuple[str, str]] = field(default_factory=list)
@@ -69,11 +69,11 @@ class Plan:
 
 
 def plan_upload(
-    file: GivenFile,
+    file: ResultFile,
     *,
     actor: User,
     revision: SuiteRevision | None = None,
-    spec: GivenFile | None = None,
+    spec: ResultFile | None = None,
     kind: str = "auto",
     unit: str = AUTO,
 ) -> Plan:

@@ -23,9 +23,9 @@ from gym.runs.quotas import RUNS
 from gym.runs.work.actors import write_result
 from gym.runs.work.deleted_runs import delete_runs
 from gym.runs.work.upload_plan import (
-    GivenFile,
     Plan,
     PlannedRun,
+    ResultFile,
     notices_of,
     plan_upload,
     planned_run,
@@ -48,13 +48,12 @@ from suites.models import SuiteRevision
 from suites.selectors import document_of
 
 __all__ = [
-    "GivenFile",
     "ModelChoice",
     "Plan",
     "PlannedRun",
+    "ResultFile",
     "check_choice",
     "delete_upload",
-    "keep",
     "may_see",
     "notices_of",
     "plan_upload",
@@ -62,6 +61,7 @@ __all__ = [
     "report_of",
     "retry_upload",
     "save_in_steps",
+    "save_runs",
     "save_upload",
     "upload_result",
     "warnings_of",
@@ -93,13 +93,13 @@ class ModelChoice:
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
-    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises TooManyJobs."""
+    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises LimitReached."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
             _queue(upload, plan, actor=actor)
         else:
-            keep(plan.good, upload, actor=actor)
+            save_runs(plan.good, upload, actor=actor)
     return upload
 
 
@@ -111,7 +111,7 @@ def save_in_steps(
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
     try:
-        keep(plan.good, upload, actor=actor, progress=progress)
+        save_runs(plan.good, upload, actor=actor, progress=progress)
     except BaseException:
         delete_upload(upload, actor=actor)
         raise
@@ -122,7 +122,7 @@ def _begin(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Create the upload and its runs' models."""
     for run in plan.good:
         require_target(run.revision, actor)
-    RUNS.require_room(actor, len(plan.good))
+    RUNS.require_quota(actor, len(plan.good))
     check_choice(plan, choice, actor=actor)
     models = _models(plan.models, choice, actor)
     for run in plan.good:
@@ -157,7 +157,7 @@ def _queue(upload: ResultUpload, plan: Plan, *, actor: User) -> None:
     upload.save(update_fields=["job"])
 
 
-def keep(
+def save_runs(
     planned: Iterable[PlannedRun],
     upload: ResultUpload,
     *,
@@ -170,7 +170,7 @@ def keep(
     rows, done = iter(planned), 0
     while batch := list(islice(rows, STEP)):
         with step():
-            RUNS.require_room(actor, len(batch))
+            RUNS.require_quota(actor, len(batch))
             for run in batch:
                 upload_result(run, upload, actor=actor)
         done += len(batch)
@@ -268,7 +268,7 @@ def _card(model: RegisteredModel, choice: ModelChoice) -> dict[str, Any]:
     return changes
 
 
-def _called(name: str, choice: ModelChoice) -> str:
+def _model_name(name: str, choice: ModelChoice) -> str:
     name = " ".join((choice.name or name).split())[:200]
     if not name:
         raise ValidationError("The file does not name a model. Enter a name.")
@@ -277,7 +277,7 @@ def _called(name: str, choice: ModelChoice) -> str:
 
 def _known(name: str, choice: ModelChoice, actor: User) -> RegisteredModel | None:
     """Return the actor's uploaded model with this name (and slug, if one is chosen), or None."""
-    mine = RegisteredModel.objects.filter(owner=actor, backend=UPLOADED, name=_called(name, choice))
+    mine = RegisteredModel.objects.filter(owner=actor, backend=UPLOADED, name=_model_name(name, choice))
     known = mine.order_by("pk").first()
     return None if known is not None and choice.slug and choice.slug != known.slug else known
 
@@ -285,7 +285,7 @@ def _known(name: str, choice: ModelChoice, actor: User) -> RegisteredModel | Non
 def _new_model(name: str, choice: ModelChoice, actor: User) -> RegisteredModel:
     return register_uploaded_model(
         actor=actor,
-        name=_called(name, choice),
+        name=_model_name(name, choice),
         slug=choice.slug,
         visibility=choice.visibility,
         tags=["uploaded"],
@@ -298,7 +298,7 @@ def may_see(user: AnyUser, upload: ResultUpload) -> bool:
 
 
 def retry_upload(upload: ResultUpload, *, actor: User) -> None:
-    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState and TooManyJobs."""
+    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState and LimitReached."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     if upload.job is None:
@@ -364,15 +364,15 @@ def results_upload(context: JobContext) -> None:
 
     progress(0)
     try:
-        planned = _left(waiting, revisions, models, done)
-        keep(planned, upload, actor=owner, step=step, progress=progress)
+        planned = _remaining_runs(waiting, revisions, models, done)
+        save_runs(planned, upload, actor=owner, step=step, progress=progress)
     except ValidationError as error:
         raise PermanentFailure(" ".join(error.messages)) from error
     with context.finish():
         waiting.delete()
 
 
-def _left(
+def _remaining_runs(
     waiting: UploadInput,
     revisions: dict[int, SuiteRevision],
     models: dict[int, RegisteredModel],

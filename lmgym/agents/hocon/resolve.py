@@ -29,17 +29,17 @@ MISSING = _Missing()
 
 
 @dataclass(slots=True)
-class Found:
+class Resolved:
     value: Any
     weight: int
     height: int = 0
     raw: str | None = None
 
 
-NOTHING = Found(MISSING, 0)
+NOTHING = Resolved(MISSING, 0)
 
 
-def _plain(result: Found) -> str:
+def _plain(result: Resolved) -> str:
     """Format a value as part of a longer text."""
     if result.raw is not None:
         return result.raw
@@ -60,15 +60,15 @@ class Resolver:
         self.used: set[str] = set()
         self.max_depth = max_depth
         self.max_weight = max_weight
-        self.known: dict[int, Found] = {}
+        self.known: dict[int, Resolved] = {}
         self.under_way: dict[int, str] = {}
         self.steps = 0
         self.work = 0
 
-    def resolve(self, node: Node) -> Found:
+    def resolve(self, node: Node) -> Resolved:
         """Return the value of a node, cached."""
         if isinstance(node, Scalar):
-            return Found(node.value, 1 + len(node.raw) // BLOCK, 0, node.raw)
+            return Resolved(node.value, 1 + len(node.raw) // BLOCK, 0, node.raw)
         mark = id(node)
         if mark in self.known:
             return self.known[mark]
@@ -88,7 +88,7 @@ class Resolver:
         self.known[mark] = result
         return result
 
-    def _resolve(self, node: Array | Object | Substitution | Concat | Chain) -> Found:
+    def _resolve(self, node: Array | Object | Substitution | Concat | Chain) -> Resolved:
         match node:
             case Array():
                 items = [result for item in node.items if (result := self.resolve(item)).value is not MISSING]
@@ -107,16 +107,16 @@ class Resolver:
             case Chain():
                 return self._chain(node)
 
-    def _collected(self, value: Any, parts: Any) -> Found:
+    def _collected(self, value: Any, parts: Any) -> Resolved:
         weight, height = 1, 0
         for part in parts:
             weight += part.weight
             height = max(height, part.height)
-        return Found(value, weight, height + 1)
+        return Resolved(value, weight, height + 1)
 
     # --- substitutions ---
 
-    def _substitution(self, node: Substitution) -> Found:
+    def _substitution(self, node: Substitution) -> Resolved:
         result = NOTHING
         if node.looks_back:
             if node.before is not None:
@@ -129,7 +129,7 @@ class Resolver:
         if name in self.variables:
             self.used.add(name)
             text = self.variables[name]
-            return Found(text, 1 + len(text) // BLOCK, 0, text)
+            return Resolved(text, 1 + len(text) // BLOCK, 0, text)
         if node.optional:
             return NOTHING
         name = named(node.path)
@@ -138,7 +138,7 @@ class Resolver:
         hint = f"Define it in this document or as a variable, or write ${{?{name}}} if it is optional."
         raise self._error("undefined", f"${{{name}}} has no value.", node, hint)
 
-    def _lookup(self, node: Node, path: Path) -> Found:
+    def _lookup(self, node: Node, path: Path) -> Resolved:
         """Return the value at a path. Sibling values are resolved only if necessary."""
         for depth, part in enumerate(path):
             if isinstance(node, Concat | Chain):
@@ -162,17 +162,17 @@ class Resolver:
         return field if isinstance(field, Scalar | Array) else None
 
     @staticmethod
-    def _within(parent: Found, path: Path) -> Found:
+    def _within(parent: Resolved, path: Path) -> Resolved:
         value = parent.value
         for part in path:
             if not isinstance(value, dict) or part not in value:
                 return NOTHING
             value = value[part]
-        return Found(value, parent.weight, parent.height)
+        return Resolved(value, parent.weight, parent.height)
 
     # --- concatenation ---
 
-    def _concat(self, node: Concat) -> Found:
+    def _concat(self, node: Concat) -> Resolved:
         parts = [self.resolve(piece) for piece in node.pieces]
         present = [part for part in parts if part.value is not MISSING]
         if not present:
@@ -181,7 +181,7 @@ class Resolver:
             return present[0]
         if all(isinstance(part.value, list) for part in present):
             self.work += sum(len(part.value) for part in present)
-            return Found(
+            return Resolved(
                 [item for part in present for item in part.value],
                 sum(part.weight for part in present),
                 max(part.height for part in present),
@@ -202,9 +202,9 @@ class Resolver:
             gap + ("" if part.value is MISSING else _plain(part))
             for gap, part in zip(node.blanks, parts, strict=True)
         )
-        return Found(text, 1 + len(text) // BLOCK, 0, text)
+        return Resolved(text, 1 + len(text) // BLOCK, 0, text)
 
-    def _chain(self, node: Chain) -> Found:
+    def _chain(self, node: Chain) -> Resolved:
         result = NOTHING
         for value in node.values:
             current = self.resolve(value)
@@ -214,7 +214,7 @@ class Resolver:
             result = self._merged(result, current) if both else current
         return result
 
-    def _merged(self, first: Found, second: Found, depth: int = 0) -> Found:
+    def _merged(self, first: Resolved, second: Resolved, depth: int = 0) -> Resolved:
         self.work += len(first.value) + len(second.value)
         if self.work > 4 * self.max_weight:
             raise HoconError("limit", "The document expands to too large a value.")
@@ -222,10 +222,10 @@ class Resolver:
         for key, new in second.value.items():
             old = value.get(key)
             if isinstance(old, dict) and isinstance(new, dict):
-                value[key] = self._merged(Found(old, 0), Found(new, 0), depth + 1).value
+                value[key] = self._merged(Resolved(old, 0), Resolved(new, 0), depth + 1).value
             else:
                 value[key] = new
-        return Found(value, first.weight + second.weight, max(first.height, second.height))
+        return Resolved(value, first.weight + second.weight, max(first.height, second.height))
 
     # --- errors ---
 

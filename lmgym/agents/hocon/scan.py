@@ -70,7 +70,7 @@ class Piece:
 
 
 def meaning(raw: str) -> Atom:
-    """Return the value of isolated unquoted text: true, false and null in any case; .5 is a number."""
+    """Return the value of isolated unquoted text. The case of true, false and null is ignored, and .5 is a number."""
     if WORD.fullmatch(raw):
         return WORDS[raw.casefold()]
     if not NUMBER.fullmatch(raw):

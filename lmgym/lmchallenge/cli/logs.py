@@ -135,11 +135,11 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
                 labels.append(_labels(table.lines, options.partition))
     output = options.output or streams.usual
     if output == "table":
-        streams.say(tables.statistics(results, labels, options.partition, is_of_5=bool(is_of_5)))
+        streams.print_line(tables.statistics(results, labels, options.partition, is_of_5=bool(is_of_5)))
     elif is_of_5:
-        streams.say(_version_5(results, output))
+        streams.print_line(_version_5(results, output))
     else:
-        streams.say(_csv(results) if output == "csv" else _json(results))
+        streams.print_line(_csv(results) if output == "csv" else _json(results))
     return 0
 
 
@@ -231,7 +231,7 @@ def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
     answer: dict[str, Any] = mix.as_dict()
     if options.cross_validate:
         answer["cross_validated"] = cross_validated(table, options.target)
-    streams.say(json.dumps(answer, sort_keys=True))
+    streams.print_line(json.dumps(answer, sort_keys=True))
     return 0
 
 
@@ -260,14 +260,14 @@ def show_colours(options: argparse.Namespace, streams: Streams) -> int:
             game = first[0].game if first else ""
             logs[0] = itertools.chain(first, logs[0])
         for text in pretty.ansi(logs, keep=keep, mixes=mixes, readings=options.readings):
-            streams.say(text)
+            streams.print_line(text)
     if game and len(logs) > 1:
-        streams.say(_legend_of_changes(pretty.CHANGE_WORDS[game], pretty.CHANGES))
+        streams.print_line(_legend_of_changes(pretty.CHANGE_WORDS[game], pretty.CHANGES))
     elif game:
         words = pretty.OUTCOME_WORDS
         if game == "wp" and options.readings == "reference":
             words = {**words, **pretty.REFERENCE_WORDS}
-        streams.say(_legend(pretty.LEGENDS[game], words, pretty.OUTCOMES))
+        streams.print_line(_legend(pretty.LEGENDS[game], words, pretty.OUTCOMES))
     return 0
 
 
@@ -327,11 +327,11 @@ def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
     _no_filter(options)
     tokens = list(version5_log.read(log.lines, log.source))
     for text in version5_pretty.ansi(tokens, options.entropy_interval, options.readings):
-        streams.say(text)
+        streams.print_line(text)
     if streams.is_terminal and tokens:
         words = version5_pretty.words(options.entropy_interval)
         names = version5_pretty.LEGENDS[tokens[0][1].game]
-        streams.say(_legend(names, words, version5_pretty.OUTCOMES))
+        streams.print_line(_legend(names, words, version5_pretty.OUTCOMES))
     return 0
 
 
@@ -362,9 +362,9 @@ def show_difference(options: argparse.Namespace, streams: Streams) -> int:
         with raw(name, streams) as log:
             logs.append(list(version5_log.read(log.lines, log.source)))
     for text in version5_pretty.difference(logs[0], logs[1], options.entropy_interval, options.readings):
-        streams.say(text)
+        streams.print_line(text)
     if streams.is_terminal and (game := version5_pretty.game_of(logs[1])):
-        streams.say(_legend_of_changes(version5_pretty.CHANGE_WORDS[game], version5_pretty.CHANGES))
+        streams.print_line(_legend_of_changes(version5_pretty.CHANGE_WORDS[game], version5_pretty.CHANGES))
     return 0
 
 
@@ -466,14 +466,14 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
             streams.err.write(f"note: {row.second}: {row.note}\n")
     output = options.output or streams.usual
     if output == "table":
-        streams.say(tables.comparison(rows, keep))
+        streams.print_line(tables.comparison(rows, keep))
         return 0
     if output == "csv":
-        streams.say(tables.comparison_csv(rows))
+        streams.print_line(tables.comparison_csv(rows))
         return 0
     fingerprint = (first.text or first.words).hexdigest
     comparisons = [record(row) for row in rows]
-    streams.say(
+    streams.print_line(
         json.dumps(
             {"filter": keep, "text_fingerprint": fingerprint, "comparisons": comparisons}, sort_keys=True
         )

@@ -106,7 +106,7 @@ def _tool(options: argparse.Namespace, streams: Streams, *_: Any) -> int:
     stream = gzip_reader.unpacked(streams.source, "standard input")
     if options.tool == "check":
         lines = corpus.read(stream, options.format, "standard input")
-        streams.say(json.dumps(corpus_tools.preview(lines, options.format), indent=2))
+        streams.print_line(json.dumps(corpus_tools.preview(lines, options.format), indent=2))
         return 0
     if options.tool == "to-text":
         texts = corpus_tools.to_text(corpus.read(stream, "json", "standard input"))
@@ -143,8 +143,8 @@ _IN_ANY_ORDER = ("stats", "ic-opt", "pretty", "diff", "grep", "validate", "compa
 
 
 def parsed(argv: Sequence[str], prog: str) -> argparse.Namespace:
-    """Parse arguments, accepting options in any order where that is unambiguous. Otherwise exit with status 2 and a
-    message that says where the options belong.
+    """Parse arguments. Options may be in any order where that is unambiguous; for the other commands, a
+    misplaced option exits with status 2 and a message that says where options belong.
     """
     top = parser(prog)
     command, *arguments = argv or [""]

@@ -32,6 +32,6 @@ class Streams:
         """Default output format."""
         return "table" if self.is_terminal else "json"
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Write one line of output."""
         self.out.write(text.encode("utf-8", "replace") + b"\n")

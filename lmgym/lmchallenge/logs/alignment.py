@@ -1,4 +1,4 @@
-"""Check that a log was played on a corpus, and locate its first and last line in the corpus.
+"""Check that a log belongs to a corpus, and locate its first and last line in the corpus.
 
 Lines are compared by their letters, digits, punctuation and symbols, so that the same text split into other tokens (by
 a tokenizer with another list of emoji) still matches. Users and times are not compared: a log may omit or change them.
@@ -34,7 +34,8 @@ _WORDS = {
 class Match:
     """A log that matches a corpus.
 
-    compared     "tokens" (wp, ic) or "texts" (tc: whole lines); without words "token lengths" or "line lengths"
+    compared     "tokens" (wp, ic) or "texts" (tc: whole lines); if words are hidden
+                 "token lengths" or "line lengths"
     lines        number of lines in the log
     of           number of lines in the corpus
     first, last  corpus line numbers of the log's first and last line
@@ -100,8 +101,8 @@ class LogText:
     ) -> Match:
         """Match the log against the corpus.
 
-        With words, the log's lines must be a subsequence of the corpus's lines. Without words they must be consecutive,
-        since lengths can match by chance.
+        If words are visible, the log's lines must be a subsequence of the corpus's lines. If words are
+        hidden, the lines must be consecutive, since lengths can match by chance.
 
         Args:
             lines: opens the corpus; called again for each pass.

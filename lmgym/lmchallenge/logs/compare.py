@@ -18,7 +18,14 @@ from msgspec import UNSET
 from lmgym.lmchallenge.errors import LogError
 from lmgym.lmchallenge.logs.decoder import LogLine
 from lmgym.lmchallenge.logs.interpolation import Mix
-from lmgym.lmchallenge.logs.measures import ALIKE, ENTROPIES, LOWER_IS_BETTER, Measured, measure, metric_of
+from lmgym.lmchallenge.logs.measures import (
+    COUNTERPART_GAMES,
+    ENTROPIES,
+    LOWER_IS_BETTER,
+    Measured,
+    measure,
+    metric_of,
+)
 from lmgym.lmchallenge.logs.table import UNKNOWN, Floats, Table
 from lmgym.lmchallenge.logs.version5.log import Token
 from lmgym.stats import BOOTSTRAP, Comparison, mcnemar_p, multinomial_sums, percentile_interval
@@ -30,7 +37,7 @@ ALPHA = 0.05
 
 def games_correspond(first: str, second: str) -> bool:
     """Return whether metrics of both games are comparable: the same game, or its counterpart in the other version."""
-    return first == second or {first, second} in ALIKE
+    return first == second or {first, second} in COUNTERPART_GAMES
 
 
 class TextFingerprint:
@@ -89,7 +96,7 @@ class WordsFingerprint:
             yield number, line
 
     def hash_messages(self, tokens: Iterable[tuple[int, Token]]) -> Iterator[tuple[int, Token]]:
-        """Yield the tokens of a version 5 log unchanged, hashing each."""
+        """Yield the tokens of a version 5 log unchanged, hashing each message."""
         for _, group in groupby(tokens, lambda pair: (pair[1].user, pair[1].message)):
             message = list(group)
             self._add([token.target for _, token in message])
@@ -149,7 +156,7 @@ def compare(
     cluster: str = "auto",
     seed: int = 0,
 ) -> GameComparison:
-    """Compare two logs of the same text, counted with the same filter.
+    """Compare two logs of the same text. Both tables must use the same filter.
 
     The caller checks that the texts agree (`TextFingerprint.matches`). If either log hides its words, the filter must
     be "all", since the other filters need words.
@@ -171,7 +178,7 @@ def compare(
     notes = _other_errors(first, second, metric)
     if metric in ENTROPIES:
         both = (a.below > 0) & (b.below > 0)
-        notes += _other_scored(a, b, int(both.sum()), int(first.kept.sum()))
+        notes += _other_scored(a, b, int(both.sum()), int(first.selected.sum()))
         a, b = a.only(both), b.only(both)
     cluster_of_line, kind = _clusters(first, cluster)
     clusters = int(cluster_of_line.max()) + 1 if len(cluster_of_line) else 0
@@ -223,7 +230,7 @@ def _check_comparable(first: Table, second: Table) -> None:
         return
     if not (np.array_equal(first.line, second.line) and np.array_equal(first.chars, second.chars)):
         raise LogError("The logs have different texts.", "Compare runs on the same corpus.")
-    if not np.array_equal(first.kept, second.kept):
+    if not np.array_equal(first.selected, second.selected):
         raise LogError("The logs select different tokens.", "Select the same tokens in both.")
 
 
@@ -246,12 +253,12 @@ def _other_errors(first: Table, second: Table, metric: str) -> list[str]:
     other = known & (first.typed != second.typed)
     if first.game == second.game == "ic":  # even logs without words show which were typed right
         other |= first.before != second.before
-    count = int((other & first.kept).sum())
+    count = int((other & first.selected).sum())
     if not count:
         return []
     return [
         "The two games have different typing errors, which explain part of the difference. "
-        f"{count:,} of {int(first.kept.sum()):,} words were typed differently."
+        f"{count:,} of {int(first.selected.sum()):,} words were typed differently."
     ]
 
 

@@ -1,8 +1,8 @@
 """Streaming decoder for version 4 logs.
 
-msgspec decodes the counted, coloured and compared fields by schema. Lines that do not fit the schema (NaN, counts
-written as 2.0 or true, unexpected shapes) are parsed by the standard library, checked value by value, and converted or
-rejected with an error that names the location.
+msgspec decodes the fields for statistics, colours and comparisons by schema. Lines that do not fit the schema
+(NaN, counts written as 2.0 or true, unexpected shapes) are parsed by the standard library, checked value by
+value, and converted or rejected with an error that names the location.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def read_lines(
     """Yield (line number, line) for each non-blank line, counting from `first`. All lines must come from the same game.
 
     Raises:
-        LogError: a line that cannot be counted.
+        LogError: a line is invalid or belongs to another game.
     """
     decoder: Decoder[LogLine] | None = None
     game = ""
@@ -163,7 +163,7 @@ def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tupl
 
 
 def line_of_row(row: Row, number: int) -> LogLine:
-    """Decode a row from `read_rows`. Raises LogError for trainingChars that cannot be counted."""
+    """Decode a row from `read_rows`. Raises LogError if trainingChars is not a number or is too large."""
     learnt = row.get("trainingChars")
     if learnt is not None and type(learnt) not in (int, float):
         raise LogError(f"Line {number} of the log: trainingChars is {learnt!r}, not a number.")
@@ -271,7 +271,7 @@ def _not_json(error: json.JSONDecodeError, has_end: bool, where: str) -> LogErro
 
 
 def _check(game: str, entries: Any, where: str) -> None:
-    """Raise LogError for the first entry that cannot be counted."""
+    """Raise LogError for the first invalid entry."""
     if not isinstance(entries, list):
         raise LogError(f"{where}: {RESULT_KEYS[game]} is not a list.")
     check = _check_ic if game == "ic" else _check_ranked

@@ -113,7 +113,7 @@ def bits_per_character(table: Table, *, char_bits: float = CHAR_BITS) -> BitsPer
     (not predicted, or out of the vocabulary) costs `char_bits` per character: the OOV policy. `scored_only` excludes
     these tokens.
     """
-    kept = table.kept
+    kept = table.selected
     score, chars = table.score[kept], table.chars[kept]
     scored = np.isfinite(score)
     n, characters = int(kept.sum()), int(chars.sum())
@@ -263,7 +263,7 @@ def cross_validated(table: Table, target: str = "accuracy", number: int = FOLDS)
         mix = best(search(table.part(~inside), target))[0]
         chosen.append({"fold": at, **mix.as_dict()})
         held[inside] = table.first(table.mixes.index(mix))[inside]
-    counted = table.kept
+    counted = table.selected
     right, n = int((held & counted).sum()), int(counted.sum())
     rate = wilson(right, n)
     result = CrossValidation(

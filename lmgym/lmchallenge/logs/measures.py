@@ -1,5 +1,5 @@
-"""Metrics of a log, token by token. Each is a ratio of two sums, so that parts of a log can be counted, resampled and
-compared.
+"""Metrics of a log, token by token. Each is a ratio of two sums, so that parts of a log can be summed,
+resampled and compared.
 
 Tables of version 5 logs (`version5.table`) have the games wc, we, ce and wr; metrics shared with version 4 have the
 same name.
@@ -45,7 +45,7 @@ METRICS: dict[str, tuple[str, ...]] = {
 LOWER_IS_BETTER = frozenset({"kpc", "bits", "miscorrected", "entropy.mean", "entropy.bits"})
 ENTROPIES = frozenset({"entropy.mean", "entropy.bits"})
 """Metrics that are means over scored tokens."""
-ALIKE = ({"wp", "wc"}, {"ic", "wr"})
+COUNTERPART_GAMES = ({"wp", "wc"}, {"ic", "wr"})
 """Counterparts in the two versions: metrics of the same name agree if all tokens are counted."""
 _HIT = re.compile(r"hit([1-9]\d{0,3})")
 
@@ -126,7 +126,7 @@ def _share(name: str, right: Flags, of: Flags) -> Measured:
 
 
 def _predicted(table: Table, name: str) -> Measured:
-    kept, rank = table.kept, table.rank
+    kept, rank = table.selected, table.rank
     if name == "bits":
         return _bits(table)
     if name == "mrr":
@@ -158,9 +158,9 @@ def _completed(table: Table, name: str) -> Measured:
 
 
 def _entropy(table: Table, name: str) -> Measured:
-    scored = table.kept & ~np.isnan(table.score)
+    scored = table.selected & ~np.isnan(table.score)
     if name == "entropy.hit":
-        return _share(name, scored, table.kept)
+        return _share(name, scored, table.selected)
     nats = np.where(scored, -table.score, 0.0)
     if name == "entropy.mean":
         return Measured(name, nats, scored.astype(np.float64), is_share=False)
@@ -169,7 +169,7 @@ def _entropy(table: Table, name: str) -> Measured:
 
 
 def _corrected(table: Table, name: str, mix: Mix | None) -> Measured:
-    kept, before = table.kept, table.before
+    kept, before = table.selected, table.before
     if name == "bits":
         return _bits(table)
     if name == "base_accuracy":
@@ -189,7 +189,7 @@ def _corrected(table: Table, name: str, mix: Mix | None) -> Measured:
 
 def _bits(table: Table) -> Measured:
     """Compute bits per character; a token without a score costs CHAR_BITS per character."""
-    kept, scored = table.kept, np.isfinite(table.score)
+    kept, scored = table.selected, np.isfinite(table.score)
     if bool((table.score[kept & scored] > 0).any()):
         raise LogError(
             "Some scores are above 0, so they are not logarithms of probabilities.", "Choose another metric."
@@ -201,7 +201,7 @@ def _bits(table: Table) -> Measured:
 
 def ranks(table: Table, most: int = 100) -> dict[str, Any]:
     """Count the tokens of wp or wc at each rank up to `most`, `beyond` it, and `missed`."""
-    rank = table.rank[table.kept]
+    rank = table.rank[table.selected]
     counts = np.bincount(rank[(rank > 0) & (rank <= most)], minlength=1)
     return {
         "n": len(rank),
@@ -216,7 +216,7 @@ def by_part(table: Table, part_of_line: Ints) -> list[dict[str, Any]]:
     with denominator 0 is None.
     """
     parts = int(part_of_line[-1]) + 1
-    part, kept = part_of_line[table.line], table.kept
+    part, kept = part_of_line[table.line], table.selected
     columns: dict[str, list[Any]] = {
         "messages": np.bincount(part_of_line, minlength=parts).tolist(),
         "tokens": np.bincount(part[kept], minlength=parts).tolist(),

@@ -105,7 +105,7 @@ def _whole(values: Floats) -> list[int]:
 
 
 def _word_prediction(table: Table, part: Ints, parts: int) -> dict[str, list[Any]]:
-    kept, hit = table.kept, table.kept & (table.rank > 0)
+    kept, hit = table.selected, table.selected & (table.rank > 0)
     words = _sums(part, parts, kept)
     columns: dict[str, list[Any]] = {
         "words": _whole(words),
@@ -128,7 +128,7 @@ def _word_prediction(table: Table, part: Ints, parts: int) -> dict[str, list[Any
 
 def places(table: Table) -> Ints:
     """Return int64[n_tokens]: the number of counted tokens before each token in its line."""
-    before: Ints = np.cumsum(table.kept, dtype=np.int64) - table.kept
+    before: Ints = np.cumsum(table.selected, dtype=np.int64) - table.selected
     first = np.searchsorted(table.line, np.arange(len(table.lines)))
     start = (
         before[np.minimum(first, len(before) - 1)]
@@ -150,7 +150,7 @@ def _text_completion(table: Table, part: Ints, parts: int) -> dict[str, list[Any
 
 
 def _input_correction(table: Table, part: Ints, parts: int, mix: int) -> dict[str, list[Any]]:
-    before, after, kept = table.before, table.first(mix), table.kept
+    before, after, kept = table.before, table.first(mix), table.selected
     words = _sums(part, parts, np.ones_like(kept))
     pp, pf = _sums(part, parts, kept & before & after), _sums(part, parts, kept & before & ~after)
     fp, ff = _sums(part, parts, kept & ~before & after), _sums(part, parts, kept & ~before & ~after)

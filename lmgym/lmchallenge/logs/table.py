@@ -1,4 +1,4 @@
-"""Columnar form of a log: a few bytes per token, so that large logs can be counted repeatedly with any filter.
+"""Columnar form of a log: a few bytes per token, to evaluate large logs repeatedly with any filter.
 
 Memory grows with the number of tokens, not with the size of the log: about 30 bytes per token, plus 1 per filter (tc:
 8), plus 8 for `ic` and 7 for a search grid.
@@ -34,7 +34,7 @@ CORRECTIONS = 512
 """Entries per block of ic, where each holds all its candidates."""
 
 
-NOBODY = "null"
+NULL_USER = "null"
 
 
 def name_of(user: Any) -> str:
@@ -58,8 +58,8 @@ _name_of_text = lru_cache(maxsize=10_000)(name_of)  # adjacent lines often share
 
 @dataclass
 class Lines:
-    """Columns of the lines: number in the file, userId as JSON (NOBODY if missing or null), and trainingChars (None if
-    missing).
+    """Columns of the lines: number in the file, userId as JSON (NULL_USER if missing or null), and trainingChars
+    (None if missing).
     """
 
     numbers: array[int] = field(default_factory=lambda: array("q"))
@@ -70,7 +70,7 @@ class Lines:
         """Add the next line. `user` is UNSET if there is no userId."""
         self.numbers.append(number)
         name = _name_of_text if type(user) is str else name_of
-        self.users.append(NOBODY if user is UNSET else name(user))
+        self.users.append(NULL_USER if user is UNSET else name(user))
         self.learnt.append(learnt)
 
     def __len__(self) -> int:
@@ -132,7 +132,7 @@ class Table:
         return column
 
     @property
-    def kept(self) -> Flags:
+    def selected(self) -> Flags:
         """Mask of the counted tokens (wp, ic)."""
         return self.allowed > 0
 
@@ -185,10 +185,10 @@ def read_table(
     filters: Sequence[str] = ("alphaemoji",),
     mixes: Sequence[Mix] = (),
 ) -> Table:
-    """Build a table from the lines that `decoder.read_lines` yields, counted with the first filter until `by` selects
-    another.
+    """Build a table from the lines that `decoder.read_lines` yields. The first filter applies until `by`
+    selects another.
 
-    Raises LogError for an empty log, and, with mixtures, for ic candidates that cannot be counted.
+    Raises LogError for an empty log, and, with mixtures, for invalid ic candidates.
     """
     for name in filters:
         if name not in FILTERS:
@@ -207,7 +207,7 @@ class _Builder:
         self.game = ""
         self.lines = Lines()
         self.sizes = array("q")
-        self.waiting: list[Any] = []
+        self.pending: list[Any] = []
         self.numbers = array("q")  # line of each pending entry
         self.blocks: list[Columns] = []
         self.zero_ranks = 0
@@ -217,16 +217,16 @@ class _Builder:
         self.game = line.game
         self.lines.add(number, line.user, line.training_chars)
         self.sizes.append(len(line.entries))
-        self.waiting += line.entries
+        self.pending += line.entries
         self.numbers.extend([number] * len(line.entries))
-        if len(self.waiting) >= (CORRECTIONS if self.game == "ic" else BLOCK):
-            self._turn()
+        if len(self.pending) >= (CORRECTIONS if self.game == "ic" else BLOCK):
+            self._flush()
 
     def table(self) -> Table:
         """Return the table of all added lines. Raises LogError."""
         if not len(self.lines):
             raise LogError("The log is empty.", "There is nothing to count.")
-        self._turn()
+        self._flush()
         line = np.repeat(np.arange(len(self.lines), dtype=np.int64), np.array(self.sizes, dtype=np.int64))
         columns: Columns = {
             "rank": np.broadcast_to(np.int64(0), len(line)),
@@ -248,9 +248,9 @@ class _Builder:
             **columns,
         )
 
-    def _turn(self) -> None:
-        entries, numbers = self.waiting, self.numbers
-        self.waiting, self.numbers = [], array("q")
+    def _flush(self) -> None:
+        entries, numbers = self.pending, self.numbers
+        self.pending, self.numbers = [], array("q")
         parts = [entry.part for entry in entries]
         sizes = [part if isinstance(part, int) else len(part) for part in parts]
         self.blocks.append(

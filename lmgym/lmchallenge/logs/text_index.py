@@ -1,6 +1,6 @@
 """Search index of a log: for each line (version 5: message), its user, its loss, and the outcomes of its tokens.
 
-Finds and sorts lines without colouring them. Built when a log is counted, and stored packed.
+Finds and sorts lines without colouring them. Built together with a log's statistics, and stored packed.
 
 The loss of a line is a mean over its counted tokens, 0 at best:
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from lmgym.lmchallenge.logs.coloured import LEGENDS, NO_USER, user_words
 from lmgym.lmchallenge.logs.decoder import LogLine
-from lmgym.lmchallenge.logs.table import NOBODY, Flags, Floats, Ints, Table, name_of
+from lmgym.lmchallenge.logs.table import NULL_USER, Flags, Floats, Ints, Table, name_of
 from lmgym.lmchallenge.logs.version5 import pretty as version5
 from lmgym.lmchallenge.logs.version5.log import Token
 from lmgym.lmchallenge.logs.version5.reranking import Mixture
@@ -87,13 +87,15 @@ class Index:
     words: dict[str, int]
     texts: list[str]
 
-    def found(self, *, outcome: str = "", word: str = "", user: str = "", worst_first: bool = False) -> Ints:
+    def find_lines(
+        self, *, outcome: str = "", word: str = "", user: str = "", worst_first: bool = False
+    ) -> Ints:
         """Find the lines that match.
 
         Args:
             outcome: lines with a token of this outcome; ERROR: of any error.
             word: lines with this word (ignoring case), with `outcome` if that is set.
-            user: lines of this user; NOBODY includes lines without a user.
+            user: lines of this user; NULL_USER includes lines without a user.
             worst_first: sort by loss, then by counted tokens, descending, with lines without counted tokens
                 last. Default: the order of the log.
 
@@ -102,7 +104,7 @@ class Index:
         """
         mask = np.ones(len(self.numbers), dtype=np.bool_)
         if user:
-            names = {user, NO_USER} if user == NOBODY else {user}
+            names = {user, NO_USER} if user == NULL_USER else {user}
             mask &= np.array([name in names for name in self.users], dtype=np.bool_)
         if outcome or word:
             mask &= self._with(self._tokens(outcome, word))
@@ -228,7 +230,7 @@ def _coded(game: str, conditions: Sequence[tuple[Flags, str]], last: str) -> Int
 
 def _ranked(table: Table) -> tuple[Ints, Floats, Floats]:
     """Return the outcome, loss and weight of each token in a wp log."""
-    kept, rank = table.kept, table.rank
+    kept, rank = table.selected, table.rank
     conditions = [
         (~kept, "skipped"),
         (rank == 0, "missed"),
@@ -245,7 +247,7 @@ def _other(table: Table, mix: int) -> tuple[Ints, Floats, Floats]:
         outcome = _coded("tc", [(allowed == 0, "skipped"), (accepted, "accepted")], "typed")
         keys = np.where(accepted, allowed > 0, allowed)
         return outcome, keys.astype(np.float64), allowed.astype(np.float64)
-    kept, before, after = table.kept, table.before, table.first(mix)
+    kept, before, after = table.selected, table.before, table.first(mix)
     conditions = [
         (~kept, "skipped"),
         (before & after, "still-right"),

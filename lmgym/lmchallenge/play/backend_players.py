@@ -18,7 +18,7 @@ paths, up to `steps` tokens past the context, each ended where the model may end
 A context that exceeds the model's window loses its beginning; a candidate that still does not fit is omitted.
 
 Requests in one call are computed together. A line's contexts share prefixes, which run through the model once per
-`candidate_scoring.TOGETHER` spellings.
+`candidate_scoring.MAX_SPELLINGS` spellings.
 
 **N-gram models.** Their words differ from the games' tokens, so a candidate is split by the model's own
 tokenizer, together with the word in which the context ends, if any: p(rest of the word) = p(word) / p(words with this
@@ -116,7 +116,7 @@ class CausalPlayer(_FixedPlayer):
         if not isinstance(steps, int) or steps < 0:
             raise OptionError(f"steps is {steps!r}.", "It must be a whole number.")
         self.backend, self.together, self.whole = backend, together, whole
-        with backend.held() as (runner, tokenizer):
+        with backend.exclusive() as (runner, tokenizer):
             self._token_strings = TokenStrings.of(tokenizer, runner.vocabulary or len(tokenizer))
             start = tokenizer.eos_token_id if backend.start_id is None else backend.start_id
         window = Window(() if start is None else (int(start),), backend.facts.context_length)
@@ -129,7 +129,7 @@ class CausalPlayer(_FixedPlayer):
         """
         if self.together == 1 and len(requests) > 1:
             return [reply for request in requests for reply in self.predict([request])]
-        with self.backend.held() as (runner, tokenizer):
+        with self.backend.exclusive() as (runner, tokenizer):
             contexts = [request.context for request in requests]
             split = split_contexts(contexts, tokenizer, self._token_strings, whole=self.whole)
             replies: list[Reply] = [[] for _ in requests]

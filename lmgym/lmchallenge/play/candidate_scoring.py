@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 LN2 = math.log(2)
 NONE = -1
-TOGETHER = 4096
+MAX_SPELLINGS = 4096
 """Maximum number of spellings per call (at least one context). Large calls run shared prefixes once; the limit bounds
 memory.
 """
 
 
-class _Way(NamedTuple):
+class _Spelling(NamedTuple):
     """A spelling: tokens after the prefix, and the constraint on the next token (a kind of token that ends the
     candidate, bytes that it must begin with, or None).
     """
@@ -50,7 +50,7 @@ class _Plan(NamedTuple):
     """
 
     words: tuple[str, ...]
-    ways: list[_Way]
+    spellings: list[_Spelling]
     owner: list[int]
     longest: list[int]
 
@@ -72,10 +72,10 @@ class _Sums:
     def add(self, prefix: Path, plan: _Plan) -> int:
         """Add the sums of a plan after a prefix; return the index of the first."""
         stem, first, sets = self.stems.setdefault(prefix, len(self.stems)), self.count, self.sets
-        self.sequences += [path or prefix for path, _ in plan.ways]
-        self.stem_of += [stem if path else NONE for path, _ in plan.ways]
+        self.sequences += [path or prefix for path, _ in plan.spellings]
+        self.stem_of += [stem if path else NONE for path, _ in plan.spellings]
         self.columns += [
-            NONE if after is None else sets.setdefault(after, len(sets)) for _, after in plan.ways
+            NONE if after is None else sets.setdefault(after, len(sets)) for _, after in plan.spellings
         ]
         self.owner += [first + at for at in plan.owner]
         self.count += len(plan.longest)
@@ -94,7 +94,7 @@ class CandidateScorer:
         self, runner: ModelRunner, tokenizer: Any, requests: Sequence[tuple[SplitContext, Sequence[str]]]
     ) -> list[Reply]:
         """Return one reply per context. A candidate that does not fit into the model's window is omitted."""
-        spellings = self._own_ways(tokenizer, requests)
+        spellings = self._own_spellings(tokenizer, requests)
         plans: dict[tuple[bytes, tuple[str, ...]], _Plan] = {}
         replies: list[Reply] = []
         sums = _Sums()
@@ -103,7 +103,7 @@ class CandidateScorer:
             key = context.rest, tuple(words)
             plan = plans[key] = plans.get(key) or self._plan(*key, spellings)
             added.append(self._add(context, plan, spellings, sums))
-            if len(sums.sequences) >= TOGETHER:
+            if len(sums.sequences) >= MAX_SPELLINGS:
                 replies += self._replies(runner, sums, added, requests[len(replies) :])
                 sums, added = _Sums(), []
         return replies + self._replies(runner, sums, added, requests[len(replies) :])
@@ -139,25 +139,26 @@ class CandidateScorer:
         return sums.add(prefix or (), plan), plan.words
 
     def _plan(self, rest: bytes, words: tuple[str, ...], spellings: dict[bytes, Path]) -> _Plan:
-        parts = [[_Way(path, after) for path, after in self._token_strings.covers(rest, self._paths)]]
+        parts = [[_Spelling(path, after) for path, after in self._token_strings.covers(rest, self._paths)]]
         parts += [
-            self._ways(rest + word.encode("utf-8", "replace"), kind_of(word), spellings) for word in words
+            self._spellings(rest + word.encode("utf-8", "replace"), kind_of(word), spellings)
+            for word in words
         ]
-        owner = [at for at, ways in enumerate(parts) for _ in ways]
-        longest = [max((len(way.path) for way in ways), default=0) for ways in parts]
+        owner = [at for at, part in enumerate(parts) for _ in part]
+        longest = [max((len(spelling.path) for spelling in part), default=0) for part in parts]
         return _Plan(words, list(chain.from_iterable(parts)), owner, longest)
 
-    def _ways(self, data: bytes, kind: str, spellings: dict[bytes, Path]) -> list[_Way]:
+    def _spellings(self, data: bytes, kind: str, spellings: dict[bytes, Path]) -> list[_Spelling]:
         """Return the spellings of a candidate, each with the constraint that ends it."""
         spelled = dict.fromkeys(self._token_strings.segmentations(data, self._paths))
         if data in spellings:
             spelled.setdefault(spellings[data])
         if kind == ALONE:
-            return [_Way(path, None) for path in spelled]
+            return [_Spelling(path, None) for path in spelled]
         over = self._token_strings.overruns(data, kind, self._paths)
-        return [_Way(path, kind) for path in spelled] + [_Way(path, None) for path in over]
+        return [_Spelling(path, kind) for path in spelled] + [_Spelling(path, None) for path in over]
 
-    def _own_ways(
+    def _own_spellings(
         self, tokenizer: Any, requests: Sequence[tuple[SplitContext, Sequence[str]]]
     ) -> dict[bytes, Path]:
         """Return the tokenizer's own spelling of the rest of each context with each candidate."""

@@ -24,7 +24,7 @@ class Played:
 class _Learning:
     """Training state for the current user."""
 
-    counted: int = 0  # as counted by the reference
+    counted: int = 0  # characters learnt, as the reference counts them
     learnt: int = 0
     waiting: list[str] = field(default_factory=list)  # current batch
     replay: list[str] = field(default_factory=list)  # lines to learn again after skipping
@@ -39,8 +39,8 @@ def play(
     readings: str = "reference",
     skip: int = 0,
 ) -> Iterator[Played]:
-    """Play every line and yield each as soon as its replies are known to be valid. If replies are unchecked at the end
-    of the corpus, the player is closed; its remaining output is the last check.
+    """Play every line and yield each as soon as its replies are known to be valid. If replies are still
+    unchecked at the end of the corpus, the player is closed, which checks its remaining output.
 
     With `train`, the model is cleared at the start of each group of one user's lines (a returning user is a new group),
     and learns each line after all lines with the same timestamp have been played. The reference adds the length of the

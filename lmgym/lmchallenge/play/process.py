@@ -54,7 +54,7 @@ SETTLE = 0.02
 CHECK_EVERY = 2.0
 PAUSE_SHARE = 20  # checkpoints take at most 1/PAUSE_SHARE of the time
 BRISK = 1e-4  # response time of a fast model in seconds; sleeping and waking can take as long
-TIRED = 0.1  # seconds without polling after other threads needed the processor
+SLEEP_SECONDS = 0.1  # seconds without polling after other threads needed the processor
 EXIT_GRACE = 1.0  # seconds for remaining output after the process ended, e.g. from a child
 MAX_REPLY = 16 * 1024 * 1024
 STDERR_KEPT = 8_000
@@ -87,12 +87,12 @@ class ProcessPlayer:
         self._read = bytearray()
         self._answered = False
         self._brisk = False  # the last reply took less than 2 * BRISK
-        self._tired = 0.0  # until then, sleep while waiting for replies
+        self._sleep_until = 0.0  # until then, sleep while waiting for replies
         self._replies = 0
         self._slowest = 0.0  # slowest reply in seconds, except the first, which includes startup
         self._checkpoint = 0.0  # time of the next checkpoint; the first is due at once
         self._unverified = {"clear", "train"}
-        self._said: set[str] = set()
+        self._sent_commands: set[str] = set()
         self._ended = False
         try:
             self._process = subprocess.Popen(  # noqa: S603 - argv from the settings or the user's own terminal
@@ -136,12 +136,12 @@ class ProcessPlayer:
 
     def train(self, text: str) -> None:
         """Send a `train` command with the line."""
-        self._said.add("train")
+        self._sent_commands.add("train")
         self._send(f"train\t{on_the_wire(text)}")
 
     def clear(self) -> None:
         """Send a `clear` command."""
-        self._said.add("clear")
+        self._sent_commands.add("clear")
         self._send("clear")
 
     def check(self, now: bool = False) -> bool:
@@ -254,8 +254,8 @@ class ProcessPlayer:
                 f"The first line that the model wrote is not a reply: {raw[:80].decode('utf-8', 'replace')!r}",
                 "A reply is alternating texts and scores, separated by tabs. Write anything else to standard error.",
             )
-        if self._unverified and self._unverified & self._said:
-            self._unverified -= self._said
+        if self._unverified and self._unverified & self._sent_commands:
+            self._unverified -= self._sent_commands
             self._await_extra_line()
             self._look()
         if candidates is not None:
@@ -326,12 +326,12 @@ class ProcessPlayer:
         sooner. Other threads run first; if they keep the processor busy, polling is suspended for a while.
         """
         start = time.monotonic()
-        if start < self._tired:
+        if start < self._sleep_until:
             return []
         while not (ready := self._poll.poll(0)) and time.monotonic() < start + BRISK:
             os.sched_yield()
         if (end := time.monotonic()) > start + 4 * BRISK:
-            self._tired = end + TIRED
+            self._sleep_until = end + SLEEP_SECONDS
         return ready
 
     def _whole_line(self, start: float, limit: float) -> bytes:

@@ -218,7 +218,8 @@ class TokenStrings:
         )
 
     def _overruns(self, data: bytes, kind: str, most: int) -> tuple[Path, ...]:
-        """Return the spellings whose last token continues past the bytes with text that ends a token of this kind."""
+        """Return up to `most` spellings of `data` whose last model token runs past its end with text that ends a game
+        token of this kind."""
         spellings: list[Path] = []
         for at in range(max(0, len(data) - self._longest), len(data)):
             tail = data[at:]
@@ -289,20 +290,20 @@ class Window:
     """The model's context window: the tokens that begin every text, and the maximum length (None if unlimited)."""
 
     start: Path
-    room: int | None
+    max_tokens: int | None
 
     def before(self, context: SplitContext, longest: int) -> Path | None:
         """Return the tokens before spellings of up to `longest` tokens: the start tokens and as much of the context as
         fits. Returns None if there is no room, or if no token precedes them.
         """
         prefix = context.prefix
-        if self.room is not None:
-            left = self.room - len(self.start) - longest
+        if self.max_tokens is not None:
+            left = self.max_tokens - len(self.start) - longest
             if left < min(1, len(prefix)):
                 return None
             surplus = len(prefix) - left
             if surplus > 0:
-                step = max(1, self.room // 4)
+                step = max(1, self.max_tokens // 4)
                 whole_steps = -(-surplus // step) * step
                 prefix = prefix[whole_steps if whole_steps < len(prefix) else surplus :]
         return self.start + prefix or None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lmgym.models.engine.policy import ScoringPolicy
-from lmgym.models.engine.scores import ScoringFailure, TokenScores
+from lmgym.models.engine.scores import ScoringFailure, TokenScores, tolerance_bits
 
 if TYPE_CHECKING:
     from lmgym.net import NetPolicy
@@ -116,7 +116,7 @@ class ModelFacts:
     Attributes:
         fingerprint: 64 hexadecimal digits; equal fingerprints give equal values up to fp32 noise. Key of score caches.
         revision: commit of a Hub model, or another version identifier; may be "".
-        context_length: maximal number of tokens in a text, including start and end tokens; None = unlimited.
+        context_length: maximum number of tokens in a text, including start and end tokens; None = unlimited.
         bos, eos: spelling of the start and end token in use; None = none.
         declared_bos: start token declared by the tokenizer (see backends.start_tokens).
         dtype, device: as used in the computation, not as stored.
@@ -236,8 +236,6 @@ PROBE_TEXTS = (
     "No",
     "",
 )
-TOLERANCE_BITS = {"float32": 5e-4, "float64": 5e-4}
-HALF_TOLERANCE_BITS = 0.25
 
 
 def first_line(error: Exception, folder: Path) -> str:
@@ -275,7 +273,7 @@ def probe(backend: Backend) -> dict[str, Any]:
     for text, score in zip(PROBE_TEXTS, together, strict=True):
         _check_tokens(text, score)
     difference = max(_difference(a, b) for a, b in zip(together, alone, strict=True))
-    tolerance = TOLERANCE_BITS.get(backend.facts.dtype, HALF_TOLERANCE_BITS)
+    tolerance = tolerance_bits(backend.facts.dtype)
     if difference > tolerance:
         raise BackendError(
             f"Batches and single sentences differ by {difference:.4f} bits; the limit is {tolerance}."

@@ -29,6 +29,7 @@ from lmgym.models.backends.loading import (
     read_settings,
     read_tokenizer,
     readable_length,
+    refuse_unscorable,
     unreadable,
     versions,
 )
@@ -40,7 +41,7 @@ from lmgym.models.backends.tuning import (
     special_ids,
     spellings,
 )
-from lmgym.models.backends.unchanged import Seen
+from lmgym.models.backends.unchanged import FileSnapshot
 from lmgym.models.engine.plan import UniqueTexts, boundary_tokens, needed_tokens, unique_texts
 from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
@@ -54,10 +55,6 @@ if TYPE_CHECKING:
 
 _NO_ERROR = HalfError()
 _LEFT_TO_RIGHT = "Surprisal needs a causal language model (GPT-2, Llama, OPT, Pythia and others)."
-
-
-_SEE_LATER_TOKENS = frozenset({"cpmant", "prophetnet", "xlnet"})
-"""Model types whose causal class in transformers 5.24 lets tokens attend to later tokens."""
 
 
 class _Encoded(NamedTuple):
@@ -87,7 +84,7 @@ class CausalBackend:
 
     Args:
         start_is_given: the configuration names the start token, so `choose_start_token` does not change it.
-        seen: state of the files before loading, to detect changes.
+        snapshot: state of the files before loading, to detect changes.
     """
 
     def __init__(
@@ -97,13 +94,13 @@ class CausalBackend:
         *,
         facts: ModelFacts,
         start_is_given: bool = False,
-        seen: Seen | None = None,
+        snapshot: FileSnapshot | None = None,
     ) -> None:
         from lmgym.models.engine.memory import default_budget
 
         self.facts = facts
         self._start_is_given = start_is_given
-        self.seen = seen
+        self.snapshot = snapshot
         self._one_at_a_time = threading.Lock()
         self._runner = runner
         self._tokenizer = tokenizer
@@ -178,12 +175,12 @@ class CausalBackend:
         """
         with self._one_at_a_time:
             results = self._score(texts, policy, needed)
-        if self.seen is not None:
-            self.seen.require_unchanged()  # weights on a CPU are mapped from their file
+        if self.snapshot is not None:
+            self.snapshot.require_unchanged()  # weights on a CPU are mapped from their file
         return results
 
     @contextmanager
-    def held(self) -> Iterator[tuple[ModelRunner, Any]]:
+    def exclusive(self) -> Iterator[tuple[ModelRunner, Any]]:
         """Give exclusive access to the model and its tokenizer."""
         with self._one_at_a_time:
             yield self._runner, self._tokenizer
@@ -434,14 +431,15 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
     tokenizer = read_tokenizer(folder, notes)
     model = read_model(folder, settings, stored, device, spread=spread)
     parameters, architecture = sum(p.numel() for p in model.parameters()), type(model).__name__
-    runner, error, tuning_notes = _tuned(
-        model,
-        device,
-        name,
-        tokenizer=tokenizer,
-        reload=lambda: read_model(folder, settings, stored, device, spread=spread),
-        packing=PACKING[config.get("kernels")],
-    )
+    with refuse_unscorable(_LEFT_TO_RIGHT):
+        runner, error, tuning_notes = _tuned(
+            model,
+            device,
+            name,
+            tokenizer=tokenizer,
+            reload=lambda: read_model(folder, settings, stored, device, spread=spread),
+            packing=PACKING[config.get("kernels")],
+        )
     facts = _facts(
         runner,
         tokenizer,
@@ -454,11 +452,11 @@ def _build(source: Folder, config: dict[str, Any]) -> CausalBackend:
         revision=source.revision,
         content=source.content,
         notes=(*notes, *tuning_notes, *runner.notes),
-        error_bits=error_bound(name, half=error.largest, ways=runner.gap),
+        error_bits=error_bound(name, half=error.largest, optimised=runner.gap),
         error=error,
     )
     backend = CausalBackend(
-        runner, tokenizer, facts=facts, seen=source.seen, start_is_given="bos_token" in config
+        runner, tokenizer, facts=facts, snapshot=source.snapshot, start_is_given="bos_token" in config
     )
     if backend.start_id is not None and backend.start_id >= runner.vocabulary:
         raise no_such_token(str(facts.bos))
@@ -471,7 +469,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
     The model stays on its device with its weights and kernels; it is set to eval mode, and its cache is disabled.
 
     Raises:
-        BackendError: not a causal language model, or the tokenizer is not fast.
+        BackendError: not a causal language model, values that would be wrong, or the tokenizer is not fast.
     """
     settings = model.config
     _require_causal(settings, type(model).__name__)
@@ -486,7 +484,8 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
     settings.get_text_config().use_cache = False
     first = next(model.eval().parameters())
     name = str(first.dtype).removeprefix("torch.")
-    runner = make_runner(model, first.device)
+    with refuse_unscorable(_LEFT_TO_RIGHT):
+        runner = make_runner(model, first.device)
     facts = _facts(
         runner,
         tokenizer,
@@ -499,7 +498,7 @@ def from_memory(model: Any, tokenizer: Any) -> CausalBackend:
         revision="",
         content=_digest(model, tokenizer),
         notes=tuple(runner.notes),
-        error_bits=error_bound(name, ways=runner.gap),
+        error_bits=error_bound(name, optimised=runner.gap),
     )
     return CausalBackend(runner, tokenizer, facts=facts)
 
@@ -607,18 +606,14 @@ def _require_causal(settings: Any, stated: str) -> None:
 
     if getattr(settings, "is_encoder_decoder", False):
         raise BackendError(f"{stated} is an encoder-decoder, not a causal language model.", _LEFT_TO_RIGHT)
-    if settings.model_type in _SEE_LATER_TOKENS:
-        raise BackendError(
-            f"In transformers, tokens of {settings.model_type} see later tokens.", _LEFT_TO_RIGHT
-        )
     has_causal_class = type(settings) in MODEL_FOR_CAUSAL_LM_MAPPING
     # Encoders such as BERT also have a causal class, which is bidirectional unless `is_decoder` is set.
     both_ways = type(settings) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(settings, "is_decoder", False)
-    if not has_causal_class or both_ways or not _says_causal(settings):
+    if not has_causal_class or both_ways or not _declares_causal(settings):
         raise BackendError(f"{stated} is not a causal language model.", _LEFT_TO_RIGHT)
 
 
-def _says_causal(settings: Any) -> bool:
+def _declares_causal(settings: Any) -> bool:
     """Return whether `architectures` is empty or names a causal class or a model without a head."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from lmgym import net
 from lmgym.models.backends.base import BackendError, BackendUnavailable
-from lmgym.models.engine.token_alignment import TokenAlignmentError, align_server_tokens
+from lmgym.models.engine.server_tokens import BROKEN, AmbiguousTokens, align_server_tokens
+from lmgym.models.engine.token_alignment import TokenAlignmentError
 
 RETRIED = frozenset({429, 503})
 WAITS = (1.0, 2.0, 4.0, 8.0)
@@ -52,7 +53,8 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Response:
-    """Choices in the order of the prompts. `prompt_tokens` is the token count of all prompts, or None if unknown."""
+    """Choices in the order of the prompts; a single one includes the response's `usage`. `prompt_tokens` is the token
+    count of all prompts, or None if unknown."""
 
     choices: list[dict[str, Any]]
     prompt_tokens: int | None
@@ -126,7 +128,7 @@ class Server:
         count = usage.get("prompt_tokens") if isinstance(usage, dict) else None
         prompt_tokens = count if isinstance(count, int) else None
         if len(choices) == 1:
-            return Response(choices, prompt_tokens)
+            return Response([{**choices[0], "usage": usage}], prompt_tokens)
         if sorted(choice.get("index", -1) for choice in choices) != list(range(len(prompts))):
             raise NotEchoed("the indices of the choices do not match the prompts")
         return Response(sorted(choices, key=lambda choice: int(choice["index"])), prompt_tokens)
@@ -165,7 +167,7 @@ def read_choice(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt
         Unreadable: its tokens cannot be aligned with the prompt.
     """
     if dialect.method == "prompt_logprobs":
-        return _read_prompt_logprobs(choice, prompt)
+        return _read_prompt_logprobs(choice, prompt, dialect)
     return _read_echo(choice, prompt, dialect)
 
 
@@ -178,51 +180,83 @@ def _read_echo(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt:
         raise NotEchoed("token_logprobs and tokens are not lists of equal length")
     if not all(isinstance(token, str) for token in tokens):
         raise NotEchoed("a token is not a string")
-    usable = _offsets(offsets, len(tokens))
+    places = _offsets(offsets, len(tokens))
     numbers = _in_place([_number(value) for value in logs], dialect)
     error: TokenAlignmentError | None = None
-    for count in (len(tokens) - 1, len(tokens)):  # llama-cpp-python may omit the new token
+    readings: list[Prompt] = []
+    for count in _counts(choice, len(tokens)):
         try:
-            return _prompt_of(prompt, tokens[:count], numbers[:count], usable and usable[:count], dialect)
+            ends = places and places[: count + 1]
+            readings.append(_prompt_of(prompt, tokens[:count], numbers[:count], ends, dialect))
+        except AmbiguousTokens as reason:
+            raise Unreadable(str(reason)) from reason
         except TokenAlignmentError as reason:
             error = error or reason
-    raise Unreadable(f"the tokens do not spell the sentence: {error}")
+    if not readings:
+        raise Unreadable(f"the tokens do not spell the sentence: {error}")
+    if len(readings) > 1 and not readings[1].tokens[-1].strip(BROKEN):
+        raise Unreadable("a token that is not spelled may be new, or a part of the last character")
+    return readings[0]
+
+
+def _counts(choice: dict[str, Any], size: int) -> list[int]:
+    """Return possible numbers of listed tokens that belong to the prompt.
+
+    llama-cpp-python generates more than one token to finish a character, and may omit the last token from its response.
+    """
+    usage = choice.get("usage")
+    new = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    most = size - (new if isinstance(new, int) and new >= 0 else 1)
+    return sorted({max(0, most), max(0, min(size, most + 1))})
 
 
 def _in_place(logs: list[float | None], dialect: Dialect) -> list[float | None]:
     return [None, *logs[:-1]] if dialect.early and logs else logs
 
 
-def _offsets(value: Any, size: int) -> list[int] | None:
-    fits = isinstance(value, list) and len(value) == size and all(isinstance(offset, int) for offset in value)
-    return value if fits else None
+def _offsets(value: Any, size: int) -> tuple[int, ...] | None:
+    fits = isinstance(value, list) and len(value) == size
+    return tuple(value) if fits and all(isinstance(place, int) and place >= 0 for place in value) else None
 
 
 def _prompt_of(
-    prompt: str, tokens: list[str], logs: list[float | None], offsets: list[int] | None, dialect: Dialect
+    prompt: str,
+    tokens: list[str],
+    logs: list[float | None],
+    offsets: tuple[int, ...] | None,
+    dialect: Dialect,
 ) -> Prompt:
     """Align tokens with the prompt.
 
     Tries all tokens with the whole prompt; then all tokens but the first, which may be a start token added by the
-    server; then, for a server that omits the start token from its response (llama-cpp-python), all tokens with the text
-    after the start token.
+    server; then, for a server that omits the start token from its response (llama-cpp-python) or does not spell it, the
+    text after the start token.
 
     Raises:
         TokenAlignmentError: none of these alignments works.
+        AmbiguousTokens: one of them works in several ways.
     """
     ids = [zlib.crc32(token.encode("utf-8", "surrogatepass")) for token in tokens]
-    try:
-        return Prompt(tokens, ids, align_server_tokens(prompt, tokens, offsets), logs, started=False)
-    except TokenAlignmentError:
-        size = len(dialect.before)
-        with suppress(TokenAlignmentError):
-            moved = offsets and [offset - offsets[1] for offset in offsets[1:]] if len(tokens) > 1 else None
-            spans = align_server_tokens(prompt, tokens[1:], moved)
-            return Prompt(tokens, ids, [(0, 0), *spans], logs, started=True)
-        if not size:
+    size = len(dialect.before)
+    is_spelled = bool(tokens) and tokens[0].strip(BROKEN) != ""
+    ways = [(0, 0, True), (0, 1, is_spelled), (size, 0, size > 0), (size, 1, size > 0 and not is_spelled)]
+    error: TokenAlignmentError | None = None
+    for begin, skipped, is_possible in ways:
+        if not is_possible:
+            continue
+        moved = offsets and [offset - offsets[skipped] for offset in offsets[skipped:]]
+        try:
+            spans = align_server_tokens(prompt[begin:], tokens[skipped:], moved)
+        except AmbiguousTokens:
             raise
-        spans = align_server_tokens(prompt[size:], tokens, offsets)
-        return Prompt(tokens, ids, [(start + size, end + size) for start, end in spans], logs, started=False)
+        except TokenAlignmentError as reason:
+            error = error or reason
+            continue
+        first = [(0, begin)] * skipped
+        moved_spans = [(start + begin, end + begin) for start, end in spans]
+        return Prompt(tokens, ids, [*first, *moved_spans], logs, started=skipped == 1 and not begin)
+    assert error is not None
+    raise error
 
 
 def _number(value: Any) -> float | None:
@@ -233,7 +267,7 @@ def _number(value: Any) -> float | None:
     return float(value)
 
 
-def _read_prompt_logprobs(choice: dict[str, Any], prompt: str) -> Prompt:
+def _read_prompt_logprobs(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt:
     """Read a list with one entry per token: null for the first, {id: {logprob, decoded_token}} for the others."""
     entries = choice.get("prompt_logprobs")
     if not isinstance(entries, list) or not entries:
@@ -248,27 +282,43 @@ def _read_prompt_logprobs(choice: dict[str, Any], prompt: str) -> Prompt:
         tokens.append(facts["decoded_token"])
         ids.append(int(number) if str(number).isdecimal() else zlib.crc32(str(number).encode()))
         logs.append(_number(facts.get("logprob")))
-    return _with_first(prompt, tokens, ids, logs)
+    return _with_first(prompt, tokens, ids, logs, dialect)
 
 
-def _with_first(prompt: str, tokens: list[str], ids: list[int], logs: list[float | None]) -> Prompt:
+def _with_first(
+    prompt: str, tokens: list[str], ids: list[int], logs: list[float | None], dialect: Dialect
+) -> Prompt:
     """Infer the first token, which is not listed: a start token if the others spell the whole prompt, else the
     beginning of the prompt that the others do not cover."""
     error: TokenAlignmentError | None = None
+    readings: list[tuple[int, list[tuple[int, int]]]] = []
     longest = len(prompt) if len(tokens) < 2 else min(len(prompt), 100)
+    sums = list(accumulate(map(len, tokens), initial=0))  # what vLLM returns as offsets
+    are_spelled = all(token and BROKEN not in token for token in tokens)
     for size in range(longest + 1):
         try:
-            spans = align_server_tokens(prompt[size:], tokens)
+            readings.append((size, align_server_tokens(prompt[size:], tokens, sums)))
+        except AmbiguousTokens as reason:
+            raise Unreadable(str(reason)) from reason
         except TokenAlignmentError as reason:
             error = error or reason
-            continue
-        first = prompt[:size]
-        moved = [(start + size, end + size) for start, end in spans]
-        number = zlib.crc32(first.encode("utf-8", "surrogatepass"))
-        return Prompt(
-            [first or "<start>", *tokens], [number, *ids], [(0, size), *moved], [None, *logs], not first
+        if readings and are_spelled:
+            break
+    if not readings:
+        raise Unreadable(f"the tokens do not spell the sentence: {error}")
+    size, spans = readings[0]
+    is_in_character = size not in (0, len(dialect.before)) and bool(tokens) and not tokens[0].strip(BROKEN)
+    if is_in_character or prompt[size : readings[-1][0]].strip():
+        raise Unreadable(
+            "the first token is not listed, and the next ones do not spell all parts of the first character; a start "
+            "token avoids this"
         )
-    raise Unreadable(f"the tokens do not spell the sentence: {error}")
+    first = prompt[:size]
+    moved = [(start + size, end + size) for start, end in spans]
+    number = zlib.crc32(first.encode("utf-8", "surrogatepass"))
+    return Prompt(
+        [first or "<start>", *tokens], [number, *ids], [(0, size), *moved], [None, *logs], not first
+    )
 
 
 def explained(error: net.NetError, server: Server) -> BackendError:

@@ -4,8 +4,9 @@ The value of a token in an echoed prompt must equal the value of the same token 
 This is checked near the beginning of a text and further on, for the most likely words. Each prompt is sent twice, in
 opposite orders, to detect values cached from an earlier prompt with the same prefix.
 
-llama-cpp-python 0.3.36 fails for prompts without a start token, because it takes each value from the distribution after
-the token. vLLM with prefix caching returned stale values (vllm#42245), and values of unscaled logits (vllm#52158).
+llama-cpp-python 0.3.36 fails for prompts that do not begin with the start token that the model's file declares.
+It takes the value of a token from the distribution after that token, and is right only where it leaves out the declared
+start token. vLLM with prefix caching returned stale values (vllm#42245), and values of unscaled logits (vllm#52158).
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from statistics import mean
 from typing import Any
 
 from lmgym import net
-from lmgym.models.backends.base import HALF_TOLERANCE_BITS, BackendError
+from lmgym.models.backends.base import BackendError
 from lmgym.models.backends.completions import REFUSED, Dialect, Prompt, Server, explained, read_choice
+from lmgym.models.engine.scores import HALF_TOLERANCE_BITS
 
 TEXT = (
     "The keys to the old cabinet are on the table near the window, and the letters that my aunt wrote to her brother "
@@ -46,6 +48,10 @@ SURE_WORD_BITS = 0.7
 bits for SmolLM2-135M-Instruct without and with a start token; 0.4 and 0.6 with logits nine times too large)."""
 
 _NOT_PROVABLE = "The server's values could not be verified to belong to the tokens they are listed with"
+_HINT = (
+    "llama-cpp-python is correct only after the start token that the model's file declares. Enter that token, or use a "
+    "server that scores prompts, such as vLLM."
+)
 _WORD = re.compile(r"([ ▁Ġ]?)([A-Za-z]{1,20})")
 
 
@@ -156,18 +162,9 @@ def _judge(evidence: _Evidence, dialect: Dialect) -> Proof:
     if verdict.misplaced:
         raise Unproven(
             f"The server's values do not belong to the tokens they are listed with: {verdict.misplaced}.",
-            _hint(dialect),
+            _HINT,
         )
     return Proof(verdict.dialect, _notes(verdict, evidence.places))
-
-
-def _hint(dialect: Dialect) -> str:
-    if dialect.before:
-        return "Use a server that scores prompts, such as vLLM."
-    return (
-        "llama-cpp-python is correct only after a start token: enter the model's start token, or use a server that "
-        "scores prompts, such as vLLM."
-    )
 
 
 def _gather(server: Server, dialect: Dialect, batch: int) -> _Evidence:

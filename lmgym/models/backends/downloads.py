@@ -148,7 +148,7 @@ def _from_hub(repo: str, revision: str, allowed: bool, token: HubToken | None) -
     if not allowed:
         return replace(download, unknown="This site does not download models from the Hugging Face Hub.")
     try:
-        model, obstacle = hub.look(repo, revision, seconds=ASK_SECONDS, token=token)
+        model, obstacle = hub.inspect_revision(repo, revision, seconds=ASK_SECONDS, token=token)
     except FilesMissing:
         offline = "The Hub was not contacted: this machine is offline (HF_HUB_OFFLINE)."
         return replace(download, unknown=offline)
@@ -156,7 +156,7 @@ def _from_hub(repo: str, revision: str, allowed: bool, token: HubToken | None) -
         return replace(download, needs_token=True, unknown=str(error))
     except BackendError as error:
         return replace(download, unknown=str(error))
-    here = hub_cache.kept(model.repo, model.commit, model.files)
+    here = hub_cache.cached_files(model.repo, model.commit, model.files)
     files = [NeededFile(name, size, name in here) for name, size in model.files.items()]
     return replace(
         download,

@@ -1,4 +1,4 @@
-"""GGUF files of llama.cpp, which are often quantised: locating a file and reading its header.
+"""GGUF files of llama.cpp, which are often quantised: locate a file and read its header.
 
 transformers loads them and computes with dequantised weights, so a quantised file gives the values of its rounded
 weights in the configured number format. The package gguf is imported when a file is opened.

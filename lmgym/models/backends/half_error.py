@@ -27,7 +27,7 @@ class HalfError(NamedTuple):
     """Error of one token's value in bits, relative to float32.
 
     Attributes:
-        largest: 0.0 = not measured.
+        largest: maximum absolute error; 0.0 = not measured.
         sd: root mean square; None = not measured.
         tokens: number of values compared.
     """
@@ -81,10 +81,12 @@ def bits_of(runner: ModelRunner, rows: Sequence[Sequence[int]]) -> Floats:
 
 
 def plain_bits(model: Any, device: torch.device, rows: Sequence[Sequence[int]]) -> Floats:
-    """Apply `bits_of` to a model without optimisations."""
+    """Apply `bits_of` to a model without optimisations or padding."""
     from lmgym.models.engine.model_runner import ModelRunner
 
-    return bits_of(ModelRunner.whole(model, device), rows)
+    runner = ModelRunner.whole(model, device)
+    runner.batching = "equal"
+    return bits_of(runner, rows)
 
 
 def float32_values(

@@ -105,7 +105,9 @@ def resolve(
     return model
 
 
-def look(repo: str, revision: str, *, seconds: float, token: HubToken | None = None) -> tuple[HubModel, str]:
+def inspect_revision(
+    repo: str, revision: str, *, seconds: float, token: HubToken | None = None
+) -> tuple[HubModel, str]:
     """Resolve a revision like `resolve`, but return the reason to reject the model instead of raising an error.
 
     If the Hub is unreachable, the cache is searched for a commit that needs no token.
@@ -142,12 +144,12 @@ def _listing(
     check_names(repo, revision)
     used = None
     try:
-        listing = hub_listing.ask(repo, revision, seconds=seconds, patient=patient)
+        listing = hub_listing.fetch_listing(repo, revision, seconds=seconds, patient=patient)
     except AccessDenied:
         if token is None:
             raise
         used = token
-        listing = hub_listing.ask(repo, revision, seconds=seconds, patient=patient, token=token)
+        listing = hub_listing.fetch_listing(repo, revision, seconds=seconds, patient=patient, token=token)
     check_names(listing.repo, revision)
     if not is_commit(listing.commit):
         raise BackendError(f"The Hub returned no commit for {repo} at {revision}.", "Try again later.")
@@ -173,7 +175,7 @@ def _local(repo: str, commit: str) -> Path | None:
     except LocalEntryNotFoundError:
         return None
     except Exception as error:
-        raise _in_words(error, repo, commit) from error
+        raise _backend_error(error, repo, commit) from error
 
 
 def _snapshot(repo: str, commit: str, *, local: bool, token: HubToken | None) -> Path:
@@ -228,7 +230,7 @@ def fetch(
     if folder := _local(model.repo, model.commit):
         return Fetched(folder, model.repo, model.commit, model.licence)
     hub_cache.drop_partials(model.repo)
-    here = hub_cache.kept(model.repo, model.commit, model.files)
+    here = hub_cache.cached_files(model.repo, model.commit, model.files)
     missing = {name: size for name, size in model.files.items() if name not in here}
     _require_room(model, sum(missing.values()), budget)
     if budget is not None:
@@ -269,7 +271,7 @@ def _reporting(model: HubModel, missing: Mapping[str, int], report: Report | Non
     def watch() -> None:
         done = 0
         while not ended.wait(REPORT_SECONDS):
-            done = max(done, min(total, hub_cache.arrived(model.repo, model.commit, missing)))
+            done = max(done, min(total, hub_cache.downloaded_bytes(model.repo, model.commit, missing)))
             report(done, total)
 
     watching = threading.Thread(target=watch, name="hub progress", daemon=True)
@@ -287,13 +289,13 @@ def _download(model: HubModel) -> Path:
     from huggingface_hub import constants
 
     constants.HF_HUB_DISABLE_XET = True
-    with _no_long_waits(model.repo), _token_stays():
+    with _no_long_waits(model.repo), _keep_token_on_hub():
         for pause in (*_PAUSES, None):
             try:
                 return _snapshot(model.repo, model.commit, local=False, token=model.token)
             except Exception as error:
                 if pause is None or not _may_be_repeated(error):
-                    raise _in_words(error, model.repo, model.commit, model.token) from error
+                    raise _backend_error(error, model.repo, model.commit, model.token) from error
                 time.sleep(pause)
     raise AssertionError("the last try returns or raises")
 
@@ -320,7 +322,7 @@ def _no_long_waits(repo: str) -> Iterator[None]:
 
 
 @contextmanager
-def _token_stays() -> Iterator[None]:
+def _keep_token_on_hub() -> Iterator[None]:
     """Remove tokens from requests to servers other than the Hub's endpoint.
 
     huggingface_hub removes them for storage servers, but not if the next page of a list is on another server,
@@ -399,7 +401,7 @@ def _check_listing(model: HubModel, names: dict[str, int], max_bytes: int) -> No
         )
 
 
-def _in_words(error: Exception, repo: str, revision: str, token: HubToken | None = None) -> BackendError:
+def _backend_error(error: Exception, repo: str, revision: str, token: HubToken | None = None) -> BackendError:
     """Convert any exception from the Hub's library to a BackendError."""
     from huggingface_hub import errors
 
@@ -414,13 +416,13 @@ def _in_words(error: Exception, repo: str, revision: str, token: HubToken | None
     if isinstance(error, errors.DisabledRepoError):
         return hub_listing.disabled(repo)
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return hub_listing.not_here(repo, revision)
+        return hub_listing.not_cached(repo, revision)
     if isinstance(error, errors.LocalEntryNotFoundError):  # its cause is the failed request
         cause = error.__cause__
         return (
-            _in_words(cause, repo, revision, token)
+            _backend_error(cause, repo, revision, token)
             if isinstance(cause, Exception)
-            else hub_listing.not_here(repo, revision)
+            else hub_listing.not_cached(repo, revision)
         )
     if isinstance(error, errors.FileMetadataError):
         return BackendError(

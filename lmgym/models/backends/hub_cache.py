@@ -35,7 +35,7 @@ class Cached:
     begun: float
 
 
-def kept(repo: str, commit: str, names: Iterable[str]) -> set[str]:
+def cached_files(repo: str, commit: str, names: Iterable[str]) -> set[str]:
     """Return the names of the files that are in this machine's cache."""
     from huggingface_hub import try_to_load_from_cache
 
@@ -52,9 +52,9 @@ def space() -> tuple[Path, int | None]:
         return cache, None
 
 
-def arrived(repo: str, commit: str, sizes: Mapping[str, int]) -> int:
+def downloaded_bytes(repo: str, commit: str, sizes: Mapping[str, int]) -> int:
     """Return the number of bytes downloaded so far, including partial files. `sizes`: bytes by file name."""
-    here = kept(repo, commit, sizes)
+    here = cached_files(repo, commit, sizes)
     return sum(sizes[name] for name in here) + sum(map(_size, _partials(_folder(repo))))
 
 

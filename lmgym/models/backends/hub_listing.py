@@ -19,10 +19,10 @@ from lmgym.net import NetError, NetPolicy, Response, TimedOut, TooLarge, request
 from lmgym.net.responses import retry_after
 
 MAX_BYTES = 5_000_000
-"""Size of the file list of a repository with 20,000 files."""
+"""Limit on a response in bytes: the size of the file list of a repository with 20,000 files."""
 BY_HAND = "Download it yourself and put the folder into the model directory."
 MAX_WAIT_SECONDS = 60.0
-"""Longest wait that the Hub may impose by status 429. huggingface_hub and `ask` wait up to five times."""
+"""Longest wait in seconds accepted after status 429. huggingface_hub and `fetch_listing` wait up to five times."""
 _WAITS = 5
 _MAX_FILE_BYTES = 10**15
 _MAX_NAME = 250
@@ -92,7 +92,7 @@ class Listing:
     is_gated: bool = False
 
 
-def ask(
+def fetch_listing(
     repo: str, revision: str, *, seconds: float, patient: bool = False, token: HubToken | None = None
 ) -> Listing:
     """Request the file list of a repository.
@@ -118,7 +118,7 @@ def ask(
 
 
 def refs(repo: str, *, seconds: float, token: HubToken | None = None) -> dict[str, str]:
-    """Request the branches and tags of a repository. Raises like `ask`.
+    """Request the branches and tags of a repository. Raises like `fetch_listing`.
 
     Returns:
         The commit of each. A branch takes precedence over a tag of the same name.
@@ -128,7 +128,10 @@ def refs(repo: str, *, seconds: float, token: HubToken | None = None) -> dict[st
 
 
 def require_access(repo: str, token: HubToken, *, seconds: float, patient: bool = False) -> None:
-    """Raise AccessDenied unless this token permits reading the files of a gated repository. Raises like `ask`."""
+    """Raise AccessDenied unless this token permits reading the files of a gated repository.
+
+    Other errors are those of `fetch_listing`.
+    """
     _get(repo, "/auth-check", "", seconds, token, patient=patient)
 
 
@@ -139,7 +142,7 @@ def _get(
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
-        raise not_here(repo, revision)
+        raise not_cached(repo, revision)
     endpoint, waits = constants.ENDPOINT, _WAITS if patient else 0
     url = f"{endpoint}/api/models/{repo}{path}"
     while (response := _send(url, repo, endpoint, seconds, token)).status == 429 and waits:
@@ -157,11 +160,11 @@ def _send(url: str, repo: str, endpoint: str, seconds: float, token: HubToken | 
         return request("GET", url, policy=_policy(endpoint, seconds), headers=headers)
     except TimedOut as error:
         raise BackendUnavailable(
-            f"The Hub took longer than {seconds:g} seconds to list {repo}.", _LATER
+            f"The Hub took longer than {seconds:g} seconds to respond for {repo}.", _LATER
         ) from error
     except TooLarge as error:
         limit = f"{MAX_BYTES / 1e6:g} MB"
-        raise BackendError(f"The Hub's file list of {repo} is larger than {limit}.", BY_HAND) from error
+        raise BackendError(f"The Hub's response for {repo} is larger than {limit}.", BY_HAND) from error
     except (NetError, ValueError) as error:
         raise unreachable(repo, error) from error
 
@@ -171,7 +174,7 @@ def _decode(response: Response, kind: type[_Body], repo: str) -> _Body:
         return msgspec.json.decode(response.body, type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         reason = str(error)[:200]
-        raise BackendError(f"The Hub's file list of {repo} is invalid: {reason}.", _LATER) from error
+        raise BackendError(f"The Hub's response for {repo} is invalid: {reason}.", _LATER) from error
 
 
 def require_file_names(repo: str, names: list[str]) -> None:
@@ -184,7 +187,7 @@ def require_file_names(repo: str, names: list[str]) -> None:
             )
 
 
-def not_here(repo: str, revision: str) -> FilesMissing:
+def not_cached(repo: str, revision: str) -> FilesMissing:
     named = f"{repo} at {revision}" if revision else repo
     return FilesMissing(
         f"{named} is not in the local cache, and this machine is offline.",

@@ -1,4 +1,4 @@
-"""Loading of a model folder: locate it, and read its configuration, tokenizer and weights.
+"""Load a model folder: locate it, and read its configuration, tokenizer and weights.
 
 torch and transformers are imported inside functions. Code that comes with a model is never run, and only safetensors
 weights are read (see `files.check_folder`).
@@ -11,7 +11,8 @@ import gc
 import hashlib
 import platform
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from lmgym.models.backends import files, gguf_file, hub
 from lmgym.models.backends.base import BackendError, BackendUnavailable, DeviceMissing, first_line
 from lmgym.models.backends.memory_check import require_memory
-from lmgym.models.backends.tokenizer_file import hold_to_file, no_tokenizer
-from lmgym.models.backends.unchanged import Seen
-from lmgym.models.engine.device_errors import says_broken
+from lmgym.models.backends.tokenizer_file import matching_tokenizer, no_tokenizer
+from lmgym.models.backends.unchanged import FileSnapshot
+from lmgym.models.engine.batching import Unscorable
+from lmgym.models.engine.device_errors import reports_device_failure
+from lmgym.models.engine.lengths import full_attention_limit
 from lmgym.models.engine.scores import ScoringFailure
 
 if TYPE_CHECKING:
@@ -36,13 +39,13 @@ class Folder:
     """A checked model folder or GGUF file.
 
     Attributes:
-        seen: state of the files before they were read.
+        snapshot: state of the files before they were read.
         revision: commit of a Hub model.
         commit: hash of repository and commit, which identifies the contents.
     """
 
     path: Path
-    seen: Seen
+    snapshot: FileSnapshot
     revision: str = ""
     commit: str = ""
 
@@ -52,8 +55,8 @@ class Folder:
 
         Reads all files, which takes about a second per one to two gigabytes. Raises BackendUnavailable if they changed.
         """
-        self.seen.confirm()
-        return self.commit or self.seen.digest
+        self.snapshot.confirm()
+        return self.commit or self.snapshot.digest
 
 
 def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folder:
@@ -72,19 +75,19 @@ def find(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Folde
                 "Put the model into the model directory, or enable the Hub in the settings.",
             )
         fetched = hub.fetch(config["repo"], config.get("revision", "main"))
-        seen = Seen(fetched.folder, in_cache=True)
+        snapshot = FileSnapshot(fetched.folder, in_cache=True)
         files.check_folder(fetched.folder, None)
         commit = hashlib.sha256(f"{fetched.repo}@{fetched.commit}".encode()).hexdigest()
-        return Folder(fetched.folder, seen.read(), fetched.commit, commit)
+        return Folder(fetched.folder, snapshot.read(), fetched.commit, commit)
     path = files.inside(model_dir, config["path"])
     if (gguf := gguf_file.find(path)) is not None:
         gguf = files.inside(model_dir, str(gguf.relative_to(Path(model_dir).resolve())))
-        seen = Seen(gguf)
+        snapshot = FileSnapshot(gguf)
         gguf_file.read_header(gguf)
-        return Folder(gguf, seen.read())
-    seen = Seen(path)
+        return Folder(gguf, snapshot.read())
+    snapshot = FileSnapshot(path)
     files.check_folder(path, model_dir)
-    return Folder(path, seen.read())
+    return Folder(path, snapshot.read())
 
 
 EVERY_GPU = "cuda:all"
@@ -144,7 +147,7 @@ def read_settings(path: Path, hint: str) -> tuple[Any, str]:
 
 
 def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool = False) -> Any:
-    """Load a fast tokenizer that gives the same ids as tokenizer.json (see `tokenizer_file.hold_to_file`).
+    """Load a fast tokenizer that gives the same ids as tokenizer.json (see `tokenizer_file.matching_tokenizer`).
 
     Args:
         notes: receives a note if the tokenizer of transformers differs from the file.
@@ -162,7 +165,7 @@ def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool
             f"{type(tokenizer).__name__} does not report which characters a token covers.",
             "A fast tokenizer (tokenizer.json) is needed to sum tokens by region.",
         )
-    return hold_to_file(tokenizer, folder, [] if notes is None else notes, framed=framed)
+    return matching_tokenizer(tokenizer, folder, [] if notes is None else notes, framed=framed)
 
 
 def read_model(
@@ -277,13 +280,22 @@ def _loading_error(error: Exception, folder: Path, device: torch.device) -> Back
         return BackendError(
             f"The model does not fit into the memory of {device}.", "Use a smaller model or dtype."
         )
-    if says_broken(error):
+    if reports_device_failure(error):
         return BackendUnavailable(f"{device} does not work: {first_line(error, folder)}")
     return BackendError(f"The weights could not be loaded: {first_line(error, folder)}")
 
 
+@contextmanager
+def refuse_unscorable(hint: str) -> Iterator[None]:
+    """Raise BackendError for a model that fails the engine's tests."""
+    try:
+        yield
+    except Unscorable as error:
+        raise BackendError(str(error), hint) from error
+
+
 def context_length(settings: Any) -> int | None:
-    """Return the maximal number of tokens in the configuration; None = no limit."""
+    """Return the maximum number of tokens in the configuration; None = no limit."""
     text = settings.get_text_config()
     for name in (
         "max_position_embeddings",
@@ -300,14 +312,18 @@ def context_length(settings: Any) -> int | None:
 
 
 def readable_length(settings: Any, model: Any) -> int | None:
-    """Return `context_length` minus positions reserved for padding, as in RoBERTa."""
-    stated = context_length(settings)
-    left = [
+    """Return the maximum number of tokens that the model can read, or None for no limit.
+
+    It is the smallest of `context_length`, `full_attention_limit` and the number of position embeddings that are left
+    after padding (as in RoBERTa).
+    """
+    limits = [context_length(settings), full_attention_limit(settings)]
+    limits += [
         int(layer.weight.shape[0]) - layer.padding_idx - 1
         for name, layer in model.named_modules()
         if name.endswith("position_embeddings") and getattr(layer, "padding_idx", None) is not None
     ]
-    return min(left if stated is None else [*left, stated], default=None)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def unreadable(text: str, ids: Sequence[int], limit: int | None, vocabulary: int) -> ScoringFailure | None:

@@ -23,11 +23,12 @@ from lmgym.models.backends.loading import (
     read_settings,
     read_tokenizer,
     readable_length,
+    refuse_unscorable,
     unreadable,
     versions,
 )
 from lmgym.models.backends.tuning import PACKING, prepare_masked, special_ids, spellings
-from lmgym.models.backends.unchanged import Seen
+from lmgym.models.backends.unchanged import FileSnapshot
 from lmgym.models.engine.plan import needed_tokens, unique_texts
 from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
@@ -70,11 +71,11 @@ class MaskedBackend:
         facts: ModelFacts,
         method: str,
         rows: Rows | None = None,
-        seen: Seen | None = None,
+        snapshot: FileSnapshot | None = None,
     ) -> None:
         from lmgym.models.engine.memory import default_budget
 
-        self.seen = seen
+        self.snapshot = snapshot
         self._one_at_a_time = threading.Lock()
         self.facts = facts
         self._runner, self._rows, self._tokenizer, self._method = runner, rows, tokenizer, method
@@ -100,8 +101,8 @@ class MaskedBackend:
         require_possible("masked", policy)
         with self._one_at_a_time:
             results = self._score(texts, policy, needed)
-        if self.seen is not None:
-            self.seen.require_unchanged()  # weights on a CPU are mapped from their file
+        if self.snapshot is not None:
+            self.snapshot.require_unchanged()  # weights on a CPU are mapped from their file
         return results
 
     def _score(
@@ -224,13 +225,14 @@ def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
     if name in HALF_TYPES:
         error, note = compare_masked(model, device, tokenizer.mask_token_id)
         notes.append(note)
-    runner, rows = prepare_masked(
-        model,
-        device,
-        reload=read,
-        mask_id=tokenizer.mask_token_id,
-        packing=PACKING[config.get("kernels")],
-    )
+    with refuse_unscorable(_GAPS):
+        runner, rows = prepare_masked(
+            model,
+            device,
+            reload=read,
+            mask_id=tokenizer.mask_token_id,
+            packing=PACKING[config.get("kernels")],
+        )
     facts = ModelFacts(
         parameters=parameters,
         vocabulary_size=len(tokenizer),
@@ -252,11 +254,11 @@ def _build(source: Folder, config: dict[str, Any]) -> MaskedBackend:
             *runner.notes,
         ),
         score_kind=f"pseudo-log-likelihood {method}",
-        error_bits=error_bound(name, half=error.largest, ways=runner.gap),
+        error_bits=error_bound(name, half=error.largest, optimised=runner.gap),
         error_sd_bits=error.sd,
         error_sd_tokens=error.tokens,
     )
-    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, seen=source.seen)
+    return MaskedBackend(runner, tokenizer, facts=facts, method=method, rows=rows, snapshot=source.snapshot)
 
 
 def _read_settings(folder: Path) -> Any:

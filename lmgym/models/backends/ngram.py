@@ -14,7 +14,7 @@ from lmgym.models.backends import files
 from lmgym.models.backends.base import ModelFacts, no_such_token
 from lmgym.models.backends.ngram_file import FILE_NAME, load_model
 from lmgym.models.backends.ngram_model import BOS, EOS, SPECIALS, UNK, NgramModel, tokenize
-from lmgym.models.backends.unchanged import Seen
+from lmgym.models.backends.unchanged import FileSnapshot
 from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import ScoringFailure, TokenScores
 
@@ -99,7 +99,7 @@ def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Ngram
     path = files.inside(model_dir, config["path"])
     if path.is_dir():
         path = files.inside(model_dir, f"{config['path'].rstrip('/')}/{FILE_NAME}")
-    seen = Seen(path).read()
+    snapshot = FileSnapshot(path).read()
     model = load_model(path)
-    seen.confirm()
-    return NgramBackend(model, fingerprint=seen.digest)
+    snapshot.confirm()
+    return NgramBackend(model, fingerprint=snapshot.digest)

@@ -257,7 +257,6 @@ def _discounts(counts: Ints) -> tuple[float, float, float]:
 
 
 def _discount(counts: Ints, discounts: tuple[float, float, float]) -> Floats:
-    """Return the discount of each count."""
     return np.asarray((0.0, *discounts), dtype=np.float64)[np.minimum(counts, 3)]
 
 

@@ -118,6 +118,12 @@ class OpenAIBackend:
             ),
         )
 
+    @property
+    def start_policy(self) -> str:
+        """`ScoringPolicy.bos` with which another model reads texts after the same start token as the server; "auto" if
+        the server does not name the token that it adds."""
+        return "auto" if self._manner.hidden else self.facts.bos or "never"
+
     def score(
         self,
         texts: Sequence[str],

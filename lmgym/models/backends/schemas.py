@@ -175,6 +175,15 @@ OPENAI_SCHEMA: dict[str, Any] = {
             "maxLength": 2000,
             "writeOnly": True,
         },
+        "reference": {
+            "x-main": True,
+            "title": "Reference",
+            "description": "A model of this site with the same weights. The check scores some sentences with both and "
+            "notes how far they differ.",
+            "type": "string",
+            "maxLength": 80,
+            "pattern": "^[-a-zA-Z0-9_]+$",
+        },
         "method": {
             "title": "Scoring method",
             "description": "auto tries echo=true first (llama.cpp, vLLM), then prompt_logprobs (vLLM).",

@@ -21,7 +21,7 @@ BETTER = 0.02
 """A token other than the declared one is used if it saves more than this share of the bits."""
 MOST_UNKNOWN = 0.1
 """Share of unknown tokens above which the sentences are not informative."""
-KNOWS_TOO_LITTLE = 0.8
+MAX_UNIFORM_SHARE = 0.8
 """Share of log2(vocabulary size), the surprisal of a uniform guess, above which a model does not know the language."""
 
 _ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[EOS]", "<｜end▁of▁sentence｜>")
@@ -142,7 +142,7 @@ def measured(tokenizer: Any, tried: Sequence[Candidate], bits: Bits, size: int) 
     ]
     tried = [replace(candidate, bits=round(mean, 4)) for candidate, mean in zip(tried, means, strict=True)]
     unknown = [number == tokenizer.unk_token_id for row in rows for number in row]
-    if sum(unknown) > MOST_UNKNOWN * len(unknown) or min(means) > KNOWS_TOO_LITTLE * math.log2(size):
+    if sum(unknown) > MOST_UNKNOWN * len(unknown) or min(means) > MAX_UNIFORM_SHARE * math.log2(size):
         token, reason = (
             tokenizer.bos_token,
             "the model does not know the language of the sentences well enough",

@@ -33,7 +33,8 @@ TEXTS = (
     "\U0001f642 \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1f3\U0001f1f4",
     "x=f(a_b)[0]; // http://example.org/?q=1&r=2",
 )
-"""Digits, blanks, marks, letter case and scripts that normalizers and pre-tokenizers treat differently."""
+"""Sample texts with digits, blanks, marks, cases and scripts that normalizers and pre-tokenizers treat
+differently."""
 _PIECES = ("*.model", "*.tiktoken")
 _VOCABULARIES = ("vocab.json", "vocab.txt", "merges.txt")
 _SAVE = f"Copy {NAME} from the model's source, or save it: fast_tokenizer.save_pretrained(folder)."
@@ -45,7 +46,7 @@ _FLAGS = ("content", "single_word", "lstrip", "rstrip", "normalized")
 _SPECIALS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
-def hold_to_file(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool) -> Any:
+def matching_tokenizer(tokenizer: Any, folder: Path, notes: list[str], *, framed: bool) -> Any:
     """Return a tokenizer that gives the same ids as the folder's tokenizer.json.
 
     Args:

@@ -1,4 +1,4 @@
-"""Optimisation of a loaded model: packed weights if they are faster, tested optimisations, and vocabulary tables.
+"""Optimise a loaded model: packed weights if they are faster, tested optimisations, and vocabulary tables.
 
 torch is imported inside functions.
 """
@@ -35,7 +35,7 @@ def prepare(
         packing: pack linear weights on a CPU; None = only if timing shows that it is faster.
     """
     from lmgym.models.engine import packing as packs
-    from lmgym.models.engine.tree_support import batch_bits, make_runner, plain_bits, tolerance
+    from lmgym.models.engine.tree_support import make_runner, plain_bits, tolerance
 
     if device.type != "cpu" or packing is False or not packs.available():
         return make_runner(model, device)
@@ -47,7 +47,7 @@ def prepare(
         runner = make_runner(model, device, plain=before)
         runner.notes.append(f"Stock linear kernels (packed ones ran {gain:.2f} times as fast).")
         return runner
-    gap = _gap_of_packing(model, lambda: batch_bits(model, device), before)
+    gap = _gap_of_packing(model, lambda: plain_bits(model, device), before)
     if gap > allowed:
         runner = make_runner(reload(), device)
         runner.notes.append("Stock linear kernels: packed ones do not work with this model.")
@@ -67,11 +67,11 @@ def _packed_note(packing: bool | None, gain: float, gap: float) -> str:
 def _gap_of_packing(model: Any, bits: Callable[[], Floats], before: Floats) -> float:
     """Pack the linear weights. Returns the change of the probe values in bits; infinite if the packed model fails."""
     from lmgym.models.engine import packing as packs
-    from lmgym.models.engine.tree_support import apart
+    from lmgym.models.engine.tree_support import max_difference
 
     packs.pack(model)
     try:
-        return apart(bits(), before)
+        return max_difference(bits(), before)
     except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
         return float("inf")
 
@@ -81,7 +81,8 @@ def prepare_bfloat16(model: Any, device: torch.device) -> ModelRunner:
     import torch
 
     from lmgym.models.engine import packing as packs
-    from lmgym.models.engine.tree_support import HALF_TOLERANCE_BITS, make_runner
+    from lmgym.models.engine.scores import HALF_TOLERANCE_BITS
+    from lmgym.models.engine.tree_support import make_runner
 
     packs.fuse_gelu(model)
     packs.pack(model, torch.bfloat16)
@@ -162,12 +163,18 @@ def prepare_masked(
         The runner, and a `Rows` function that runs the last layer only for scored tokens (None = for all).
     """
     from lmgym.models.engine import packing as packs
-    from lmgym.models.engine.masked import choose_batching, make_masked_runner, plain_runner, probe_bits
+    from lmgym.models.engine.masked import (
+        make_masked_runner,
+        masked_batching,
+        plain_probe,
+        plain_runner,
+        probe_bits,
+    )
     from lmgym.models.engine.tree_support import tolerance
 
-    plain = probe_bits(plain_runner(model, device), mask_id)
-    batching, note = choose_batching(model, device, mask_id, plain)
-    allowed, notes, packed, gap = tolerance(model), [note] if note else [], False, 0.0
+    plain = plain_probe(model, device, mask_id)
+    batching, gap, note = masked_batching(model, device, mask_id, plain)
+    allowed, notes, packed = tolerance(model), [note] if note else [], False
     if device.type == "cpu" and packing is not False and packs.available():
         gain = packs.measure(model).gain if packing is None else packs.GAIN
         if gain >= packs.GAIN:

@@ -1,4 +1,4 @@
-"""Detection of changes to model files while they are loaded and used.
+"""Detect changes to model files while they are loaded and used.
 
 Files can be replaced or overwritten while they are read; scores computed with the old files would then be cached under
 the fingerprint of the new ones. Names, sizes, times and digests are compared. Weights on a CPU stay mapped from their
@@ -21,7 +21,7 @@ _SHA256, _GIT = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{40}")
 """Names of files in the Hub's cache: SHA-256 for large files, git's hash for small ones."""
 
 
-class Seen:
+class FileSnapshot:
     """State of a model's files before it is loaded; digests are added by `read`.
 
     Args:
@@ -36,12 +36,12 @@ class Seen:
         self._states = _states(place)
         self._digests: dict[str, str] = {}
 
-    def read(self) -> Seen:
+    def read(self) -> FileSnapshot:
         """Compute the digests.
 
         Raises:
-            BackendError: a small file in the cache differs from the Hub's. Files with other names, as some mirrors use,
-                cannot be checked.
+            BackendError: a small file in the Hub's cache does not match the hash in its name. Files that are not named
+                by a hash (from some mirrors) are not checked.
         """
         for path in _paths(self.place):
             name = self._named(path)
@@ -113,8 +113,8 @@ def fits_name(path: Path, name: str) -> bool:
 
 def has_changed_files(backend: Backend) -> bool:
     """Return whether the files of a loaded model changed; False for a model without files."""
-    seen: Seen | None = getattr(backend, "seen", None)
-    return seen is not None and seen.has_changed()
+    snapshot: FileSnapshot | None = getattr(backend, "snapshot", None)
+    return snapshot is not None and snapshot.has_changed()
 
 
 def _paths(model: Path) -> list[Path]:

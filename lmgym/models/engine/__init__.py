@@ -13,7 +13,7 @@ from lmgym.models.engine.scores import (
     share_prefix_scores,
 )
 
-ENGINE_VERSION = "4"
+ENGINE_VERSION = "5"
 """Incremented whenever the same model, text and policy may give different numbers (beyond fp32 noise)."""
 
 __all__ = [

@@ -42,7 +42,7 @@ def layout(end: NDArray[np.int64], width: int) -> Layout:
 
     Args:
         end: int64[n], end of the range of nodes that see key j.
-        width: maximal size of a block.
+        width: maximum size of a block.
     """
     count = len(end)
     blocks = -(-count // width)

@@ -1,4 +1,4 @@
-"""Classification of device errors by message: out of memory, or a device that this process can no longer use."""
+"""Classify device errors by message: out of memory, or a device that this process can no longer use."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _FULL = (
 _BROKEN = ("cuda error", "cublas_status_", "cudnn_status_", "cudnn error")
 
 
-def says_full(error: BaseException) -> bool:
+def reports_out_of_memory(error: BaseException) -> bool:
     """Return True if a library's error message reports that memory ran out."""
     message = str(error).lower()
     return isinstance(error, RuntimeError) and any(words in message for words in _FULL)
 
 
-def says_broken(error: BaseException) -> bool:
+def reports_device_failure(error: BaseException) -> bool:
     """Return True if a library's error message reports a device failure other than a lack of memory.
 
     After most of these errors (illegal access, failed launch, lost GPU) all further calls of the process fail.
@@ -28,6 +28,6 @@ def says_broken(error: BaseException) -> bool:
     message = str(error).lower()
     return (
         isinstance(error, RuntimeError)
-        and not says_full(error)
+        and not reports_out_of_memory(error)
         and any(words in message for words in _BROKEN)
     )

@@ -1,4 +1,4 @@
-"""Planning of prefix trees over token ids with sorted arrays: positions to run, chunks, and vocabulary rows to read.
+"""Plan prefix trees over token ids with sorted arrays: positions to run, chunks, and vocabulary rows to read.
 
 Sentences of a suite share most of their prefixes. Each distinct prefix is one node, which is run once; each distinct
 (prefix, next token) that is needed is one edge, which is looked up once. Prefixes without a needed successor are not

@@ -17,6 +17,9 @@ _KEPT = ("keep_window_size", "index_topk")
 """Settings that limit how many keys of a long text are kept. Among keys of equal rank, the choice depends on the number
 of keys."""
 
+_CHUNKED = ("local_attn_chunk_length",)
+"""Settings that cut a longer text into chunks, where the first chunk sees the last one, padding included (Reformer)."""
+
 _COUNTED = ("floor_scale",)
 """Settings that scale attention by a query's index in the row (Llama 4) instead of its position id."""
 
@@ -39,7 +42,7 @@ class Turns(NamedTuple):
         if not hasattr(config, "get_text_config"):
             return cls()
         text = config.get_text_config()
-        steps, fluid = set[int](), _numbers(text, _KEPT)
+        steps, fluid = set[int](), _numbers(text, (*_KEPT, *_CHUNKED))
         most = min(_numbers(text, ("max_position_embeddings",)), default=None)
         for rope in _ropes(text):
             kind = str(rope.get("rope_type") or rope.get("type") or "")
@@ -76,6 +79,20 @@ def reach(config: Any) -> int | None:
     windows = _numbers(config.get_text_config(), _WINDOWS)
     first = Turns.of(config).first
     return min(windows if first is None else [*windows, first], default=None)
+
+
+def full_attention_limit(config: Any) -> int | None:
+    """Return the length of the longest text without random attention; None = unlimited.
+
+    Above it, BigBird replaces full attention by blocks, some of them random, which as a decoder see later tokens; it
+    never returns to them after a shorter text. Reformer then hashes tokens at random.
+    """
+    text = config.get_text_config()
+    if text.model_type == "big_bird" and text.attention_type == "block_sparse":
+        return int((5 + 2 * text.num_random_blocks) * text.block_size)
+    if "lsh" in getattr(text, "attn_layers", ()):
+        return int(text.lsh_attn_chunk_length)
+    return None
 
 
 def counts_places(config: Any) -> bool:

@@ -18,21 +18,29 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from lmgym.models.engine.batching import Choice, batches, choose_batching, name_of
 from lmgym.models.engine.execute import Floats
 from lmgym.models.engine.memory import unless_full
 from lmgym.models.engine.model_runner import ModelRunner, look_up, to_device
-from lmgym.models.engine.plan import chunks
 from lmgym.models.engine.scores import ScoringFailure
-from lmgym.models.engine.tree_support import apart, context_limit, probe_sequences, rest_of, tolerance
+from lmgym.models.engine.tree_support import (
+    context_limit,
+    first_values,
+    max_difference,
+    others,
+    probe_sequences,
+    require_context,
+    rest_of,
+    tolerance,
+)
 
 METHODS = ("original", "within_word_l2r")
-BATCHINGS = {
-    "padded": "",
-    "equal": "Scored in batches of equal-length texts: with padding, the probe tokens {problem}.",
-    "alone": "Scored one masked copy at a time: in batches, the probe tokens {problem}.",
-}
-"""Modes of sharing forward passes between copies, fastest first, each with a note for the model's page. Models that mix
-positions without a mask (FNet's Fourier transform) read padding as text."""
+_PROBE_LENGTHS = range(9, 18)
+_SHORTER = 5
+_RESERVED = 8
+"""Positions of a model's context that probes leave free: some models reserve a few of them for padding."""
+_WHOLE = 1024
+"""Budget that takes all probe copies in one pass."""
 
 
 class Copy(NamedTuple):
@@ -160,7 +168,7 @@ def _run(
     """Compute the bits of the tokens of each input; None = the input by itself does not fit into memory."""
     values: list[list[float] | None] = [None] * len(inputs)
     lengths = [len(distinct.ids) for distinct in inputs]
-    pending = _batches(lengths, budget, runner.batching)[::-1]
+    pending = _batches(runner, lengths, budget)[::-1]
     while pending:
         batch = pending.pop()
         bits = unless_full(runner.device, partial(_forward, runner, [inputs[at] for at in batch], rows))
@@ -170,21 +178,21 @@ def _run(
         elif len(batch) > 1:
             remaining = [at for group in (batch, *reversed(pending)) for at in group]
             budget = max(1, min(budget, lengths[batch[-1]] * len(batch)) // 2)
-            groups = _batches([lengths[at] for at in remaining], budget, runner.batching)
+            groups = _batches(runner, [lengths[at] for at in remaining], budget)
             pending = [[remaining[index] for index in group] for group in groups][::-1]
     return values
 
 
-def _batches(lengths: Sequence[int], budget: int, batching: str) -> list[list[int]]:
-    """Group indices of `lengths` into batches, shortest first."""
-    if batching == "padded":
-        return chunks(lengths, budget)
-    batches = []
-    for length in sorted(set(lengths)):
-        same = [at for at, other in enumerate(lengths) if other == length]
-        size = 1 if batching == "alone" else max(1, budget // length)
-        batches += [same[start : start + size] for start in range(0, len(same), size)]
-    return batches
+def _batches(runner: ModelRunner, lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Group inputs (by index) into passes; lengths of different kinds (`Turns.kind`) do not share one."""
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for at, length in enumerate(lengths):
+        kinds.setdefault(runner.turns.kind(length), []).append(at)
+    return [
+        [group[index] for index in indices]
+        for _, group in sorted(kinds.items())
+        for indices in batches([lengths[at] for at in group], budget, runner.batching)
+    ]
 
 
 Rows = Callable[[dict[str, torch.Tensor], torch.Tensor], torch.Tensor]
@@ -253,14 +261,24 @@ def last_rows(model: Any, runner: ModelRunner) -> Rows | None:
 
 
 def probe_bits(runner: ModelRunner, mask_id: int, rows: Rows | None = None) -> Floats:
-    """Compute the bits of a sample of tokens from the probe sequences."""
+    """Compute the bits of a sample of tokens of random sequences: all in one pass, then the shorter ones, if the runner
+    pads.
+
+    A model that pools or pads to a multiple of 2, 4 or 8 tokens may take padding for text at some lengths or widths
+    only (Funnel, Longformer), so the lengths are consecutive and the widths are odd.
+    """
+    draw = np.random.default_rng(20_260_102)
     limit = context_limit(runner.model.config)
-    probes = probe_sequences(runner.vocabulary, None if limit is None else limit - 8)[1:6]
+    most = _PROBE_LENGTHS[-1] if limit is None else limit - _RESERVED
+    probes = [draw.integers(0, runner.vocabulary, length).tolist()[:most] for length in _PROBE_LENGTHS]
     words = [[at // 2 for at in range(len(ids))] for ids in probes]
-    flags = [[at % 3 == 0 for at in range(len(ids))] for ids in probes]
-    results = compute_masked(
-        runner, probes, words, flags, method="within_word_l2r", mask_id=mask_id, budget=256, rows=rows
-    )
+    flags = [[at % 5 == 1 for at in range(len(ids))] for ids in probes]
+    how: dict[str, Any] = {"method": "within_word_l2r", "mask_id": mask_id, "budget": _WHOLE, "rows": rows}
+    results = [
+        result
+        for count in (len(probes), _SHORTER)
+        for result in compute_masked(runner, probes[:count], words[:count], flags[:count], **how)
+    ]
     return np.concatenate(
         [
             np.full(1, np.nan) if isinstance(result, ScoringFailure) else result[~np.isnan(result)]
@@ -276,17 +294,38 @@ def plain_runner(model: Any, device: torch.device, batching: str = "alone") -> M
     return runner
 
 
-def choose_batching(model: Any, device: torch.device, mask_id: int, plain: Floats) -> tuple[str, str]:
-    """Choose the fastest of BATCHINGS that reproduces the `plain` bits. Returns it and why no faster one is used."""
-    problem = ""
-    for batching, note in BATCHINGS.items():
-        gap = 0.0
-        if batching != "alone":
-            gap = _gap(plain_runner(model, device, batching), mask_id, plain, None)
-        if gap <= tolerance(model):
-            return batching, note.format(problem=problem)
-        problem = f"differ by {gap:.2g} bits from single copies" if math.isfinite(gap) else "cannot be scored"
-    raise AssertionError
+def plain_probe(model: Any, device: torch.device, mask_id: int) -> Floats:
+    """Compute `probe_bits` one copy at a time, without optimisations.
+
+    Raises:
+        Unscorable: the model fails, or its values for a token do not depend on the other tokens.
+    """
+    runner = plain_runner(model, device)
+    plain = first_values(model, lambda: probe_bits(runner, mask_id))
+    limit = context_limit(model.config)
+    ids = probe_sequences(runner.vocabulary, None if limit is None else limit - _RESERVED)[0]
+    middle = len(ids) // 2
+    near = [at in (middle, middle + 1) for at in range(len(ids))]
+    values = compute_masked(
+        runner,
+        [ids, [*others(ids[:middle], runner.vocabulary), *ids[middle:]]],
+        [list(range(len(ids)))] * 2,
+        [near] * 2,
+        method="original",
+        mask_id=mask_id,
+        budget=1,
+    )
+    require_context(model, *(bits[near] for bits in values if not isinstance(bits, ScoringFailure)))
+    return plain
+
+
+def masked_batching(model: Any, device: torch.device, mask_id: int, plain: Floats) -> Choice:
+    """Choose the fastest mode that reproduces the `plain` bits; see `choose_batching`."""
+
+    def gap(batching: str) -> float:
+        return _gap(plain_runner(model, device, batching), mask_id, plain, None)
+
+    return choose_batching(name_of(model), gap, tolerance(model))
 
 
 def make_masked_runner(
@@ -311,6 +350,6 @@ def make_masked_runner(
 
 def _gap(runner: ModelRunner, mask_id: int, plain: Floats, rows: Rows | None) -> float:
     try:
-        return apart(probe_bits(runner, mask_id, rows), plain)
+        return max_difference(probe_bits(runner, mask_id, rows), plain)
     except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
         return math.inf

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import torch
 
-from lmgym.models.engine.device_errors import says_full
+from lmgym.models.engine.device_errors import reports_out_of_memory
 
 Result = TypeVar("Result")
 
@@ -24,7 +24,7 @@ def default_budget(device: torch.device, vocabulary_size: int) -> int:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an exception means that memory ran out, on a CPU or GPU."""
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or says_full(error)
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or reports_out_of_memory(error)
 
 
 def give_back(device: torch.device) -> None:

@@ -31,14 +31,14 @@ class ModelRunner:
 
     Attributes:
         model: the whole transformers model, called as model(input_ids=, attention_mask=).logits.
-        vocabulary: columns of its logits; 0 = unknown.
+        vocabulary: tokens that it reads and predicts; 0 = unknown.
         body, head: its two parts if head(body) reproduces the model; otherwise None, and the model runs whole.
         parts: the head by parts of the vocabulary if it is a plain linear layer (see `engine.vocabulary`); else empty.
         turns: lengths above which a forward pass computes differently.
-        blocks: queries per block of tree attention (see `engine.block_attention`) if the model supports it; 0 = padded
+        blocks: queries per block of tree attention (see `engine.block_attention`) if the model supports it; 0 =
             batches, in which each text starts at position 0.
         reach: length of the longest text for trees (see `lengths.reach`); None = unlimited.
-        batching: mode in which copies for a masked model share passes (see `masked.BATCHINGS`).
+        batching: mode in which texts that are not run as trees share passes (see `batching.BATCHINGS`).
         packed: True if linear weights were repacked for the CPU's kernels.
         gap: largest difference in bits on probe sequences between the optimised and the plain model.
         notes: measurements and decisions, as sentences.
@@ -61,7 +61,12 @@ class ModelRunner:
     @classmethod
     def whole(cls, model: Any, device: torch.device) -> ModelRunner:
         """Build a runner without optimisations."""
-        return cls(model, device, vocabulary=int(model.get_input_embeddings().weight.shape[0]))
+        weight = getattr(model.get_input_embeddings(), "weight", None)
+        # The input embeddings of Perceiver are its latents.
+        known = model.config.get_text_config().vocab_size if weight is None else weight.shape[0]
+        # Mllama embeds a few tokens more than it predicts.
+        columns = getattr(model.get_output_embeddings(), "out_features", known)
+        return cls(model, device, vocabulary=int(min(known, columns)))
 
     def __post_init__(self) -> None:
         self.turns = Turns.of(getattr(self.model, "config", None))
@@ -92,7 +97,7 @@ class ModelRunner:
         return max(16, min(_LARGEST_BLOCK[kind], _BLOCK_BYTES[kind] // (4 * max(self.vocabulary, 1))))
 
 
-class LookedUp(NamedTuple):
+class Lookup(NamedTuple):
     """Values in bits, fp32, on the device.
 
     Attributes:
@@ -110,7 +115,7 @@ def look_up(
     edge_row: NDArray[np.int64],
     edge_token: NDArray[np.int64],
     sets: torch.Tensor | None = None,
-) -> LookedUp:
+) -> Lookup:
     """Compute the surprisal of tokens after given contexts.
 
     Each row is projected once, in blocks. The log-sum-exp is computed in fp32 after subtracting the maximum.
@@ -139,7 +144,7 @@ def look_up(
         if sets is not None:
             mass.append((logs.exp_() @ sets.to(logs.device)).log_().mul_(-_PER_NAT).clamp_min_(0.0))
     empty = torch.zeros(0, device=states.device, dtype=torch.float32)
-    return LookedUp(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
+    return Lookup(torch.cat(bits) if bits else empty, torch.cat(mass) if mass else empty.reshape(0, 0))
 
 
 def to_device(values: NDArray[Any], device: torch.device) -> torch.Tensor:

@@ -22,7 +22,7 @@ POSITIONS = 512
 """Rows per matrix product for which weights are packed and timed, as in a full chunk. With more rows, stock
 kernels gain more than packed ones."""
 GAIN = 1.1
-"""Minimal speed-up for packing, because packed weights are no longer shared between processes by mmap."""
+"""Minimum speed-up for packing, because packed weights are no longer shared between processes by mmap."""
 _REPEATS = 4
 _TRIM_EVERY = 8
 

@@ -1,7 +1,7 @@
 """Forward passes of a planned forest. Needs torch.
 
-`Trees` runs prefix trees, `Padded` length-sorted padded batches for models whose attention cannot mask trees. Both run
-every needed prefix once.
+`Trees` runs prefix trees, `Batches` length-sorted batches for models whose attention cannot mask trees. Both read
+the hidden row of each needed prefix once, but may compute shared ancestors again.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
+from lmgym.models.engine.batching import batches
 from lmgym.models.engine.block_attention import additive, attending, layout
 from lmgym.models.engine.forest import Chunk, Forest, Ints, cut
 from lmgym.models.engine.memory import unless_full
 from lmgym.models.engine.model_runner import ModelRunner, to_device
-from lmgym.models.engine.plan import chunks
 
 Result = TypeVar("Result")
 Read = Callable[["Job", torch.Tensor], Result]
 """Function that converts the hidden rows [job.nodes, features] of a job to a result."""
 
 
-class Way(NamedTuple):
+class PassMode(NamedTuple):
     """Mode of running sequences of one kind (`Turns.kind`): in prefix trees or in padded batches."""
 
     by_tree: bool
@@ -34,17 +34,17 @@ class Way(NamedTuple):
 USUAL = (0, 0)
 
 
-def group_sequences(runner: ModelRunner, lengths: Sequence[int]) -> dict[Way, Sequence[int]]:
+def group_sequences(runner: ModelRunner, lengths: Sequence[int]) -> dict[PassMode, Sequence[int]]:
     """Group sequences (by index) that may share forward passes: first those run as trees, then the others by kind."""
-    modes: dict[int, Way] = {}
+    modes: dict[int, PassMode] = {}
     for length in set(lengths):
         kind = runner.turns.kind(length)
         is_in_reach = runner.reach is None or length <= runner.reach
-        modes[length] = Way(runner.blocks > 0 and is_in_reach and kind == USUAL, kind)
+        modes[length] = PassMode(runner.blocks > 0 and is_in_reach and kind == USUAL, kind)
     different = sorted(set(modes.values()), key=lambda mode: (not mode.by_tree, mode.kind))
     if len(different) == 1:
         return {different[0]: range(len(lengths))}
-    groups: dict[Way, list[int]] = {mode: [] for mode in different}
+    groups: dict[PassMode, list[int]] = {mode: [] for mode in different}
     for at, length in enumerate(lengths):
         groups[modes[length]].append(at)
     return dict(groups)
@@ -134,8 +134,8 @@ class Trees:
         return dtype if isinstance(dtype, torch.dtype) else torch.float32
 
 
-class Padded:
-    """Length-sorted batches of whole paths from a root to a leaf.
+class Batches:
+    """Length-sorted batches of whole paths from a root to a leaf, grouped by `runner.batching`.
 
     A path reads the nodes that no earlier path has read: in depth-first order, the nodes after the previous leaf.
     """
@@ -172,7 +172,7 @@ class Padded:
     def _batches(self, paths: Ints) -> list[Ints]:
         """Group paths (indices of `leaves`) into a stack of batches, shortest on top."""
         lengths = (self.forest.depth[self.leaves[paths]] + 1).tolist()
-        return [paths[group] for group in chunks(lengths, self.budget)][::-1]
+        return [paths[group] for group in batches(lengths, self.budget, self.runner.batching)][::-1]
 
     def _job(self, paths: Ints, edges: Ints, rows: Ints) -> Job:
         forest, ends = self.forest, self.leaves[paths]
@@ -210,7 +210,7 @@ def run_passes(
     Yields:
         Each step with the result of `read`; None for a path that does not fit by itself.
     """
-    queue = Trees(runner, forest, budget) if by_tree else Padded(runner, forest, budget)
+    queue = Trees(runner, forest, budget) if by_tree else Batches(runner, forest, budget)
     for step in queue:
         result = unless_full(runner.device, partial(_forward, runner, step, read))
         if result is not None:

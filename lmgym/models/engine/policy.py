@@ -8,7 +8,7 @@ from typing import Any
 
 BOS_POLICIES = ("auto", "always", "never")
 MAX_BOS = 100
-"""Maximal number of characters of a start token."""
+"""Maximum number of characters of a start token."""
 _MISTAKES = frozenset({*BOS_POLICIES, "none", "no", "yes", "true", "false"})
 # Equal to the values in lmgym.suites.regions, which models may not import; a test compares the two.
 JOIN_POLICIES = ("space", "natural", "none")

@@ -143,16 +143,24 @@ ERROR_BITS: Mapping[str, float] = {"float64": 1e-9, "float32": 5e-4, "float16": 
 """Bound on one token's error in bits, by dtype."""
 HALF_TYPES = ("float16", "bfloat16")
 
+TOLERANCE_BITS: Mapping[str, float] = {"float64": 5e-4, "float32": 5e-4}
+HALF_TOLERANCE_BITS = 0.25
 
-def error_bound(dtype: str, *, half: float = 0.0, ways: float = 0.0) -> float:
+
+def tolerance_bits(dtype: str) -> float:
+    """Return the tolerated difference in bits between two computations of one token, such as alone and in a batch."""
+    return TOLERANCE_BITS.get(dtype, HALF_TOLERANCE_BITS)
+
+
+def error_bound(dtype: str, *, half: float = 0.0, optimised: float = 0.0) -> float:
     """Bound the error of one token of a loaded model, in bits.
 
     Args:
         half: largest difference between the model in half precision and in float32; doubled, because only a few tokens
             were compared.
-        ways: largest difference between the optimised and the plain model.
+        optimised: largest difference between the optimised and the plain model.
     """
-    return max(ERROR_BITS[dtype], 2 * half, ways)
+    return max(ERROR_BITS[dtype], 2 * half, optimised)
 
 
 SIGMAS = 3.0

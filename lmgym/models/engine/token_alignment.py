@@ -4,27 +4,21 @@
 markers, as bytes, or in Moses and Penn Treebank spelling), is a special token, or is an unknown word, which covers
 any text that lets the other tokens match. Unlike greedy matching, this neither skips text nor lets an unknown word
 cover part of the next region. A sentence without an alignment fails with a reason; others are not affected.
-
-`align_server_tokens` is for tokens of completion servers. These return the text of each token, sometimes with offsets,
-sometimes with parts of characters that are not text (`bytes:\\xe6\\x97`, or U+FFFD). Offsets are used only if they
-agree with the text, except for parts missing in the spelling (llama-cpp-python); otherwise tokens are concatenated as
-bytes; otherwise `align_tokens` searches. All parts of a character get its span.
 """
 
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
 
 from lmgym.models.engine.token_rules import TokenRules
 from lmgym.text import BLANKS
 
 MAX_STEPS = 50_000
-"""Maximal search steps for one sentence. Without unknown words, about one step per token is used."""
+"""Maximum number of search steps for one sentence. Without unknown words, about one step per token is
+used."""
 
 MAX_STEPS_OF_FILE = 3_000_000
 _TREEBANK = {
@@ -252,104 +246,3 @@ def _reason(text: str, tokens: Sequence[str], k: int, position: int) -> str:
         return f"the tokens end before “{remainder[:40]}”"
     where = f"“{remainder[:40]}”" if remainder else "the end of the sentence"
     return f"token {k + 1}, “{tokens[k][:40]}”, does not match at {where}"
-
-
-# ---- tokens of completion servers ----
-
-_BYTES = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)")
-_BROKEN = "\ufffd"
-_RULES = TokenRules(
-    prefix=frozenset(), suffix=frozenset(), unknown=frozenset({_BROKEN}), special=frozenset(), moses=False
-)
-
-Span = tuple[int, int]
-
-
-def align_server_tokens(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span]:
-    """Find the character range of each token in `text`.
-
-    Args:
-        offsets: start of each token in characters, as reported by the server.
-
-    Raises:
-        TokenAlignmentError: names the token that does not match, and its position.
-    """
-    if offsets is not None and (spans := _by_offsets(text, tokens, offsets)) is not None:
-        return spans
-    if (spans := _by_bytes(text, tokens)) is not None:
-        return spans
-    return _by_search(text, tokens)
-
-
-def token_bytes(token: str) -> bytes:
-    """Return the bytes of a token."""
-    match = _BYTES.fullmatch(token)
-    return bytes.fromhex(match[1].replace("\\x", "")) if match else token.encode("utf-8", "surrogatepass")
-
-
-def _by_offsets(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> list[Span] | None:
-    """Use the reported offsets; return None unless every token matches the text at its offset, up to the end."""
-    if text[: offsets[0] if offsets else len(text)].strip() or min(offsets, default=0) < 0:
-        return None
-    spans: list[Span] = []
-    for token, start, following in zip(tokens, offsets, [*offsets, len(text)][1:], strict=True):
-        end = start + len(token)
-        if token and text[start:end] == token and end <= following and not text[end:following].strip():
-            spans.append((start, end))
-        elif (part_end := _end_of_part(text, token, start, following)) is not None:
-            spans.append((start, part_end))
-        else:
-            return None
-    return spans
-
-
-def _end_of_part(text: str, token: str, start: int, following: int) -> int | None:
-    """Return the end of a token that includes part of a character; None for other tokens.
-
-    llama-cpp-python omits the part from the spelling of the token. Each part gets the span of the whole
-    character.
-    """
-    stretch = text[start:following]
-    if start == following and not token:
-        return start + (not text[start : start + 1].isascii())
-    is_part = stretch.endswith(token) and len(stretch) == len(token) + 1 and not stretch[0].isascii()
-    return following if is_part else None
-
-
-def _by_bytes(text: str, tokens: Sequence[str]) -> list[Span] | None:
-    """Concatenate tokens as bytes; return None unless they spell the text, with an optional leading space."""
-    pieces = [token_bytes(token) for token in tokens]
-    whole, data = b"".join(pieces), text.encode("utf-8", "surrogatepass")
-    if whole == data:
-        shift = 0
-    elif whole == b" " + data:
-        shift = 1
-    else:
-        return None
-    character = [
-        position for position, sign in enumerate(text) for _ in sign.encode("utf-8", "surrogatepass")
-    ]
-    ends = [max(0, end - shift) for end in accumulate(len(piece) for piece in pieces)]
-    spans: list[Span] = []
-    for start, end in zip([0, *ends], ends, strict=False):
-        first = character[start] if start < len(character) else len(text)
-        spans.append((first, character[end - 1] + 1) if end > start else (first, first))
-    return spans
-
-
-def _by_search(text: str, tokens: Sequence[str]) -> list[Span]:
-    """Search for an alignment, with adjacent parts of characters as one unknown token."""
-    groups: list[list[int]] = []
-    for index, token in enumerate(tokens):
-        broken = _is_broken(token)
-        if broken and groups and _is_broken(tokens[groups[-1][-1]]):
-            groups[-1].append(index)
-        else:
-            groups.append([index])
-    spelled = [_BROKEN if _is_broken(tokens[group[0]]) else tokens[group[0]] for group in groups]
-    spans = align_tokens(text, spelled, _RULES, [False] * len(spelled))
-    return [(span.start, span.end) for span, group in zip(spans, groups, strict=True) for _ in group]
-
-
-def _is_broken(token: str) -> bool:
-    return _BROKEN in token or _BYTES.fullmatch(token) is not None

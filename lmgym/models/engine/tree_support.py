@@ -1,11 +1,14 @@
-"""Test which optimisations reproduce the values of a loaded model (`make_runner`). Needs torch.
+"""Test a loaded model, and which optimisations reproduce its values (`make_runner`). Needs torch.
 
-The name of a model does not matter. Trees are used only if all attention of the model goes through
-`block_attention`, and branching probe sequences get the same bits as when run one at a time. The first
-condition excludes models that apply a window, a causal buffer or ALiBi themselves, because these depend on
-indices in the row, which gathered keys change. The second condition detects anything else that mixes
-positions (state-space layers, convolutions, position counters). All other models run in padded batches, and
-the reason is shown on the model's page.
+The reference is one text at a time. Padding, other texts of a batch, pooling over positions and state that one text
+leaves to the next change the values of some models, so a mode of batching is used only if it reproduces the reference.
+A model is refused if no mode does, if tokens see later ones, or if none depends on an earlier one.
+
+The name of a model does not matter. Trees are used only if all its attention goes through `block_attention` and the
+bits of branching probe sequences equal those of one sequence at a time. The first condition excludes models that apply
+a window, a causal buffer or ALiBi themselves: these depend on indices in the row, which gathered keys change. The
+second detects anything else that mixes positions (state-space layers, convolutions, position counters). All other
+models run in batches, and the reason is shown on the model's page.
 """
 
 from __future__ import annotations
@@ -17,12 +20,13 @@ import numpy as np
 import torch
 
 from lmgym.models.engine import block_attention, lengths
+from lmgym.models.engine.batching import REFUSED_BITS, Unscorable, choose_batching, name_of
+from lmgym.models.engine.device_errors import reports_device_failure
 from lmgym.models.engine.execute import Computed, Floats, compute
 from lmgym.models.engine.model_runner import ModelRunner
+from lmgym.models.engine.scores import HALF_TOLERANCE_BITS, tolerance_bits
 from lmgym.models.engine.vocabulary import parts_of
 
-TOLERANCE_BITS = {torch.float32: 5e-4, torch.float64: 5e-4}
-HALF_TOLERANCE_BITS = 0.25
 _FLOOR_BITS = 3e-5
 _LEAK_SHARE = 0.1
 _BUDGET = 64
@@ -39,27 +43,37 @@ def make_runner(
     Args:
         plain: `plain_bits` of the model, if known.
         allowed: tolerated difference in bits; the default depends on the dtype.
+
+    Raises:
+        Unscorable: the model's values would be wrong in every mode.
     """
     runner = ModelRunner.whole(model, device)
     probes = _probes(runner)
     if plain is None:
-        plain = _bits(runner, probes, alone=True)
+        plain = plain_bits(model, device)
     allowed = tolerance(model) if allowed is None else allowed
+    _require_causal(runner, probes[0], plain, allowed)
+    _choose_batching(runner, probes, plain, allowed)
     _split(runner, probes, plain, allowed)
     _try_trees(runner, probes, plain, allowed)
     return runner
 
 
 def plain_bits(model: Any, device: torch.device) -> Floats:
-    """Compute the bits of the probe sequences, one at a time, with the whole model."""
+    """Compute the bits of the probe sequences, one at a time, with the whole model. Raises Unscorable."""
     runner = ModelRunner.whole(model, device)
-    return _bits(runner, _probes(runner), alone=True)
+    return first_values(model, lambda: _bits(runner, _probes(runner), alone=True))
 
 
-def batch_bits(model: Any, device: torch.device) -> Floats:
-    """Compute the bits of the probe sequences in one padded batch."""
-    runner = ModelRunner.whole(model, device)
-    return _bits(runner, _probes(runner), budget=_WIDE)
+def first_values(model: Any, compute_bits: Callable[[], Floats]) -> Floats:
+    """Compute the first values of a loaded model. Raises Unscorable with what the model raised."""
+    try:
+        return compute_bits()
+    except Exception as error:
+        if reports_device_failure(error):
+            raise
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise Unscorable(f"{name_of(model)} cannot read token ids alone: {reason[:200]}") from error
 
 
 def _probes(runner: ModelRunner) -> list[list[int]]:
@@ -80,9 +94,10 @@ def probe_sequences(vocabulary: int, limit: int | None = None) -> list[list[int]
 
 
 def context_limit(config: Any) -> int | None:
-    """Return the maximal number of positions in the configuration, or None."""
-    value = getattr(config.get_text_config(), "max_position_embeddings", None)
-    return value if isinstance(value, int) and value > 1 else None
+    """Return the maximum number of positions in the configuration, or None."""
+    stated = getattr(config.get_text_config(), "max_position_embeddings", None)
+    limits = [stated, lengths.full_attention_limit(config)]
+    return min((value for value in limits if isinstance(value, int) and value > 1), default=None)
 
 
 def _bits(
@@ -105,15 +120,77 @@ def _bits(
     )
 
 
-def apart(a: Floats, b: Floats) -> float:
-    """Return the largest absolute difference between two arrays; infinite if a value is NaN."""
-    gap = float(np.abs(a - b).max(initial=0.0))
+def others(ids: Sequence[int], vocabulary: int) -> list[int]:
+    """Replace each token by another."""
+    return [(token + 1) % vocabulary for token in ids]
+
+
+def require_context(model: Any, bits: Floats, changed: Floats) -> None:
+    """Raise Unscorable if tokens have the same values although all other tokens of their text were replaced."""
+    if bits.size and np.array_equal(bits, changed):
+        raise Unscorable(
+            f"{name_of(model)} ignores the context of a token: on this machine, its attention may lack a kernel."
+        )
+
+
+def max_difference(a: Floats, b: Floats) -> float:
+    """Return the largest absolute difference between two arrays; infinite if only one of two values is NaN."""
+    both = np.isnan(a) & np.isnan(b)
+    gap = float(np.abs(a[~both] - b[~both]).max(initial=0.0))
     return gap if np.isfinite(gap) else float("inf")
+
+
+def structural_gap(a: Floats, b: Floats, allowed: float) -> float:
+    """Return `max_difference`, or the mean difference if the largest exceeds the tolerance of half precision: there,
+    rounding alone changes single tokens by more."""
+    gap = max_difference(a, b)
+    is_half = allowed >= HALF_TOLERANCE_BITS and allowed < gap < np.inf
+    return float(np.nanmean(np.abs(a - b))) if is_half else gap
 
 
 def tolerance(model: Any) -> float:
     """Return the tolerated difference in bits between two computations in the model's dtype."""
-    return TOLERANCE_BITS.get(getattr(model, "dtype", torch.float32), HALF_TOLERANCE_BITS)
+    return tolerance_bits(str(getattr(model, "dtype", torch.float32)).removeprefix("torch."))
+
+
+def _require_causal(runner: ModelRunner, ids: Sequence[int], plain: Floats, allowed: float) -> None:
+    """Raise Unscorable unless the values of a sequence can be repeated and depend on earlier tokens only."""
+    middle, name = len(ids) // 2, name_of(runner.model)
+    early, late = ids[:middle], ids[middle:]
+    again, *changed = (
+        _bits(runner, [row], alone=True)
+        for row in (
+            ids,
+            [*early, *others(late, runner.vocabulary)],
+            [*others(early, runner.vocabulary), *late],
+        )
+    )
+    if (gap := structural_gap(again, plain[: len(again)], allowed)) > max(allowed, REFUSED_BITS):
+        raise Unscorable(
+            f"The values of {name} are not reproducible: twice the same text differs by {gap:.2g} bits."
+        )
+    # Passes of one shape hardly differ by rounding. Value k belongs to token k + 1.
+    if (gap := structural_gap(again[: middle - 1], changed[0][: middle - 1], allowed)) > allowed:
+        raise Unscorable(
+            f"In transformers, tokens of {name} see later tokens: a later token changes {gap:.2g} bits."
+        )
+    require_context(runner.model, again[middle:], changed[1][middle:])
+
+
+def _choose_batching(
+    runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, allowed: float
+) -> None:
+    """Choose how texts share passes; see `choose_batching`."""
+
+    def gap(batching: str) -> float:
+        runner.batching = batching
+        try:
+            return structural_gap(_bits(runner, probes, budget=_WIDE), plain, allowed)
+        except Exception:  # noqa: BLE001 (any failure of a third-party model rules this out)
+            return float("inf")
+
+    runner.batching, runner.gap, note = choose_batching(name_of(runner.model), gap, allowed)
+    runner.notes += [note] if note else []
 
 
 def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, allowed: float) -> None:
@@ -131,7 +208,7 @@ def _split(runner: ModelRunner, probes: Sequence[Sequence[int]], plain: Floats, 
     for runner.body, runner.head in splits:
         runner.parts = parts_of(runner.head, runner.device)
         try:
-            gap = apart(_bits(runner, probes, budget=_WIDE), plain)
+            gap = max_difference(_bits(runner, probes, budget=_WIDE), plain)
         except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this out)
             problem = f"{type(error).__name__}"
         else:
@@ -223,8 +300,8 @@ def _tree_gap(
 ) -> tuple[float, float, str]:
     """Return the gap between tree and plain values in bits, the tolerated gap, and a description."""
     try:
-        gap = apart(_bits(runner, probes), plain)
-        leak = apart(_leaking(runner, probes, plain), plain)
+        gap = max_difference(_bits(runner, probes), plain)
+        leak = max_difference(_leaking(runner, probes, plain), plain)
         problem = f"differ by {gap:.2g} bits from scoring them one at a time"
     except Exception as error:  # noqa: BLE001 (any failure of a third-party model rules this out)
         gap, leak, problem = float("inf"), 0.0, f"failed ({type(error).__name__})"

@@ -14,6 +14,7 @@ from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.rules import RuleCounts
 from lmgym.stats import Spread
+from lmgym.text.columns import described
 
 Revision = TypeVar("Revision", default=Any, covariant=True)
 """A revision of a suite; needs `pk`, `number`, `sha256`, and `suite` with `slug` and `title`. Not bound to a protocol,
@@ -35,11 +36,11 @@ class Cell(RuleCounts):
         verdict: NO_VERDICT for grouped seeds, which have a range instead of an interval.
     """
 
-    rate: float
-    low: float
-    high: float
-    run: str
-    uploaded: bool
+    rate: float = described("pass rate under the rule", "0 to 1")
+    low: float = described("lower limit of the rate’s 95% interval")
+    high: float = described("upper limit of the rate’s 95% interval")
+    run: str = described("id of the run")
+    uploaded: bool = described("were the results computed elsewhere?")
     spread: Spread | None = None
     policy: str = ""
     whitespace: str = ""
@@ -63,7 +64,7 @@ class Cell(RuleCounts):
 
 @dataclass(frozen=True)
 class Mean:
-    """Weighted mean over `n` of `of` suites with its 95% interval; `spread` over seeds.
+    """Weighted mean over `suites_run` of `suites` suites with its 95% interval; `spread` over seeds.
 
     `shared_items_factor`: factor by which material shared between suites increases the standard error; included in
     the interval. None: not computed, so the interval assumes independent items.
@@ -72,14 +73,14 @@ class Mean:
     rate: float
     low: float
     high: float
-    n: int
-    of: int
+    suites_run: int
+    suites: int
     spread: Spread | None = None
     shared_items_factor: float | None = 1.0
 
     @property
     def is_complete(self) -> bool:
-        return self.n == self.of
+        return self.suites_run == self.suites
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class Board(Generic[Revision, Model]):
     n_set: int = 0
     """Suites of the tag or collection, or of the whole site, independent of filters."""
     dropped: tuple[MissingRate, ...] = ()
-    """Missing rates because of which `common` excludes suites."""
+    """Missing rates that make `common` exclude suites."""
     sharing: tuple[str, ...] = ()
     """Keys of suites that share material with another suite."""
 
@@ -159,7 +160,7 @@ class Board(Generic[Revision, Model]):
     def shared_factors(self) -> list[float | None]:
         """`Mean.shared_items_factor` of the scores that have an interval."""
         scores = [row.score for row in self.rows]
-        return [one.shared_items_factor for one in scores if one is not None and one.spread is None]
+        return [score.shared_items_factor for score in scores if score is not None and score.spread is None]
 
     @property
     def n_cells(self) -> int:

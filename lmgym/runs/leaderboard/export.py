@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
+from lmgym.runs.leaderboard.records import BoardCell, BoardMean, BoardSuite
 from lmgym.runs.missing_rates import MissingRate, by_model, in_words, some
 from lmgym.runs.rules import RULE_COUNTS, rule_json
 from lmgym.runs.run_differences import MASKED_WORDS
 from lmgym.stats import Spread
+from lmgym.text.columns import record
 from lmgym.text.paper_tables import Table
 
+_RATE = ("run", "source", *RULE_COUNTS, *CHANCE_TEST)
+_HOW = ("seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", *COVERAGE)
 LONG_HEADER = (
-    "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", "run", "source", *RULE_COUNTS,
-    *CHANCE_TEST, "family", "seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", *COVERAGE, "missing",
+    "model", "model_name", "suite", "revision", "suite_sha256", "tags", "weight", "rule", *_RATE, "family", *_HOW,
+    "missing",
 )  # fmt: skip
 
 
@@ -102,7 +105,7 @@ def wide(board: Board) -> Table:
             row.label,
             row.rank,
             *mean_and_interval(row.score),
-            row.score.n if row.score else 0,
+            row.score.suites_run if row.score else 0,
             "; ".join(dict.fromkeys(cell.whitespace for cell in row.cells if cell and cell.whitespace)),
             *((*seeds(row.score.spread if row.score else None), members(row)) if between else ()),
             *((_policies(row, board),) if policies else ()),
@@ -164,25 +167,12 @@ def long_rows(board: Board) -> list[tuple[Any, ...]]:
 
 
 def _rated(board: Board) -> list[tuple[Any, ...]]:
+    rate, how = attrgetter(*_RATE), attrgetter(*_HOW)
     return [
-        (
-            members(row),
-            *_place(board, row, column),
-            cell.run,
-            _source(cell),
-            *_rule_counts(cell),
-            *_chance_test(cell.verdict),
-            board.family,
-            *seeds(cell.spread),
-            cell.policy_text,
-            score_kind(row, cell),
-            cell.whitespace,
-            *_coverage(cell),
-            "",
-        )
+        (members(row), *_place(board, row, column), *rate(cell), board.family, *how(cell), "")
         for row in board.rows
         for column, board_cell in zip(board.columns, row.cells, strict=True)
-        if board_cell is not None and (cell := _exported(board_cell))
+        if board_cell is not None and (cell := _exported(row, board_cell))
     ]
 
 
@@ -215,14 +205,24 @@ def _place(board: Board, row: Row, column: Column) -> tuple[Any, ...]:
     )
 
 
-_rule_counts = attrgetter(*RULE_COUNTS)
-_coverage = attrgetter(*COVERAGE)
+_CELL_NAMES = (*RULE_COUNTS, *COVERAGE, "run", "whitespace")
+_cell_values = attrgetter(*_CELL_NAMES)
 _chance_test = attrgetter(*CHANCE_TEST)
 
 
-def _exported(cell: Cell) -> Any:
+def _exported(row: Row, cell: Cell) -> BoardCell:
     """Return the cell as exported: a group of seeds has neither run nor interval."""
-    return cell if cell.spread is None else replace(cell, run=None, low=None, high=None)  # type: ignore[arg-type]
+    values = dict(zip(_CELL_NAMES, _cell_values(cell), strict=True))
+    if cell.spread is not None:
+        values |= {"run": None, "low": None, "high": None}
+    return BoardCell(
+        **values,
+        **dict(zip(CHANCE_TEST, _chance_test(cell.verdict), strict=True)),
+        source=_source(cell),
+        policy=cell.policy_text,
+        score_kind=score_kind(row, cell),
+        **_seeds(cell.spread),
+    )
 
 
 def _source(entry: Cell | MissingRate) -> str:
@@ -249,21 +249,21 @@ def head_json(board: Board) -> dict[str, Any]:
         "rule": rule_json(board.options.rule),
         "note": note(board),
         "family": board.family,
-        "suites": [_column_json(column) for column in board.columns],
+        "suites": [record(_suite(column)) for column in board.columns],
     }
 
 
-def _column_json(column: Column) -> dict[str, Any]:
-    return {
-        "key": column.key,
-        "slug": column.suite.slug,
-        "title": column.suite.title,
-        "revision": column.revision.number,
-        "sha256": column.revision.sha256,
-        "tags": list(column.tags),
-        "weight": column.weight,
-        "chance": column.chance,
-    }
+def _suite(column: Column) -> BoardSuite:
+    return BoardSuite(
+        key=column.key,
+        slug=column.suite.slug,
+        title=column.suite.title,
+        revision=column.revision.number,
+        sha256=column.revision.sha256,
+        tags=list(column.tags),
+        weight=column.weight,
+        chance=column.chance,
+    )
 
 
 def row_json(board: Board, row: Row) -> dict[str, Any]:
@@ -274,51 +274,36 @@ def row_json(board: Board, row: Row) -> dict[str, Any]:
         "rank": row.rank,
         "parameters": row.model.parameters,
         "perplexity": row.model.perplexity,
-        "score": mean_json(row.score),
-        "tags": {tag: mean_json(mean) for tag, mean in zip(board.tags, row.tags, strict=True)},
+        "score": _mean_json(row.score),
+        "tags": {tag: _mean_json(mean) for tag, mean in zip(board.tags, row.tags, strict=True)},
         "suites": {
-            column.key: cell_json(board, row, cell)
+            column.key: record(_exported(row, cell)) if cell else None
             for column, cell in zip(board.columns, row.cells, strict=True)
         },
         "missing": [gap.as_json() for gap in row.gaps],
     }
 
 
-def mean_json(mean: Mean | None) -> dict[str, Any] | None:
+def _mean_json(mean: Mean | None) -> dict[str, Any] | None:
     if mean is None:
         return None
-    rate, low, high = mean_and_interval(mean)
-    return {
-        "rate": rate,
-        "low": low,
-        "high": high,
-        "suites_run": mean.n,
-        "suites": mean.of,
-        "shared_items_factor": mean.shared_items_factor,
-        **_spread_json(mean.spread),
-    }
+    _, low, high = mean_and_interval(mean)
+    exported = BoardMean(
+        rate=mean.rate,
+        low=low,
+        high=high,
+        suites_run=mean.suites_run,
+        suites=mean.suites,
+        shared_items_factor=mean.shared_items_factor,
+        **_seeds(mean.spread),
+    )
+    return record(exported)
 
 
-def cell_json(board: Board, row: Row, cell: Cell | None) -> dict[str, Any] | None:
-    if cell is None:
-        return None
-    cell = _exported(cell)
-    return {
-        "run": cell.run,
-        **dict(zip(RULE_COUNTS, _rule_counts(cell), strict=True)),
-        **dict(zip(CHANCE_TEST, _chance_test(cell.verdict), strict=True)),
-        "source": _source(cell),
-        "policy": cell.policy_text,
-        "score_kind": score_kind(row, cell),
-        "whitespace": cell.whitespace,
-        **dict(zip(COVERAGE, _coverage(cell), strict=True)),
-        **_spread_json(cell.spread),
-    }
-
-
-def _spread_json(spread: Spread | None) -> dict[str, Any]:
+def _seeds(spread: Spread | None) -> dict[str, Any]:
+    """Return the fields of `Seeds`."""
     return {
         "seeds": spread.n if spread else None,
-        "deviation_between_seeds": spread.deviation if spread else None,
+        "sd_between_seeds": spread.deviation if spread else None,
         "range_of_seeds": [spread.least, spread.greatest] if spread else None,
     }

@@ -73,5 +73,5 @@ def _lacking_in_mean(rows: Sequence[Row], kind: str, place: int | None) -> set[i
         return {id(row) for row in rows if row.rank is None}
     if kind == "suite":
         return set()
-    means = {id(row): mean.n for row in rows if (mean := row.tags[place])}
+    means = {id(row): mean.suites_run for row in rows if (mean := row.tags[place])}
     return {key for key, n in means.items() if n < max(means.values())}

@@ -67,4 +67,5 @@ def _merged_mean(means: Sequence[Mean | None]) -> Mean | None:
     over = spread([mean.rate for mean in known])
     if over is None:
         return None
-    return Mean(over.mean, over.least, over.greatest, min(mean.n for mean in known), known[0].of, over)
+    suites_run = min(mean.suites_run for mean in known)
+    return Mean(over.mean, over.least, over.greatest, suites_run, known[0].suites, over)

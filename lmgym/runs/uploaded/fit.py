@@ -247,8 +247,8 @@ def _by_prediction(part: OutcomePart, labels: Sequence[str], report: Report) -> 
 
 
 def _place(row: OutcomeRow, labels: Sequence[str], report: Report) -> int | None:
-    """Find the prediction of a row: by name, by number if the file has no name or several predictions share it, else
-    the first one."""
+    """Find the prediction of a row: by name; by number if the row has no name or several predictions share
+    it; the first prediction if the row has neither."""
     named = [k for k, label in enumerate(labels) if label == row.prediction]
     if not row.prediction:
         named = [k for k in range(len(labels)) if k == (row.number or 1) - 1]

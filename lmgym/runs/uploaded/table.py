@@ -163,7 +163,7 @@ def _raw_rows(body: io.StringIO, skipped: int) -> Iterator[Row]:
 
 
 def _unquoted(cell: str) -> str:
-    """Undo CSV quoting of a cell in a raw file: four quotation marks are one."""
+    """Undo CSV quoting of a cell in a raw file: a cell of four quotation marks is one quotation mark."""
     if len(cell) > 2 and cell[0] == cell[-1] == '"':
         return cell[1:-1].replace('""', '"')
     return cell

@@ -20,6 +20,7 @@ from lmgym.runs.uploaded.contents import (
 from lmgym.runs.uploaded.table import Row, Table, once, read_table, truth, whole
 from lmgym.runs.uploaded.values import stated_unit, value_column
 from lmgym.suites.formats.documents import MAX_REGIONS
+from lmgym.suites.formulas import NOT_EVALUABLE, OUTCOME_NAMES
 from lmgym.text import tidy
 from lmgym.text.problems import Report
 
@@ -211,7 +212,7 @@ def read_outcomes(text: str, report: Report) -> Uploaded:
         suite, model, prediction = (
             table.text(row, role).strip()[:200] for role in ("suite", "model", "prediction")
         )
-        known = False if table.text(row, "outcome").strip() == "not evaluable" else passed
+        known = False if table.text(row, "outcome").strip() == OUTCOME_NAMES[NOT_EVALUABLE] else passed
         stated = "prediction_number" in table.roles and table.text(row, "prediction_number").strip()
         number = whole(table, row, "prediction_number", "prediction number", report) if stated else None
         key = (suite, model, prediction, number, item)

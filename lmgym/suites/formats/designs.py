@@ -143,7 +143,8 @@ def _check_conditions(design: Design, conditions: Sequence[str] | None) -> None:
 
 
 def factors_in(meta: Mapping[str, Any], conditions: Sequence[str]) -> Design:
-    """Return the design in a meta block without conditions that do not exist; () without a valid design."""
+    """Return the design in a meta block, restricted to existing conditions; () if there is no valid
+    design."""
     factors = meta.get(KEY, [])
     try:
         design = read_factors(factors)

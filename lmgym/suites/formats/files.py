@@ -13,7 +13,7 @@ from lmgym.files.zip_writer import add_to_zip
 
 @dataclass(frozen=True)
 class Form:
-    """A file format. `name`: end of its file names, after suite and revision."""
+    """A file format. `name`: suffix of its file names, after suite and revision."""
 
     label: str
     name: str

@@ -39,7 +39,7 @@ from lmgym.text.problems import Report
 
 DELIMITERS = (",", "\t", ";")
 DATA = "data"
-"""Key of `SentenceDoc.extra` for item data of a table: heading to cell."""
+"""Key in `SentenceDoc.extra` of a table's item data, a map of heading to cell."""
 _COLUMNS = {
     "item": ("item_number", "item", "item_no", "itemnumber", "item_id"),
     "condition": ("condition_name", "condition", "conditionname", "cond"),

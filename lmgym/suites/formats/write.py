@@ -73,7 +73,7 @@ def _cells(sentence: SentenceDoc, whitespace: Whitespace) -> tuple[str, ...]:
 
 
 def write_long_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
-    """Write the long CSV of the SyntaxGym site, with CRLF line ends (RFC 4180)."""
+    """Write the long CSV of the SyntaxGym site, with CRLF line endings (RFC 4180)."""
     rows: list[list[str]] = [["item_number", "condition_name", "region_number", "region_name", "content"]]
     for sentence in doc.sentences:
         for number, content in enumerate(_cells(sentence, whitespace), start=1):
@@ -125,4 +125,4 @@ WRITERS: dict[str, Callable[[SuiteDocument], str | bytes]] = {
     "csv-excel": write_excel_csv,
     "xlsx": write_workbook,
 }
-"""All formats that suites are written in."""
+"""Writer of each format, by key."""

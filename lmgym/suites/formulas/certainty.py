@@ -1,6 +1,6 @@
 """Find items whose outcome could change within the error of their surprisals. Vectorised over items.
 
-The slope of a margin with respect to a region's value is the factor with which the region enters the margin.
+The slope of a margin with respect to a region's value is the factor by which the value enters the margin.
 Margins are piecewise linear in the values unless regions are multiplied or divided; then the local slope is used.
 """
 
@@ -33,7 +33,7 @@ Slopes = Mapping[tuple[str, Region], Floats]
 has slope 0."""
 
 Bound = Callable[[Slopes], Floats]
-"""Function from the slopes of a margin to its maximal error in bits."""
+"""Function from the slopes of a margin to its maximum error in bits."""
 
 _Dual = tuple[Floats, Slopes]
 

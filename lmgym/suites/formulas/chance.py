@@ -320,7 +320,8 @@ def _is_scale_free(root: Boolean) -> bool:
 
 
 def _power(node: Numeric) -> object | None:
-    """Return the power of the unit in which a node scales (0 for a constant); None if its terms differ."""
+    """Return the power of the unit with which a node scales (0 for a constant); None if its terms scale
+    differently."""
     match node:
         case Number():
             return _ANY if node.value == 0 else 0

@@ -31,6 +31,9 @@ from .nodes import (
 )
 
 FALSE, TRUE, TIE, NOT_EVALUABLE = 0, 1, 2, 3
+OUTCOME_NAMES = ("failed", "held", "tie", "not evaluable")
+"""Names by outcome code, as in files, API and pages."""
+
 ABSOLUTE_TOLERANCE = 1e-3
 RELATIVE_TOLERANCE = 1e-5
 

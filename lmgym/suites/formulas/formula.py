@@ -180,7 +180,7 @@ class Formula:
 
         Args:
             values: as for `evaluate_items`.
-            bound: maps the slopes of a comparison's margin to the maximal error of that margin in bits.
+            bound: maps the slopes of a comparison's margin to the maximum error of that margin in bits.
 
         Returns:
             bool[n].

@@ -20,7 +20,7 @@ LIMITS = ArchiveLimits(entries=5_000, file_bytes=MAX_BYTES, bytes=MAX_TOTAL)
 
 
 @dataclass(frozen=True)
-class GivenFile:
+class SourceFile:
     """A file to import. `problem` is the reason why it was not unpacked, or ""."""
 
     name: str
@@ -28,9 +28,9 @@ class GivenFile:
     problem: str = ""
 
 
-def unpacked(files: Iterable[GivenFile]) -> list[GivenFile]:
+def unpacked(files: Iterable[SourceFile]) -> list[SourceFile]:
     """Replace zip archives by their suite files. Raises Refused beyond the limits of one import."""
-    members: list[GivenFile] = []
+    members: list[SourceFile] = []
     for file in files:
         members += _members(file) if is_archive(file) else [file]
         if len(members) > MAX_FILES:
@@ -40,14 +40,14 @@ def unpacked(files: Iterable[GivenFile]) -> list[GivenFile]:
     return members
 
 
-def is_archive(file: GivenFile) -> bool:
+def is_archive(file: SourceFile) -> bool:
     """Return whether a file is a zip archive but not a workbook."""
     return file.data.startswith(MAGIC) and not is_workbook(file.data)
 
 
-def _members(file: GivenFile) -> list[GivenFile]:
+def _members(file: SourceFile) -> list[SourceFile]:
     archive = Archive(file.data, LIMITS)
-    members: list[GivenFile] = []
+    members: list[SourceFile] = []
     for info in archive.files():
         path = PurePosixPath(info.filename.replace("\\", "/"))
         if path.name.startswith(".") or path.suffix.lower() not in ENDINGS:
@@ -56,9 +56,9 @@ def _members(file: GivenFile) -> list[GivenFile]:
             raise Refused(f"{file.name} has more than {MAX_FILES} suite files", "Split it.")
         name = str(path)[-200:]
         if info.file_size > MAX_BYTES:
-            members.append(GivenFile(name, b"", f"the file has more than {MAX_BYTES // 1_000_000} MB"))
+            members.append(SourceFile(name, b"", f"the file has more than {MAX_BYTES // 1_000_000} MB"))
         else:
-            members.append(GivenFile(name, archive.read(info)))
+            members.append(SourceFile(name, archive.read(info)))
     if not members:
         kinds = ", ".join(ENDINGS)
         raise Refused(f"{file.name} has no file that ends in {kinds}", "Add the suite files to the archive.")

@@ -158,7 +158,7 @@ def _outside(
 
 
 def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
-    """Find a column whose text joins that of all other columns."""
+    """Find a text column that repeats the concatenated text of all others."""
     if len(text) < 2:
         return None
     rows = [[_letters(columns[k][row]) for k in text] for row in range(min(_COMPARED, len(columns[text[0]])))]

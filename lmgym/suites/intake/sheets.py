@@ -44,7 +44,7 @@ _HEADERS = {
     "content": "content contents text region_content words word string",
 }
 _WEAK = {"item": ("no", "nr", "number", "set", "frame"), "condition": ("type", "variant", "version")}
-"""Headings that name these columns only if no heading is in `_HEADERS`; otherwise they name regions."""
+"""Headings of these columns if no heading in `_HEADERS` names the column; otherwise headings of regions."""
 _ROLES = {name: role for role, names in _HEADERS.items() for name in names.split()}
 SEPARATOR = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
 """Excel's line that declares the separator."""

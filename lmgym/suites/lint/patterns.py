@@ -38,13 +38,14 @@ def emptiness(cells: Sequence[str]) -> Pattern:
 
 
 def usual(patterns: Sequence[Pattern]) -> Pattern | None:
-    """Return the pattern of at least three quarters of the items; None without one or with too few items."""
+    """Return the pattern of at least three quarters of the items; None if there is none or there are too few
+    items."""
     pattern, number = _commonest(patterns)
     return pattern if number >= MAJORITY * len(patterns) else None
 
 
 def prevalent(patterns: Sequence[Pattern]) -> Pattern | None:
-    """Return the pattern of more than half of the items; None without one or with too few items."""
+    """Return the pattern of more than half of the items; None if there is none or there are too few items."""
     pattern, number = _commonest(patterns)
     return pattern if 2 * number > len(patterns) else None
 

@@ -2,12 +2,12 @@
    Editing never waits for it. */
 
 import { call } from "./api.js";
-import { debounce } from "./dom.js";
+import { debounce, OUTCOMES } from "./dom.js";
 
 const DEBOUNCE = 80;
 const ROWS_AT_ONCE = 96;
 const WORDS_NAMED = 5;
-const CODES = { failed: 0, held: 1, tie: 2, "not evaluable": 3 }; // indices of OUTCOMES in dom.js
+const NAMES = OUTCOMES.map(([, , name]) => name); // by outcome code
 
 /* The preview uses the first of several metrics, and the sum for "all", as a run does by default. */
 const firstOf = (metric) => (metric === "all" ? "sum" : [metric].flat()[0]);
@@ -214,10 +214,10 @@ export class Preview {
     for (const item of items)
       this.results.set(
         item,
-        Array.from({ length: n }, () => ({ code: CODES["not evaluable"], margin: null, close: false })),
+        Array.from({ length: n }, () => ({ code: NAMES.indexOf("not evaluable"), margin: null, close: false })),
       );
-    for (const { item, prediction, outcome, margin, too_close: close } of data.outcomes) {
-      this.results.get(item)[prediction] = { code: CODES[outcome], margin, close };
+    for (const { item, prediction_number: number, outcome, margin, too_close: close } of data.outcomes) {
+      this.results.get(item)[number - 1] = { code: NAMES.indexOf(outcome), margin, close };
     }
   }
 

@@ -1,1 +1,1 @@
-"""A tiny domain: a job that processes numbered chunks and stores one row per chunk."""
+"""A tiny app for tests: a job that processes numbered chunks and stores one row per chunk."""

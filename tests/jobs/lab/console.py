@@ -89,7 +89,7 @@ def clear() -> None:
 
 
 def drop_queues(queues: list[str]) -> None:
-    """Clean up a shared RabbitMQ or Redis."""
+    """Delete these queues from a shared RabbitMQ, or the broker's keys from a shared Redis."""
     bus: Any = dramatiq.get_broker()
     for queue in queues:
         if hasattr(bus, "channel"):

@@ -1,4 +1,4 @@
-"""Settings of a site with accounts, jobs and test kinds only, for worker and server processes."""
+"""Settings of a site with only accounts, jobs and the lab's handlers, for worker and server processes."""
 
 import os
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmgym.agents.case_reader import look_at, read_case
+from lmgym.agents.case_reader import parse_case, read_case
 from lmgym.agents.cases import CaseError
 from lmgym.agents.demo_server import make_server
 from lmgym.agents.driver import Options, run_case
@@ -56,7 +56,7 @@ def says(text: str | None = None, **more: Any) -> Scripted:
     return Scripted(lambda body: said(text, **more))
 
 
-class Asks:
+class ScriptedJudge:
     """Judge whose answers come from a list; the last answer is repeated."""
 
     def __init__(self, *answers: str, name: str = "scripted") -> None:
@@ -93,12 +93,12 @@ def outcomes(iteration: Any) -> list[str]:
 
 
 def judge_saying(*answers: str, **options: Any) -> VotingJudge:
-    return VotingJudge(Asks(*answers), **options)
+    return VotingJudge(ScriptedJudge(*answers), **options)
 
 
 def findings(text: str) -> dict[str, Any]:
     """Return the problems of a document, by code."""
-    _, problems = look_at(text)
+    _, problems = parse_case(text)
     return {problem.code: problem for problem in problems}
 
 

@@ -25,7 +25,7 @@ from lmgym.agents.redact import redactor
 from lmgym.agents.results import CaseResult
 from lmgym.agents.scoring import rescore
 from lmgym.agents.transport import TransportError
-from tests.lmgym.agents.helpers import Asks, Scripted, judge_saying, run, said, says
+from tests.lmgym.agents.helpers import Scripted, ScriptedJudge, judge_saying, run, said, says
 
 TWO = 'agent: music_nerd, success_ratio: "%s", interactions: [{text: "Who did Yellow Submarine?", response: {text: {'
 CASE = TWO + "gist: [\"Mentions 'Beatles'\", \"Mentions 'Stones'\"], keywords: zzz}}}]"
@@ -147,8 +147,8 @@ def test_what_is_hidden_in_the_transcript_is_nobodys_fault_but_the_sites():
     assert [faults for _, faults, *_ in modes(result)] == [{"site": 1}, {"site": 1}]
 
 
-def named(result, asks, known=None):
-    made = list(choices(samples_of(result), {} if known is None else known, chooser(asks)))
+def named(result, judge_model, known=None):
+    made = list(choices(samples_of(result), {} if known is None else known, chooser(judge_model)))
     places = {choice.place: choice.mode for choice in made if choice.mode}
     return made, assess(result, names={c.mode: c.name for c in made if c.mode}, chosen=places)
 
@@ -162,16 +162,16 @@ def says_differently(n: int):
 
 
 def test_a_model_chooses_among_the_modes_there_are_or_names_a_new_one():
-    asks = Asks("NEW: It names a Greek letter.", "1", "nonsense")
-    made, found = named(says_differently(3), asks)
+    judge_model = ScriptedJudge("NEW: It names a Greek letter.", "1", "nonsense")
+    made, found = named(says_differently(3), judge_model)
     assert sorted((mode.name, len(mode.samples)) for mode in found.modes) == [
         ("It names a Greek letter.", 2),
         ('Turn 1, text.keywords: expected "noon", got "gamma three"', 1),
     ]
     assert [choice.new for choice in made] == [True, False, False]
-    assert "(none yet)" in asks.prompts[0]
-    assert "The text contains: noon" in asks.prompts[0]
-    assert "1. It names a Greek letter." in asks.prompts[1]
+    assert "(none yet)" in judge_model.prompts[0]
+    assert "The text contains: noon" in judge_model.prompts[0]
+    assert "1. It names a Greek letter." in judge_model.prompts[1]
 
 
 @pytest.mark.parametrize(
@@ -185,30 +185,30 @@ def test_the_prompt_states_the_criterion_of_every_check(check, criterion):
     result = run(
         "agent: a, interactions: [{text: q, response: {text: {CHECK}}}]".replace("CHECK", check), says("7")
     )
-    asks = Asks("NEW: It is a number.")
-    named(result, asks)
-    assert f"Criterion:\n{criterion}\n" in asks.prompts[0]
+    judge_model = ScriptedJudge("NEW: It is a number.")
+    named(result, judge_model)
+    assert f"Criterion:\n{criterion}\n" in judge_model.prompts[0]
 
 
 def test_equal_answers_are_asked_about_once():
-    asks = Asks("NEW: Names another band.")
-    _, found = named(music("1/3"), asks)
+    judge_model = ScriptedJudge("NEW: Names another band.")
+    _, found = named(music("1/3"), judge_model)
     assert [len(mode.samples) for mode in found.modes] == [3, 3]
     assert {mode.name for mode in found.modes} == {"Names another band."}
-    assert len(asks.prompts) == 2, "one answer, but two checks that it fails"
+    assert len(judge_model.prompts) == 2, "one answer, but two checks that it fails"
 
 
 def test_what_was_named_before_is_offered_again_and_keeps_its_id():
     known: dict = {}
-    _, first = named(says_differently(2), Asks("NEW: It names a Greek letter.", "1"), known)
-    _, second = named(says_differently(3), Asks("1"), known)
+    _, first = named(says_differently(2), ScriptedJudge("NEW: It names a Greek letter.", "1"), known)
+    _, second = named(says_differently(3), ScriptedJudge("1"), known)
     assert [mode.id for mode in first.modes] == [mode.id for mode in second.modes]
     assert list(known) == [group_id(samples_of(says_differently(1))[0])]
 
 
 def test_a_model_that_does_not_answer_leaves_the_groups_as_they_are_and_says_why():
     result = says_differently(2)
-    made, found = named(result, Asks(TransportError("timeout", "too slow")))
+    made, found = named(result, ScriptedJudge(TransportError("timeout", "too slow")))
     assert [(choice.mode, choice.trouble) for choice in made] == [("", "too slow"), ("", "too slow")]
     assert [mode.id for mode in found.modes] == [mode.id for mode in assess(result).modes]
 

@@ -1,4 +1,4 @@
-"""Requests to a busy server (429, 503) are repeated by all iterations together, and the waiting time is reported."""
+"""Iterations wait together for a busy server (429, 503), and reports state how long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmgym.agents.retries import MAX_WAIT, RetryingTransport, run_transport
 from lmgym.agents.tables import IterationRow
 from lmgym.agents.transport import Deadline, TransportError
 from lmgym.text.columns import header
-from tests.lmgym.agents.helpers import Asks, Scripted, judge_saying, run, said
+from tests.lmgym.agents.helpers import Scripted, ScriptedJudge, judge_saying, run, said
 from tests.lmgym.agents.test_hostile_servers import GOOD, transport
 from tests.lmgym.net.hostile import answer, server
 
@@ -113,7 +113,7 @@ def test_a_run_that_is_stopped_does_not_wait_on():
     assert raised.value.trouble == "stopped"
 
 
-class PutsOff(Scripted):
+class BusyTransport(Scripted):
     """Transport that extends the deadline, as if the server had been busy for 90 seconds."""
 
     def chat(self, agent, body, headers, deadline):
@@ -130,7 +130,7 @@ def test_waiting_is_no_part_of_the_time_for_an_answer_but_of_the_time_of_the_tes
 
 
 def test_what_was_waited_is_said_in_every_report():
-    result = run(CASE.format(1), PutsOff(lambda body: said("ok")))
+    result = run(CASE.format(1), BusyTransport(lambda body: said("ok")))
     turn = result.iterations[0].turns[0]
     assert turn.notes == ("The server was busy; the request was retried after 90.0 s.",)
     assert (turn.waited, turn.seconds) == (90, 0)
@@ -143,7 +143,7 @@ def test_what_was_waited_is_said_in_every_report():
 
 
 def test_the_judge_is_waited_for_too_and_said_apart():
-    class BusyJudge(Asks):
+    class BusyJudge(ScriptedJudge):
         def __call__(self, prompt, deadline):
             deadline.extend(2)
             return super().__call__(prompt, deadline)

@@ -1,4 +1,6 @@
-"""Answers of chat endpoints: refusals and empty answers count for the agent, errors for the server."""
+"""Responses of chat endpoints: refusals and empty answers are results of the agent, errors are those of the
+server.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 from lmgym.agents import extension_checks
 from lmgym.agents.case_form import write_case
-from lmgym.agents.case_reader import look_at
+from lmgym.agents.case_reader import parse_case
 from tests.lmgym.agents.helpers import findings, one_check, outcomes, run, says
 
 FENCED = '```json\n{"a": 1}\n```'
@@ -81,7 +81,7 @@ def test_neuro_san_ignores_them_so_its_rules_skip_them_and_the_linter_says_so(te
     ],
 )
 def test_what_cannot_be_checked_is_refused_with_the_reason(test, message):
-    case, problems = look_at(f"agent: a, interactions: [{{text: q, response: {{text: {{{test}}}}}}}]")
+    case, problems = parse_case(f"agent: a, interactions: [{{text: q, response: {{text: {{{test}}}}}}}]")
     assert case is None
     assert [problem.line for problem in problems if message in problem.message] == [1]
 
@@ -133,7 +133,7 @@ def test_looking_for_json_in_a_text_of_brackets_ends(text):
 
 def test_within_text_is_for_text():
     text = "agent: a, interactions: [{text: q, response: {structure: {json_schema: {within_text: true}}}}]"
-    _, problems = look_at(text)
+    _, problems = parse_case(text)
     assert any("applies to the text of an answer" in problem.message for problem in problems)
 
 
@@ -154,7 +154,7 @@ def test_messages_write_values_as_json_and_not_as_python():
 
 def test_a_schema_survives_the_form_and_a_list_of_patterns_must_all_match():
     text = 'agent: a, interactions: [{text: q, response: {text: {regex: ["a", "b"], json_schema: {type: string}}}}]'
-    case, _ = look_at(text)
-    again, _ = look_at(write_case(case.document))
+    case, _ = parse_case(text)
+    again, _ = parse_case(write_case(case.document))
     assert again.document == case.document
     assert sorted(outcomes(run(text, says("a")).iterations[0])) == ["fail", "fail", "pass"]

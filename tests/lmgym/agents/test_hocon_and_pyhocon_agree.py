@@ -16,7 +16,7 @@ NAMES = st.sampled_from(["agent", "text", "sly_data", "x", "y-z", "key2", "Upper
 WORDS = st.lists(
     st.sampled_from(["hello", "there", "don't", "x-y", "a_b", "ok;"]), min_size=1, max_size=3
 ).map(" ".join)
-# Excluded is what pyhocon reads wrongly: null and "" within lists, escapes, several spaces between words.
+# Without what pyhocon reads wrongly: null and "" within lists, escapes, several spaces between words.
 QUOTED = st.text("abcdefgh äöü :,{}[]#=/$'", min_size=1, max_size=10).map(
     lambda text: json.dumps(text, ensure_ascii=False)
 )

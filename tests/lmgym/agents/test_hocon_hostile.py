@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmgym.agents import case_reader, hocon
-from lmgym.agents.case_reader import MAX_NOTES, look_at
+from lmgym.agents.case_reader import MAX_NOTES, parse_case
 from lmgym.agents.hocon import HoconError, read
 
 INCLUDES = [
@@ -50,7 +50,9 @@ def doubling(n: int, form: str) -> str:
 
 
 def nested(inner: str) -> str:
-    """Nest keys of 60 parts 60 levels deep around `inner`, which exceeds the depth of each single key."""
+    """Nest `inner` in 60 levels, each of which is a key of 60 parts. Each key alone is within the limit on
+    depth.
+    """
     return (".".join("a" * 60) + "{") * 60 + inner + "}" * 60
 
 
@@ -79,7 +81,7 @@ BOMBS = {
     "nested circle": "a: {b: ${c}}, c: {d: ${a}}",
 }
 MANY = 10**9
-"""Number of parts that is never reached, so that the other limits are tested alone."""
+"""Limit on the number of parts that no document reaches, so that the other limits are tested alone."""
 LARGE_BUT_FAIR = {
     "commas": "a: [" + "," * 500_000,
     "blanks": "a: 1" + " " * 900_000 + "}",
@@ -210,7 +212,7 @@ def test_of_very_many_remarks_only_the_first_are_made(monkeypatch, name):
     looked_up = []
     monkeypatch.setattr(case_reader, "near", lambda *given: looked_up.append(given) or "")
     text, kind = LONG_LISTS[name]
-    case, found = look_at(text)
+    case, found = parse_case(text)
     assert [one.message for one in found if one.code == "too-many"] == [
         f"Only the first 999 {kind} are listed."
     ]
@@ -223,7 +225,7 @@ def test_of_very_many_remarks_only_the_first_are_made(monkeypatch, name):
 @pytest.mark.parametrize("made", ["keywords: [_]", "_"])
 def test_checks_that_are_skipped_count_among_those_a_case_may_name(made):
     several = ",".join(f"k{n}: 1" if made == "_" else f"k{n}" for n in range(2_001))
-    case, found = look_at(
+    case, found = parse_case(
         f"agent: a, interactions: [{{response: {{text: {{{made.replace('_', several)}}}}}}}]"
     )
     assert case is None
@@ -231,13 +233,13 @@ def test_checks_that_are_skipped_count_among_those_a_case_may_name(made):
 
 
 def test_a_case_has_so_many_connections_and_no_more():
-    case, found = look_at("agent: a, connections: [" + "http," * 21 + "]")
+    case, found = parse_case("agent: a, connections: [" + "http," * 21 + "]")
     assert case is None
     assert [one.where for one in found if one.code == "limit"] == ["connections"]
 
 
 def test_a_remark_does_not_repeat_a_name_as_long_as_the_document():
-    _, found = look_at("agent: a, interactions: [{response: {text: {" + "k" * 400_000 + ": 1}}}]")
+    _, found = parse_case("agent: a, interactions: [{response: {text: {" + "k" * 400_000 + ": 1}}}]")
     assert found
     assert all(len(str(one)) < 1_500 for one in found)
 

@@ -24,7 +24,7 @@ from lmgym.agents.llm_judge import (
 )
 from lmgym.agents.pass_rates import evidence
 from lmgym.agents.transport import TransportError
-from tests.lmgym.agents.helpers import Asks, Scripted, judge_saying, one_check, run, said, says
+from tests.lmgym.agents.helpers import Scripted, ScriptedJudge, judge_saying, one_check, run, said, says
 
 COIN = """
 agent: a, success_ratio: "18/20"
@@ -51,7 +51,7 @@ def test_the_reference_looks_for_one_of_the_words_anywhere():
 
 
 def test_reasons_are_kept():
-    opinion = VotingJudge(Asks("fail\nNo band is named.")).judge("c", "s")
+    opinion = VotingJudge(ScriptedJudge("fail\nNo band is named.")).judge("c", "s")
     assert (opinion.verdict, opinion.reason, opinion.raw) == (
         "fail",
         "No band is named.",
@@ -60,37 +60,37 @@ def test_reasons_are_kept():
 
 
 def test_the_majority_of_votes_decides():
-    opinion = VotingJudge(Asks("pass", "fail", "pass"), votes=3).judge("c", "s")
+    opinion = VotingJudge(ScriptedJudge("pass", "fail", "pass"), votes=3).judge("c", "s")
     assert (opinion.verdict, opinion.votes) == ("pass", ("pass", "fail", "pass"))
     assert opinion.tokens == {"total_tokens": 15}
 
 
 def test_even_votes_are_no_verdict():
-    opinion = VotingJudge(Asks("pass", "fail"), votes=2).judge("c", "s")
+    opinion = VotingJudge(ScriptedJudge("pass", "fail"), votes=2).judge("c", "s")
     assert (opinion.verdict, opinion.reason) == ("error", "the votes are tied")
 
 
 def test_votes_that_are_none_do_not_count():
-    assert VotingJudge(Asks("hm", "pass", "hm"), votes=3).judge("c", "s").verdict == "pass"
+    assert VotingJudge(ScriptedJudge("hm", "pass", "hm"), votes=3).judge("c", "s").verdict == "pass"
 
 
 def test_a_judge_that_cannot_be_reached_gives_no_verdict():
-    opinion = VotingJudge(Asks(TransportError("timeout", "It took too long."))).judge("c", "s")
+    opinion = VotingJudge(ScriptedJudge(TransportError("timeout", "It took too long."))).judge("c", "s")
     assert (opinion.verdict, opinion.reason) == ("error", "It took too long.")
 
 
 @pytest.mark.parametrize("reading", ["document", "reference-compatible"])
 def test_a_judge_is_asked_for_every_iteration_also_about_equal_answers(reading):
-    asks = Asks(*["pass", "fail"] * 10)
-    judge = VotingJudge(asks, compatible=reading == "reference-compatible")
+    judge_model = ScriptedJudge(*["pass", "fail"] * 10)
+    judge = VotingJudge(judge_model, compatible=reading == "reference-compatible")
     result = run(COIN, says("Hello"), reading, judge, parallel=1)
-    assert (len(asks.prompts), result.passed, result.n) == (20, 10, 20)
+    assert (len(judge_model.prompts), result.passed, result.n) == (20, 10, 20)
     interval = evidence(result.passed, result.n, 0.9).interval
     assert interval.low < 0.5 < interval.high
 
 
 def test_opinions_are_told_apart_by_judge_criterion_and_answer():
-    one, two = (VotingJudge(Asks("pass", name=name)) for name in ("one", "two"))
+    one, two = (VotingJudge(ScriptedJudge("pass", name=name)) for name in ("one", "two"))
     keys = [
         one.judge("c", "s").key,
         two.judge("c", "s").key,
@@ -196,19 +196,19 @@ def test_an_answer_that_holds_the_other_word_first_is_never_a_verdict_of_it(word
     ],
 )
 def test_what_is_too_long_to_be_seen_whole_is_a_judge_error_by_name(criterion, sample, said):
-    asks = Asks("pass")
-    opinion = VotingJudge(asks).judge(criterion, sample)
-    assert (opinion.verdict, asks.prompts) == ("error", [])
+    judge_model = ScriptedJudge("pass")
+    opinion = VotingJudge(judge_model).judge(criterion, sample)
+    assert (opinion.verdict, judge_model.prompts) == ("error", [])
     assert opinion.reason.startswith(said)
-    judge = VotingJudge(asks)
+    judge = VotingJudge(judge_model)
     check = one_check("text", f'gist: "{criterion}"', sample, judge=judge).checks[0]
     assert (check.outcome, said in check.message) == ("error", True)
 
 
 def test_what_just_fits_is_seen_whole():
-    asks = Asks("pass")
-    assert VotingJudge(asks).judge("c" * 4_000, "s" * 19_999 + "!").verdict == "pass"
-    assert "s!\n" in asks.prompts[0]
+    judge_model = ScriptedJudge("pass")
+    assert VotingJudge(judge_model).judge("c" * 4_000, "s" * 19_999 + "!").verdict == "pass"
+    assert "s!\n" in judge_model.prompts[0]
 
 
 def test_stopping_a_run_reaches_the_judge_that_is_being_asked():

@@ -10,7 +10,7 @@ from lmgym.agents.cases import CaseError
 from lmgym.agents.llm_judge import AgentJudge, VotingJudge, reference_prompt
 from lmgym.agents.redact import redactor
 from lmgym.agents.scoring import rescore, sample_of
-from tests.lmgym.agents.helpers import Asks, findings, judge_saying, one_check, outcomes, run, says
+from tests.lmgym.agents.helpers import ScriptedJudge, findings, judge_saying, one_check, outcomes, run, says
 
 BOTH = ["document", "reference-compatible"]
 PASS, FAIL, ERROR, SKIPPED = ["pass"], ["fail"], ["error"], ["skipped"]
@@ -348,13 +348,13 @@ def test_the_judge_sees_text_as_it_is_and_else_json_or_by_the_code_what_python_p
         if isinstance(actual, str)
         else ("sly_data", "k: {gist: c}", {"k": actual})
     )
-    asks = Asks("pass")
-    one_check(part, test, answer, judge=VotingJudge(asks))
-    assert f">>>\n{document}\n<<<" in asks.prompts[0]
-    asks = Asks("pass")
-    judge = VotingJudge(asks, compatible=True)
+    judge_model = ScriptedJudge("pass")
+    one_check(part, test, answer, judge=VotingJudge(judge_model))
+    assert f">>>\n{document}\n<<<" in judge_model.prompts[0]
+    judge_model = ScriptedJudge("pass")
+    judge = VotingJudge(judge_model, compatible=True)
     one_check(part, test, answer, "reference-compatible", judge)
-    assert asks.prompts == [f'\nThe acceptance_criteria is:\n"c".\n\nThe text_sample is:\n"{code}".\n']
+    assert judge_model.prompts == [f'\nThe acceptance_criteria is:\n"c".\n\nThe text_sample is:\n"{code}".\n']
 
 
 def test_by_the_code_nothing_is_escaped_in_the_question():
@@ -366,9 +366,11 @@ def test_by_the_code_nothing_is_escaped_in_the_question():
 @pytest.mark.parametrize("reading", BOTH)
 @pytest.mark.parametrize("test", ["gist", "not_gist"])
 def test_missing_data_fail_gist_and_not_gist_without_asking(reading, test):
-    asks = Asks("fail" if test == "not_gist" else "pass")
-    assert outcomes(one_check("structure", f"k: {{{test}: c}}", {}, reading, VotingJudge(asks))) == FAIL
-    assert asks.prompts == []
+    judge_model = ScriptedJudge("fail" if test == "not_gist" else "pass")
+    assert (
+        outcomes(one_check("structure", f"k: {{{test}: c}}", {}, reading, VotingJudge(judge_model))) == FAIL
+    )
+    assert judge_model.prompts == []
 
 
 def test_without_a_judge_gist_is_an_error():

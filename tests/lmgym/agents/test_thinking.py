@@ -12,7 +12,7 @@ from lmgym.agents.llm_judge import VotingJudge, verdict_of
 from lmgym.agents.redact import redactor
 from lmgym.agents.scoring import rescore
 from lmgym.agents.thinking import without_thinking
-from tests.lmgym.agents.helpers import Asks, findings, outcomes, refused, run, says
+from tests.lmgym.agents.helpers import ScriptedJudge, findings, outcomes, refused, run, says
 
 ALOUD = "<think>maybe Goodbye?</think>\n\nHello"
 CASE = "agent: m1%s, interactions: [{text: q, response: {text: {not_keywords: Goodbye, value: Hello}}}]"
@@ -57,21 +57,21 @@ def test_stored_answers_are_scored_again_without_thoughts():
 
 
 def test_a_judge_is_asked_about_the_answer_alone():
-    asks = Asks("pass")
+    judge_model = ScriptedJudge("pass")
     text = "agent: m1, ignore_thinking: true, interactions: [{text: q, response: {text: {gist: greets}}}]"
-    run(text, says(ALOUD), judge=VotingJudge(asks))
-    assert "Goodbye" not in asks.prompts[0]
+    run(text, says(ALOUD), judge=VotingJudge(judge_model))
+    assert "Goodbye" not in judge_model.prompts[0]
 
 
 def test_what_a_judge_thinks_is_no_part_of_its_verdict():
     assert verdict_of("<think>It could fail.\nfail?</think>\npass") == ("pass", "")
     assert verdict_of("<think>pass")[0] == "error"
-    opinion = VotingJudge(Asks(f"<think>{'x' * 5_000}</think>fail: it is rude")).judge("c", "s")
+    opinion = VotingJudge(ScriptedJudge(f"<think>{'x' * 5_000}</think>fail: it is rude")).judge("c", "s")
     assert (opinion.verdict, opinion.reason, opinion.raw) == ("fail", "it is rude", "fail: it is rude")
 
 
 def test_by_the_rules_of_neuro_san_all_that_a_judge_says_is_searched():
-    judge = VotingJudge(Asks("<think>fail?</think>\npass"), compatible=True)
+    judge = VotingJudge(ScriptedJudge("<think>fail?</think>\npass"), compatible=True)
     assert judge.judge("c", "s").verdict == "error"
 
 

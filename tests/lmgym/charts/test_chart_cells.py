@@ -1,4 +1,4 @@
-"""Cells of heat maps and token strips are centred in their boxes; rows with intervals describe them."""
+"""Cells of heat maps and token strips have their texts centred, and interval charts explain dashed lines."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_the_key_of_series_stands_below_the_narrow_drawing():
 def test_a_small_grid_fits_a_telephone_whatever_is_said_below_it():
     names = ["NONE", "CREATE", "MOVE", "DESTROY"]
     said = "Steps; the stronger the colour, the greater their share among those of the answers"
-    assert width(str(heat_chart(names, names, [[0.5] * 4] * 4, "Actions", said=said))) <= 350
+    assert width(str(heat_chart(names, names, [[0.5] * 4] * 4, "Actions", description=said))) <= 350
 
 
 def test_the_names_of_many_series_stand_below_each_other_where_the_drawing_is_narrow():

@@ -1,4 +1,4 @@
-"""Decode rows of logs."""
+"""Helpers that decode rows of logs."""
 
 from __future__ import annotations
 

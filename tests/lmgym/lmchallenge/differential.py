@@ -84,16 +84,14 @@ class Model:
         return -number / 3 if number & 1 else -float(number // 50)
 
     def train(self, text: str) -> None:
-        """Learn the words of a text."""
         self.learnt.extend(text.split())
 
     def clear(self) -> None:
-        """Forget the learnt words."""
         self.learnt = []
 
 
 def text(rand: random.Random) -> str:
-    """Generate a line of arbitrary text without line ends."""
+    """Generate a line of arbitrary text without newlines."""
     parts = rand.choices(WORDS, k=rand.choice([0, 1, 2, 5, 9]))
     gaps = ["", " ", " ", " ", "  ", "\t", ", ", "\u00a0", "\r\r"]
     return "".join(part + rand.choice(gaps) for part in parts)
@@ -151,7 +149,9 @@ def correction(rand: random.Random, path: str) -> list[str]:
 
 
 def readings(rand: random.Random, game: str, log: str, other: str) -> Iterator[list[str]]:
-    """Yield the arguments of commands that read a log, or also another log of the same texts."""
+    """Yield the arguments of commands that read the log `log`; some also read `other`, a log of the same
+    texts.
+    """
     keep = rand.choice(FILTERS)
     mix = json.dumps(
         {"alpha": rand.choice([0, 0.25, 0.7, 1, 1.5]), "oov_penalty": rand.choice([-8, -1.5, 0, 2])}

@@ -45,7 +45,9 @@ def games(rand: random.Random, count: int, folder: str) -> Iterator[dict[str, An
 
 
 def readings(rand: random.Random, log: str, other: str) -> Iterator[list[str]]:
-    """Yield the arguments of commands that read a log, or also another log of the same texts."""
+    """Yield the arguments of commands that read the log `log`; some also read `other`, a log of the same
+    texts.
+    """
     few = ["-n", str(rand.randrange(1, 9))] if rand.random() < 0.3 else []
     yield ["stats", *few, log]
     yield ["stats", "-H", log, other]

@@ -1,4 +1,4 @@
-"""A log is assigned to a corpus only if its text, as far as the log has it, is that of the corpus."""
+"""A log is assigned to a corpus only if the text that it contains is that of the corpus."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory):
 def by_hand(backend, context: str, candidate: str) -> float:
     """Return log P(the text starts with context + candidate, and the game's token ends there) / P(the text
     starts with context), by following every token sequence until it is decided."""
-    with backend.held() as (runner, tokenizer):
+    with backend.exclusive() as (runner, tokenizer):
         token_strings = TokenStrings.of(tokenizer, runner.vocabulary)
         known: dict[tuple[int, ...], list[float]] = {}
 
@@ -114,7 +114,7 @@ def test_a_batch_gives_what_single_calls_give(toy):
 def test_contexts_that_are_run_one_after_the_other_are_worth_the_same(toy, monkeypatch):
     requests = [Request(context, ["ab", "a b", "!"]) for context in ("", "ab", "ab b", "ab ab ")]
     together = CausalPlayer(toy).predict(requests)
-    monkeypatch.setattr(candidate_scoring, "TOGETHER", 1)
+    monkeypatch.setattr(candidate_scoring, "MAX_SPELLINGS", 1)
     for one, other in zip(CausalPlayer(toy).predict(requests), together, strict=True):
         assert dict(one) == pytest.approx(dict(other), abs=1e-4)
 
@@ -208,7 +208,7 @@ def test_a_context_that_memory_runs_out_on_ends_the_game_with_the_reason(toy, mo
     def full(**inputs):
         raise MemoryError
 
-    with toy.held() as (runner, _):
+    with toy.exclusive() as (runner, _):
         monkeypatch.setattr(runner, "body", full)
     for given in (None, CANDIDATES[:2]):
         with pytest.raises(PlayerError, match=r"does not fit into the memory of cpu"):

@@ -98,7 +98,7 @@ def read(lines: list[bytes], keep: str = "all") -> Table | str:
 
 @pytest.fixture
 def no_schema(monkeypatch: pytest.MonkeyPatch):
-    """No line fits its schema, so every line is checked and converted value by value."""
+    """Let no line fit its schema, so that every line is checked and converted value by value."""
     monkeypatch.setattr(decoder, "_decoded", lambda raw, decoder: None)
 
 

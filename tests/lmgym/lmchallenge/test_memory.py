@@ -60,6 +60,7 @@ print(played - small, counted - small)
 
 
 @pytest.mark.process
+@pytest.mark.long
 def test_a_corpus_of_a_hundred_thousand_lines_is_played_and_counted_in_bounded_memory(tmp_path: Path):
     """Playing keeps no finished lines in memory; counting keeps some tens of bytes per token (here 800,000
     tokens)."""

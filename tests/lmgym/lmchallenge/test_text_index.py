@@ -86,11 +86,11 @@ def test_a_line_has_the_outcomes_of_its_colours_and_the_loss_of_its_statistics(g
         ):  # if the first character is not counted, the others are "saved"
             shown |= {at for at, line in enumerate(drawn) if "saved" in {one.outcome for one in line.pieces}}
         if (game, outcome) == ("tc", "skipped"):  # counted by text in the index, by character in the colours
-            assert set(index.found(outcome=outcome).tolist()) <= shown
+            assert set(index.find_lines(outcome=outcome).tolist()) <= shown
             continue
-        assert set(index.found(outcome=outcome).tolist()) == shown, outcome
-    errors = set().union(*(index.found(outcome=one).tolist() for one in ERRORS[game]))
-    assert set(index.found(outcome=ERROR).tolist()) == errors
+        assert set(index.find_lines(outcome=outcome).tolist()) == shown, outcome
+    errors = set().union(*(index.find_lines(outcome=one).tolist() for one in ERRORS[game]))
+    assert set(index.find_lines(outcome=ERROR).tolist()) == errors
     table = read_table(read_lines(log), filters=[keep], mixes=[mix] if mix else [])
     rows = stats.statistics(table, "line", mix)
     figure = {"wp": lambda r: r["mrr"] is not None and 1 - r["mrr"], "tc": lambda r: r["kpc"],
@@ -118,12 +118,12 @@ def test_the_worst_line_comes_first_then_the_longer_one_and_lines_of_nothing_las
         for at, row in enumerate(rows)
     ]
     index = indexed(log, "all")
-    assert index.found(worst_first=True).tolist() == [3, 2, 4, 0, 1]
-    assert index.found(word="a").tolist() == [0, 3, 4]
-    assert index.found(word="a", outcome="missed").tolist() == [3]
-    assert index.found(word="c", outcome="first").tolist() == []
-    assert index.found(word="a", user="ann").tolist() == [0]
-    assert index.found(word="nowhere").tolist() == []
+    assert index.find_lines(worst_first=True).tolist() == [3, 2, 4, 0, 1]
+    assert index.find_lines(word="a").tolist() == [0, 3, 4]
+    assert index.find_lines(word="a", outcome="missed").tolist() == [3]
+    assert index.find_lines(word="c", outcome="first").tolist() == []
+    assert index.find_lines(word="a", user="ann").tolist() == [0]
+    assert index.find_lines(word="nowhere").tolist() == []
     assert [index.place_of(number) for number in (1, 5, 6)] == [0, 4, None]
 
 
@@ -161,7 +161,7 @@ def test_so_has_a_message_of_version_5(game, seed):
     assert [line.number for line in drawn] == index.numbers.tolist()
     assert int(index.rows.sum()) == len(tokens)
     for outcome in outcomes_of(game):
-        found = set(index.found(outcome=outcome).tolist())
+        found = set(index.find_lines(outcome=outcome).tolist())
         shown = {at for at, line in enumerate(drawn) if outcome in {one.outcome for one in line.pieces}}
         if outcome == "typed":  # a word completed after some letters does not count as typed
             assert found <= shown

@@ -115,7 +115,7 @@ class HubServer:
         self.tokens: dict[str, set[str]] = {}
         """Gated and private repositories that each token may read."""
         self.moved_to = ""
-        """Address at which lists continue; "" = this one."""
+        """Address at which lists continue; "" = this server."""
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
         self.closed = threading.Event()
@@ -410,7 +410,9 @@ def hub_server() -> Iterator[HubServer]:
 
 
 def use_hub(monkeypatch: pytest.MonkeyPatch, url: str, cache: Path) -> None:
-    """Let this process, where huggingface_hub has read its settings, and its children use the Hub at `url`."""
+    """Make this process and its children use the Hub at `url`. Constants of huggingface_hub are replaced,
+    because this process has read them already.
+    """
     from huggingface_hub import constants
     from huggingface_hub.utils._http import close_session
 

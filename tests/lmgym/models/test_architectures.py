@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lmgym.models.backends import BackendError
 from tests.lmgym.models.architectures import page, trial
-from tests.lmgym.models.architectures.rows import FAMILIES, REFUSED, ROWS, Row
-
-EVERY = os.environ.get("GYM_ALL_ARCHITECTURES") == "1"
-TRIED = [row for row in ROWS if EVERY or row.title in FAMILIES]
+from tests.lmgym.models.architectures.rows import ABSENT, FAMILIES, REFUSED, ROWS, Row
 
 
-def _ids(rows: list[Row]) -> list[str]:
-    return [f"{row.kind}-{row.title}" for row in rows]
+def _parameters(rows: list[Row]) -> list[Any]:
+    """Only one row of each family runs on every change."""
+    return [
+        pytest.param(
+            row, id=f"{row.kind}-{row.title}", marks=() if row.title in FAMILIES else pytest.mark.long
+        )
+        for row in rows
+    ]
 
 
-SCORED = [row for row in TRIED if row.way != REFUSED]
-NOT_SCORED = [row for row in ROWS if row.way == REFUSED]
-
-
-@pytest.mark.parametrize("row", SCORED, ids=_ids(SCORED))
+@pytest.mark.parametrize("row", _parameters([row for row in ROWS if row.way not in (REFUSED, ABSENT)]))
 def test_every_token_equals_its_float64_value(row: Row, tmp_path: Path) -> None:
     outcome = trial.try_row(row, tmp_path / "model")
     assert outcome.effect >= trial.LEAST_EFFECT_BITS
@@ -31,10 +30,20 @@ def test_every_token_equals_its_float64_value(row: Row, tmp_path: Path) -> None:
     assert outcome.way == row.way
 
 
-@pytest.mark.parametrize("row", NOT_SCORED, ids=_ids(NOT_SCORED))
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=f"{row.kind}-{row.title}") for row in ROWS if row.way == REFUSED]
+)
 def test_a_model_without_these_values_is_refused_by_name(row: Row, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=row.refusal):
         trial.try_row(row, tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked"])
+def test_every_type_that_transformers_registers_has_a_row(kind: str) -> None:
+    from transformers.models.auto import modeling_auto
+
+    registered = getattr(modeling_auto, f"MODEL_FOR_{kind.upper()}_LM_MAPPING_NAMES")
+    assert set(registered) - {row.model_type for row in ROWS if row.kind == kind} == set()
 
 
 def test_every_family_is_in_the_registry() -> None:

@@ -58,7 +58,7 @@ def train(family: str, *, trim_offsets: bool = False) -> Any:
 
 
 def fast(tokenizer: Any, *, bos: str | None = "<s>", eos: str | None = "</s>") -> Any:
-    """Wrap a tokenizer as transformers does."""
+    """Wrap a tokenizer for transformers."""
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(
@@ -107,14 +107,12 @@ def llama(vocabulary: int, *, seed: int = 2) -> Any:
 
 
 def save(folder: Path, model: Any, tokenizer: Any) -> Path:
-    """Write a model folder with save_pretrained."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
 def edit_json(path: Path, **changes: Any) -> None:
-    """Set keys of a JSON file."""
     data = json.loads(path.read_text())
     data.update(changes)
     path.write_text(json.dumps(data))
@@ -218,6 +216,7 @@ def gap_filler(name: str, vocabulary: int) -> Any:
         "camembert": lambda: t.CamembertForMaskedLM(
             t.CamembertConfig(**{**shape, "max_position_embeddings": 65})
         ),
+        "big_bird": lambda: t.BigBirdForMaskedLM(t.BigBirdConfig(**shape, block_size=2, num_random_blocks=1)),
         "fnet": lambda: t.FNetForMaskedLM(
             t.FNetConfig(**{name: value for name, value in shape.items() if name != "num_attention_heads"})
         ),

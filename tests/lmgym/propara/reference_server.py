@@ -1,7 +1,7 @@
 """Run the reference's main() repeatedly: read one JSON list of arguments per line, write exit code and
 output.
 
-Started by test_beside_the_reference.py as a separate program, because PYTHONHASHSEED takes effect at
+Started by test_against_the_reference.py as a separate program, because PYTHONHASHSEED takes effect at
 start-up.
 """
 

@@ -1,4 +1,4 @@
-"""Kinds of mistakes, the confusion of actions, and damaged files."""
+"""Kinds of mistakes, the confusion matrix of actions, and damaged files."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_answers_themselves_have_no_mistakes_and_digests_are_json(pair):
 @unhurried
 @given(st.data())
 def test_no_file_breaks_the_intake_and_what_it_lets_in_can_be_scored(data):
-    """Replace cells of a valid file, and cut, double and mix lines."""
+    """Replace cells of a valid file, and append copies of its lines."""
     rows = [line.split("\t") for line in LIGHT.splitlines()]
     cell = st.one_of(
         st.text(max_size=6), st.sampled_from(["-", "?", "1", "0", "-1", "MOVE", "create", "\ufeff", "9" * 30])

@@ -1,5 +1,5 @@
-"""If output files cannot be written or are the same, the command behaves like the reference, but without a
-traceback.
+"""If output files cannot be written, or are one and the same file, the command behaves like the reference,
+but without a traceback.
 
 The expected output was compared with the reference's, byte for byte.
 """
@@ -84,7 +84,9 @@ def test_diagnostics_over_an_input_find_it_empty(folder):
 
 
 def test_results_and_diagnostics_in_one_file_overwrite_each_other_as_there(folder):
-    """Output that fits into the buffer is written last, at the start; more leaves a hole after the results."""
+    """Diagnostics that fit into the buffer are written last, over the results; longer ones leave a hole after
+    the results.
+    """
     assert shell(folder, "-p light.tsv -a light.tsv -o same -d same")[0] == 0
     small = (folder / "same").read_bytes()
     assert small.startswith(b"Diagnostics of evaluation")

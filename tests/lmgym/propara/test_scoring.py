@@ -32,7 +32,9 @@ def test_the_four_answers_about_light():
 
 
 def test_a_prediction_worked_out_by_hand():
-    """One of two moves predicted, from a wrong location: (1 + 0 + 1) / 3 of one prediction, of two answers."""
+    """One of two moves is predicted, from a wrong location. The pair scores (1 + 0 + 1) / 3, which is divided
+    by one prediction for precision, and by two answers for recall.
+    """
     predictions = LIGHT.replace("MOVE\tstar\tspace", "NONE\tstar\tstar").replace("MOVE\tspace", "MOVE\tstar")
     report = evaluate(LIGHT, predictions)
     assert report.processes[0].scores["moves"] == pytest.approx((2 / 3, 1 / 3))

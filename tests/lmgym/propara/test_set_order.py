@@ -21,7 +21,7 @@ print(json.dumps([[list(set(x)), list(set(x) - set(y))] for x, y in json.load(sy
 
 
 def asked(cases: list[tuple[list[str], list[str]]]) -> list[list[list[str]]]:
-    """Return the results of a Python process with that hash seed."""
+    """Return the results of a Python process with PYTHONHASHSEED=0."""
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(
         [sys.executable, "-c", _ASK],
@@ -35,8 +35,9 @@ def asked(cases: list[tuple[list[str], list[str]]]) -> list[list[list[str]]]:
 
 
 def made_up(rng: random.Random) -> tuple[list[str], list[str]]:
-    """Generate one to eighty texts of all widths with duplicates, and texts to subtract, some of them the
-    same."""
+    """Generate texts of narrow and wide characters, with duplicates, and texts to subtract, some of which are
+    among the first.
+    """
     letters = rng.choice(["abc ", "aé\xff", "水sea", "😀x水é"])
     texts = [
         "".join(rng.choices(letters, k=rng.randint(0, 20)))

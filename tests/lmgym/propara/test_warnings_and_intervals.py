@@ -113,7 +113,7 @@ def test_intervals_hold_the_score_and_depend_on_nothing_but_the_seed():
 
 
 def test_resamples_are_what_drawing_with_replacement_gives():
-    """One resample at a time, with the averaging of the reference."""
+    """Compare with one resample at a time, averaged as by the reference."""
     values = np.random.default_rng(3).random((7, 8))
     drawn = np.random.default_rng(5).multinomial(7, np.full(7, 1 / 7), size=20)
     precision, _, _ = _overall(_resampled(values, 20, np.random.default_rng(5)))

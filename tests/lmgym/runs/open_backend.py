@@ -15,7 +15,7 @@ NOISE = 1e-7
 
 
 class Calls(list):
-    """(texts, needed) of every call; `before(number)` runs before call `number` is answered."""
+    """List of (texts, needed) of every call. `before(number)` runs before call `number` is answered."""
 
     before: Callable[[int], None] = staticmethod(lambda number: None)
 

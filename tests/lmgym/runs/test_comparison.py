@@ -45,13 +45,13 @@ def outcome(position: int, codes: list[int], margins: list[float | None] | None 
 
 
 def side(
-    model: str, *codes: list[int], rule: Rule = EACH, revision: int = 1, made: ScoredAs = SURPRISAL
+    model: str, *codes: list[int], rule: Rule = EACH, revision: int = 1, scored_as: ScoredAs = SURPRISAL
 ) -> Side:
     rows = [
         ItemOutcomes(range(1, len(row) + 1), outcome(position, row)) for position, row in enumerate(codes)
     ]
     counts = item_counts(rows, rule, len(codes))
-    return Side(model, model, revision, made, counts, counts)
+    return Side(model, model, revision, scored_as, counts, counts)
 
 
 def test_one_prediction_is_compared_by_mcnemar_and_several_by_their_shares() -> None:
@@ -84,7 +84,7 @@ def test_sides_that_differ_in_model_and_revision_are_no_pair() -> None:
 
 def test_margins_of_other_quantities_are_not_subtracted() -> None:
     masked = ScoredAs("pseudo-log-likelihood", SURPRISAL.policy, True)
-    [pair] = pairs_of([side("a", [1, 0]), side("b", [0, 0], made=masked)], correction_of("holm"), None)
+    [pair] = pairs_of([side("a", [1, 0]), side("b", [0, 0], scored_as=masked)], correction_of("holm"), None)
     assert pair.rate.difference == -0.5
     assert pair.margin is None
     [pair] = pairs_of([side("a", [1, 0]), side("b", [0, 0])], correction_of("holm"), None)
@@ -113,7 +113,7 @@ def test_two_revisions_are_compared_over_the_predictions_that_both_have() -> Non
 
 def test_an_item_that_one_side_lacks_has_no_cell_there() -> None:
     rows = item_rows([side("a", [1, 0]), side("b", [1])])
-    assert [(row.item, [cell and cell.counts for cell in row.cells], row.differs) for row in rows] == [
+    assert [(row.item, [cell and cell.counts for cell in row.sides], row.differs) for row in rows] == [
         (1, [1.0, 1.0], False),
         (2, [0.0, None], False),
     ]
@@ -132,7 +132,7 @@ def test_over_many_suites_p_is_corrected_for_all_of_them_and_the_total_is_the_me
     known: list[Pair[Side]] = [one for row in rows for one in row if one]
     assert [one.rate.p_corrected for one in known] == holm([one.rate.p for one in known])
     total = total_difference(known, {})
-    assert (total.n_suites, total.difference.mean, total.shared_items_factor) == (
+    assert (total.suites_both, total.difference.mean, total.shared_items_factor) == (
         2,
         pytest.approx(-0.25),
         1.0,

@@ -12,7 +12,7 @@ from benchmarks.web.record import DOCS, put
 SAMPLES = 250
 IDEAL = 95.0
 ROUGHLY = 4.0
-"""Percentage points: three standard errors of a share of 95% in this number of samples."""
+"""Tolerance in percentage points: three standard errors of a share of 95% in SAMPLES samples."""
 NEAR_1 = ("17 suites, all 0.97", "17 suites, all 0.99", "17 suites, all 0.03", "34 suites, all 0.95")
 
 

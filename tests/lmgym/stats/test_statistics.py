@@ -188,7 +188,9 @@ def test_the_same_items_give_the_same_interval():
 
 # --- means and differences of pass rates ------------------------------------------------------------------------
 def paired(both: int, first: int, second: int, neither: int) -> list[np.ndarray]:
-    """Return counts of items that held under both models, only the first, only the second, neither."""
+    """Return the outcomes (1 or 0) of two models on items that hold under both, under the first only, the
+    second only, and neither; the arguments are numbers of items.
+    """
     rows = [(1, 1)] * both + [(1, 0)] * first + [(0, 1)] * second + [(0, 0)] * neither
     return list(np.array(rows, dtype=float).T)
 
@@ -245,7 +247,9 @@ def test_a_mean_of_suites_that_are_all_at_an_end_has_wilsons_interval_of_all_ite
 
 
 def test_one_failed_item_among_suites_at_0_and_at_1_does_not_make_the_mean_certain():
-    """The variance between items is nearly 0, and the true rates of the other suites are not known that well."""
+    """The observed variance between items is nearly 0, but the true rates of the other suites are not known
+    that precisely.
+    """
     _, limits = weighted_mean([1.0] * 8 + [0.0] * 8 + [23 / 24], [24] * 17, [1.0] * 17)
     assert limits.high - limits.low > 0.025
 

@@ -1,5 +1,6 @@
-"""Intervals of mean surprisals: they end at 0, and within items they are Cousineau's with Morey's
-correction."""
+"""Intervals of mean surprisals: their lower limits are at least 0, and within items they are Cousineau's with
+Morey's correction.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,9 @@ policies = st.sampled_from(JOIN_POLICIES)
 
 
 def reference_join(parts: list[str], policy: str) -> tuple[str, list[int]]:
-    """Build the sentence character by character, with the owner of each."""
+    """Build the sentence character by character, with the number of the region that each character belongs
+    to.
+    """
     text: list[str] = []
     owners: list[int] = []
     for number, part in enumerate(parts):

@@ -10,7 +10,7 @@ VERBS = ["laughs", "swims", "smiles", "waits", "sings"]
 
 
 def suite(*columns: list[str], extra: dict | None = None) -> Material:
-    """Return items of the words in the columns, all with “The” and “that”."""
+    """Return items made of the words in the columns, each between “The” and “that”."""
     rows = [
         (number, ["The", *words, "that"]) for number, words in enumerate(zip(*columns, strict=True), start=1)
     ]

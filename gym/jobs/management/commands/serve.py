@@ -20,12 +20,12 @@ from gym.jobs import conf
 from gym.jobs.management.commands import init
 from gym.jobs.supervisor import Child, Supervisor, print_line
 from gym.jobs.web_server import bound_socket, usual_processes
-from gym.reachability import only_here, require_own_secret
+from gym.reachability import is_local_only, require_own_secret
 from gym.site_command import database_problem
 
 LEAST_SILENCE = 10.0
-"""Shortest time without a sign of life, in seconds, after which a worker is killed. A live one may be waiting for the
-database."""
+"""Minimum silence in seconds before a worker is killed as frozen. A shorter silence can mean that it is
+waiting for the database."""
 
 
 class Command(BaseCommand):
@@ -59,7 +59,8 @@ class Command(BaseCommand):
             sys.exit(code)
 
     def prepare(self, *, demo: bool) -> None:
-        """Update the database in a child process before anything is served."""
+        """Prepare the database in a child process before anything is served. Does nothing if it is ready and
+        no demo is requested."""
         ready = not database_problem() and User.objects.filter(is_superuser=True).exists()
         connection.close()
         if ready and not demo:
@@ -104,7 +105,7 @@ def worker_child(name: str) -> Child:
         nonlocal takeover
         if (
             child.process is not None and child.was_ready
-        ):  # otherwise it had no job, and had not taken over yet
+        ):  # if it was never ready, the earlier takeover is still to be done
             takeover = ["--replaces", child.worker_id]
             takeover += [] if child.was_silent else [f"--exit-code={child.process.returncode}"]
         child.worker_id = f"{name}-{uuid.uuid4().hex[:12]}"
@@ -116,7 +117,7 @@ def worker_child(name: str) -> Child:
 
 def refuse_published_key(host: str) -> None:
     """Refuse the published secret key on a public address, and store the address for this process and its children."""
-    is_local = only_here(settings.ALLOWED_HOSTS, host)
+    is_local = is_local_only(settings.ALLOWED_HOSTS, host)
     try:
         require_own_secret(settings.SECRET_KEY, settings.INSECURE_SECRET_KEY, is_local=is_local)
     except EnvError as error:

@@ -40,7 +40,7 @@ class Command(SiteCommand):
             threading.Thread(target=_watch, args=(options["parent"],), daemon=True).start()
         if options["socket"] is not None:
             signal.signal(signal.SIGTERM, _stop)
-            logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns on every burst
+            logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # waitress warns on every burst
             serve_here(socket.socket(fileno=options["socket"]), options["threads"])
             return
         connection.close()  # the parent only supervises and needs no database

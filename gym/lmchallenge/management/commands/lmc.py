@@ -41,7 +41,8 @@ class Command(BaseCommand):
 
 
 def main(argv: list[str], prog: str, streams: Streams | None = None) -> int:
-    """Run a command that plays, with the site's players and models."""
+    """Run `lmc run` or `lmc serve` with the site's players and models; refuse commands that do not need a
+    site."""
     if argv and argv[0] in cli.COMMANDS and argv[0] not in COMMANDS:
         sys.stderr.write(f"{prog}: {argv[0]} does not need a site. Use lmgym lmc {argv[0]}.\n")
         return cli.EXIT_ERROR

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from gym.accounts.models import User
 from gym.runs.work import uploads
-from gym.runs.work.uploads import GivenFile, ModelChoice, Plan, PlannedRun
+from gym.runs.work.uploads import ModelChoice, Plan, PlannedRun, ResultFile
 from gym.sharing.models import PRIVATE_OR_PUBLIC
 from gym.site_command import SiteCommand
 from lmgym.runs.uploaded import AUTO, KINDS, MAX_BYTES, UNITS
@@ -102,7 +102,7 @@ class Command(SiteCommand):
         path: Path,
         actor: User,
         revision: SuiteRevision | None,
-        spec: GivenFile | None,
+        spec: ResultFile | None,
         options: dict[str, Any],
     ) -> None:
         plan = uploads.plan_upload(
@@ -218,10 +218,10 @@ def _choice(options: dict[str, Any]) -> ModelChoice:
     )
 
 
-def _read_file(path: Path) -> GivenFile:
+def _read_file(path: Path) -> ResultFile:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CommandError(f"{path}: larger than {MAX_BYTES / 1_000_000:g} MB")
-        return GivenFile(path.name, path.read_bytes())
+        return ResultFile(path.name, path.read_bytes())
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error

@@ -1,7 +1,8 @@
 """Build leaderboards (models × suites) from stored aggregates. Outcomes are read only for suites that share
 material, and the number of queries is constant.
 
-Rows are grouped (seeds), given unique labels and sorted; small tables are cut from the full one.
+Rows can be grouped by seed; they are ranked, given unique labels and sorted. The table of the home page is built from
+the suites that changed last, with the models that have run most of them.
 """
 
 from __future__ import annotations
@@ -190,7 +191,8 @@ def _whitespace(*, uploaded: bool, policy: dict[str, Any] | None) -> str:
 def _lacking(
     rows: dict[tuple[int, int], tuple[Any, ...]], models: dict[int, RegisteredModel], options: Options
 ) -> dict[tuple[int, int], MissingRate]:
-    """Count the predictions held by each run without a rate. Makes no query if there is no such run."""
+    """Return the missing rates of these runs, each with the number of predictions that have results and the
+    number expected. Makes no query without runs."""
     if not rows:
         return {}
     results = PredictionResult.objects.filter(run__key__in=[row[_KEY] for row in rows.values()])

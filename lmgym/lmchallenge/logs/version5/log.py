@@ -1,6 +1,7 @@
 """Read version 5 logs as a stream: one token or character per line.
 
-msgspec decodes the counted fields. Lines it rejects (NaN is not JSON) are parsed by the standard library.
+msgspec decodes the fields used for statistics. Lines it rejects (NaN is not JSON) are parsed by the standard
+library.
 """
 
 from __future__ import annotations

@@ -259,8 +259,8 @@ class Difference:
 
 
 def _typed(token: Token) -> int:
-    """Count the characters typed until the completion is among the first two predictions. The whole word may be among
-    the first three.
+    """Count the characters typed before the completion is among the first two predictions; 0 if the whole
+    word is among the first three.
     """
     completions = token.completions or []
     if completions and (rank_of(completions[0], token.target) or _NEVER) <= 3:

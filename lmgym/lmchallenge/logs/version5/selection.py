@@ -1,4 +1,4 @@
-"""`grep`: choose the tokens of a log to count, by adding a `select` flag to each row."""
+"""`grep`: choose the tokens that statistics include, by adding a `select` flag to each row."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def parse(pattern: str) -> Predicate:
 
 
 def select(rows: Iterable[tuple[int, Row]], patterns: Sequence[str], keep: str = "all") -> Iterator[Row]:
-    """Yield rows with `select`: True if all patterns match and the row was selected before.
+    """Yield rows with `select`: False if the row already has False or a pattern does not match, else True.
 
     `keep`: "all" rows, the rows of each "message" with a selected token, or only selected "token" rows.
     Raises OptionError and LogError.

@@ -81,7 +81,7 @@ class Counts:
         self._mixture: Mixture | None = None
 
     def add(self, token: Token) -> None:
-        """Count a token. Raises LogError for results that cannot be counted."""
+        """Count a token. Raises LogError for invalid results."""
         if not token.select:
             self.skipped += 1
             return
@@ -205,7 +205,7 @@ def _ratio(above: float, below: float) -> float | None:
 
 
 def count(lines: Iterable[tuple[int, Token]]) -> Counts:
-    """Count a log. Raises LogError naming the line."""
+    """Compute the counts of a log. Raises LogError naming the line."""
     counts = Counts()
     for number, token in lines:
         try:

@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 
 from tests.lmgym.models.architectures import page, trial
-from tests.lmgym.models.architectures.rows import REFUSED, ROWS
+from tests.lmgym.models.architectures.rows import ABSENT, REFUSED, ROWS
 
 
 def main() -> None:
     """Print each result, and write the page if all rows hold."""
     outcomes, bad = dict[tuple[str, str], trial.Outcome](), list[str]()
     for row in ROWS:
-        if row.way == REFUSED:
+        if row.way in (REFUSED, ABSENT):
             continue
         begin = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:

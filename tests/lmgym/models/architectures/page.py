@@ -1,4 +1,4 @@
-"""docs/architectures.md, made from the registry and the results of its trials."""
+"""Render docs/architectures.md from the registry and the results of its trials."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lmgym.models.backends.loading import versions
-from tests.lmgym.models.architectures.rows import REFUSED, ROWS, WINDOW, Row
+from tests.lmgym.models.architectures.rows import ABSENT, REFUSED, ROWS, WINDOW, Row
 from tests.lmgym.models.architectures.trial import BOUND_BITS, TEXTS, Outcome
 
 PATH = Path(__file__).resolve().parents[4] / "docs" / "architectures.md"
@@ -48,7 +48,9 @@ above {bound:.0e} bits. Windows of attention are {window} tokens, shorter than m
 | trees up to *n* tokens | longer texts in padded batches |
 | batches | padded batches |
 | batches of equal length | texts share a pass only with texts of the same length |
+| one at a time | no texts share a pass |
 | refused | with the reason in the last column |
+| not tested | the row could not be built, for the reason in the last column |
 
 {counts}
 The largest difference is {largest:.1e} bits. Measured on {day} with transformers {transformers}, torch
@@ -58,9 +60,11 @@ The largest difference is {largest:.1e} bits. Measured on {day} with transformer
 python -m tests.lmgym.models.architectures
 ```
 
-makes this page. `GYM_ALL_ARCHITECTURES=1` makes `pytest tests/lmgym/models/test_architectures.py` try all rows instead
-of one for each family. Models that also read images or sound are not in the table, but the language models in some of
-them are (`gemma3_text`, `qwen3_5_text`).
+makes this page. `pytest tests/lmgym/models/test_architectures.py` tests all rows, and CI one of each family (`-m "not
+long"`). Every type that transformers registers for causal or masked language models has a row; a test
+compares the two lists. "Its text part" means a model that also reads or writes images or sound: it is given text only.
+Folders whose `architectures` name another class than the causal or masked one (`Qwen3_5ForConditionalGeneration`) are
+refused.
 
 | model type | kind | scored in | largest difference, bits | remarks |
 |---|---|---|---|---|
@@ -81,20 +85,24 @@ def features(row: Row) -> list[str]:
 
 def cells(row: Row) -> list[str]:
     """Return the cells of a row without its result: name, kind, way, remarks."""
-    remarks = [row.special] if row.way == REFUSED else features(row)
+    remarks = [row.special] if row.way in (REFUSED, ABSENT) else features(row)
     return [f"`{row.title}`", row.kind, row.way, "; ".join(remarks)]
 
 
 def render(outcomes: Mapping[tuple[str, str], Outcome], day: str) -> str:
     """Render the page from the outcomes of all scored rows."""
     used = versions()
-    scored = [row.way.split(" up to")[0] for row in ROWS if row.way != REFUSED]
+    scored = [row.way.split(" up to")[0] for row in ROWS if row.way not in (REFUSED, ABSENT)]
     counts = ", ".join(f"{scored.count(way)} in {way}" for way in dict.fromkeys(scored))
+    without = " and ".join(
+        f"{sum(row.way == way for row in ROWS)} {'is' if way == ABSENT else 'are'} {way}"
+        for way in (REFUSED, ABSENT)
+    )
     text = _HEAD.format(
         texts=len(TEXTS),
         bound=BOUND_BITS,
         window=WINDOW,
-        counts=f"{len(scored)} rows are scored: {counts}; {len(ROWS) - len(scored)} are refused.",
+        counts=f"{len(scored)} rows are scored: {counts}; {without}.",
         largest=max(outcome.difference for outcome in outcomes.values()),
         day=day,
         transformers=used["transformers"],

@@ -13,7 +13,9 @@ from tests.lmgym.models import tiny
 TREES = "trees"
 BATCHES = "batches"
 EQUAL = "batches of equal length"
+ALONE = "one at a time"
 REFUSED = "refused"
+ABSENT = "not tested"
 CONTEXT = 128
 WINDOW = 8
 WIDE = 48
@@ -47,7 +49,7 @@ _SIZES: dict[str, Any] = {
     "eos_token_id": 2,
 }
 SMALL = {name: value for names, value in _SIZES.items() for name in names.split()}
-"""Settings of all rows; a configuration takes those that it has."""
+"""Default settings of all rows. A row uses those that the configuration of its model type has."""
 VOCABULARY = ("vocab_size", "vocab_size_per_layer_input", "unpadded_vocab_size", "output_vocab_size")
 
 
@@ -56,7 +58,7 @@ class Row:
     """One architecture.
 
     Attributes:
-        way: how LM Gym runs its texts (see `trial.way`); "refused" = not at all.
+        way: how LM Gym runs its texts (see `trial.way`), "refused", or "not tested" = it cannot be built here.
         settings: values that differ from SMALL.
         kind: backend: "causal" or "masked".
         name: name in the table; default: the model type.
@@ -65,7 +67,8 @@ class Row:
         saving: arguments of save_pretrained.
         make_tokenizer: function that builds the tokenizer; None = byte-level BPE.
         noise: standard deviation of the noise that is added to weights.
-        reference: dtype of the reference. float32 where the code of transformers cannot run in float64.
+        reference: dtype of the reference; float32 if transformers cannot run the model in float64.
+        bare: the folder has no model, because transformers cannot build this class from its configuration.
     """
 
     model_type: str
@@ -79,6 +82,7 @@ class Row:
     make_tokenizer: Callable[[], Any] | None = None
     noise: float = 0.25
     reference: str = "float64"
+    bare: bool = False
 
     @property
     def title(self) -> str:
@@ -91,23 +95,39 @@ class Row:
         return self.kind, self.title
 
     def tokenizer(self) -> Any:
-        """Build the tokenizer as transformers wraps it."""
+        """Build the tokenizer, wrapped for transformers."""
         if self.make_tokenizer is not None:
             return self.make_tokenizer()
         raw = tiny.train("byte-bpe")
         return tiny.framed(raw) if self.kind == "masked" else tiny.fast(raw)
 
     def config(self, vocabulary: int) -> dict[str, Any]:
-        """Return the values of SMALL that the configuration of this model type has, and the row's own."""
+        """Return the values of SMALL that this model type has, and the row's own settings."""
         from transformers import CONFIG_MAPPING
 
-        names = {each.name for each in dataclasses.fields(CONFIG_MAPPING[self.model_type])}
-        settings = {name: value for name, value in SMALL.items() if name in names}
-        settings.update((name, vocabulary) for name in VOCABULARY if name in names)
-        if "kv_lora_rank" in names:  # latent attention derives the width of its heads and shares no keys
-            settings.pop("head_dim", None)
-            settings["num_key_value_heads"] = settings["num_attention_heads"]
-        return {**settings, **self.settings}
+        settings = _small(CONFIG_MAPPING[self.model_type], vocabulary)
+        for name, value in self.settings.items():
+            part = settings.get(name)
+            settings[name] = {**part, **value} if isinstance(part, dict) else value
+        return settings
+
+
+def _small(cls: Any, vocabulary: int) -> dict[str, Any]:
+    """Return the values of SMALL that a class of configurations and its parts have."""
+    from transformers import CONFIG_MAPPING
+
+    names = {each.name for each in dataclasses.fields(cls)}
+    settings = {name: value for name, value in SMALL.items() if name in names}
+    settings.update((name, vocabulary) for name in VOCABULARY if name in names)
+    if "kv_lora_rank" in names:  # latent attention derives the width of its heads and shares no keys
+        settings.pop("head_dim", None)
+        settings["num_key_value_heads"] = settings["num_attention_heads"]
+    for name, part in cls.sub_configs_defaults.items():
+        if not part.optional:
+            kind = part.model_type
+            settings[name] = _small(CONFIG_MAPPING[kind] if kind else part.config_class, vocabulary)
+            settings[name].update({"model_type": kind} if kind else {})
+    return settings
 
 
 def _with_added_tokens() -> Any:
@@ -177,6 +197,7 @@ def _listed(names: Mapping[str, str], **more: Any) -> Iterator[Row]:
 
 
 _MLA = "axk1 deepseek_v2 deepseek_v3 glm4_moe_lite minicpm3 sarvam_mla youtu"
+_TEXT = "its text part"
 _NOT_CAUSAL = "is not a causal language model"
 _SWA = {
     "swa_num_attention_heads": 4,
@@ -186,6 +207,33 @@ _SWA = {
     "rel_extent": 16,
 }
 _PER_LAYER = {"layer_types": _LAYERS, "hidden_size_per_layer_input": 8}
+_REFORMER = {
+    "attn_layers": ["local", "lsh"],
+    "axial_pos_shape": [8, CONTEXT // 8],
+    "axial_pos_embds_dim": [8, 24],
+}
+_REFORMER_LOCAL = {**_REFORMER, "attn_layers": ["local", "local"], "local_attn_chunk_length": WINDOW}
+_HASHES = "texts of up to 64 tokens, above which its attention is random"
+_GLOBAL = {"hidden_size_global": 32}
+_BLT = {
+    "encoder_hash_byte_group_vocab": 50,
+    "patching_threshold": 4.0,
+    "encoder_config": _GLOBAL,
+    "decoder_config": _GLOBAL,
+}
+_DOTS3 = {"num_key_value_heads": 4, "head_dim": 12}
+_DOTS3_NOTE = {
+    "text_config": _DOTS3,
+    "vision_config": {"mlp_layer_types": ["dense", "dense"], "adapter_in_dim": 32, "adapter_out_dim": 32},
+    "audio_config": {"adapter_input_size": 32, "adapter_out_dim": 32},
+}
+_DRAFT = {
+    "text_config": {
+        "hidden_size_per_layer_input": 0,
+        "vocab_size_per_layer_input": 0,
+        "num_kv_shared_layers": 2,
+    }
+}
 _DBRX = {
     "attn_config": {"kv_n_heads": 2, "rope_theta": 10000.0, "clip_qkv": 8.0},
     "ffn_config": {"hidden_size": 32, "ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2},
@@ -210,7 +258,7 @@ ROWS: tuple[Row, ...] = (
     Row("dory", BATCHES, noise=0.1),
     Row("qwen3_5_moe_text", BATCHES, noise=0.1),
     Row("gpt_neo", BATCHES, {"attention_types": [[["global", "local"], 1]]}),
-    Row("dots3_note_text", BATCHES, {"num_key_value_heads": 4, "head_dim": 12}),
+    Row("dots3_note_text", BATCHES, _DOTS3),
     Row(
         "cohere_compass_text",
         BATCHES,
@@ -219,8 +267,50 @@ ROWS: tuple[Row, ...] = (
     Row("gemma3n_text", BATCHES, {**_PER_LAYER, "num_kv_shared_layers": 0, "laurel_rank": 8}),
     Row("gemma4_text", BATCHES, {**_PER_LAYER, "global_head_dim": 8}),
     Row("inkling2_text", BATCHES, _SWA),
+    Row("inkling2_loop_text", BATCHES, _SWA),
     Row("lfm2_moe", BATCHES, {"layer_types": ["conv", "full_attention"]}),
     Row("zaya", BATCHES, {"num_experts_per_tok": 1}),
+    Row("beam", BATCHES, {"layer_types": _LAYERS, "mlp_layer_types": ["dense", "sparse"]}),
+    Row("blt", BATCHES, _BLT, special="bytes in patches"),
+    Row("longcat_flash", TREES, {"zero_expert_num": 2, "head_dim": 4}),
+    Row("mamba2", BATCHES, {"num_heads": 8}),
+    Row(
+        "zamba",
+        BATCHES,
+        {
+            "layers_block_type": ["linear_attention", "hybrid", "hybrid"],
+            "num_hidden_layers": 3,
+            "attention_hidden_size": 64,
+            "attention_head_dim": 16,
+            "n_mamba_heads": 2,
+        },
+    ),
+    Row("zamba2", BATCHES, {"layers_block_type": ["linear_attention", "hybrid"], "adapter_rank": 8}),
+    Row("reformer", BATCHES, {**_DECODER, **_REFORMER}, special=_HASHES),
+    Row(
+        "reformer",
+        BATCHES,
+        {**_DECODER, **_REFORMER_LOCAL},
+        name="reformer, local",
+        special="chunks of 8 tokens",
+    ),
+    # Models that also read images or sound, on text
+    *_listed(
+        {
+            TREES: "emu3 fuyu moss_transcribe_diarize",
+            f"{TREES} up to {WINDOW} tokens": "moshi",
+            BATCHES: """gemma3 gemma4 gemma4_unified got_ocr2 llama4 phi4_multimodal qwen3_5 qwen3_5_moe qwen4_exp""",
+        },
+        special=_TEXT,
+        noise=0.1,
+    ),
+    Row("dots3_note", BATCHES, _DOTS3_NOTE, special=_TEXT),
+    Row(
+        "mllama",
+        TREES,
+        {"text_config": {"num_hidden_layers": 3, "cross_attention_layers": [1]}},
+        special=_TEXT,
+    ),
     *_listed(_DECODERS, settings=_DECODER, special="as a decoder"),
     Row("xmod", BATCHES, {**_DECODER, "default_language": "en_XX"}, special="as a decoder"),
     *_listed({BATCHES: _HALVES}, settings=_DECODER_HALF, special="the decoder alone"),
@@ -289,7 +379,49 @@ ROWS: tuple[Row, ...] = (
     *_listed(_MASKED, kind="masked"),
     Row("esmc", BATCHES, {"num_key_value_heads": 4}, kind="masked"),
     Row("xmod", BATCHES, {"default_language": "en_XX"}, kind="masked"),
-    Row("funnel", EQUAL, {"block_sizes": [1, 1]}, kind="masked"),
+    Row("funnel", EQUAL, {"block_sizes": [1, 1]}, kind="masked", special="pools tokens"),
+    Row(
+        "funnel",
+        EQUAL,
+        {"block_sizes": [1, 1], "truncate_seq": False},
+        kind="masked",
+        name="funnel, not truncated",
+        special="pools tokens",
+    ),
+    Row(
+        "funnel",
+        EQUAL,
+        {"block_sizes": [1, 1], "separate_cls": False},
+        kind="masked",
+        name="funnel, start token not separate",
+        special="pools tokens",
+    ),
+    Row("luke", BATCHES, {"entity_vocab_size": 10, "entity_emb_size": 8}, kind="masked"),
+    Row("neomme", BATCHES, {"head_dim": 16}, kind="masked", special=_TEXT),
+    *_listed({BATCHES: "modernvbert ultravbert"}, kind="masked", special=_TEXT),
+    Row(
+        "perceiver",
+        BATCHES,
+        {
+            "d_latents": 32,
+            "num_latents": 8,
+            "qk_channels": 32,
+            "v_channels": 32,
+            "num_self_attends_per_block": 1,
+            "num_self_attention_heads": 4,
+            "num_cross_attention_heads": 4,
+        },
+        kind="masked",
+    ),
+    Row("reformer", BATCHES, _REFORMER, kind="masked", special=_HASHES),
+    Row(
+        "reformer",
+        BATCHES,
+        _REFORMER_LOCAL,
+        kind="masked",
+        name="reformer, local",
+        special="chunks of 8 tokens",
+    ),
     Row("longformer", BATCHES, {"attention_window": [8, 8]}, kind="masked", special="window of 8 tokens"),
     # Refused
     Row("bert", REFUSED, refusal=_NOT_CAUSAL, name="bert, not a decoder", special="sees words on both sides"),
@@ -299,8 +431,32 @@ ROWS: tuple[Row, ...] = (
     ),
     Row("xlnet", REFUSED, refusal="see later tokens", special="its tokens see later ones"),
     Row("xlm", REFUSED, refusal=_NOT_CAUSAL, special="sees words on both sides"),
-    Row("bart", REFUSED, kind="masked", refusal="is not a masked language model", special="encoder-decoder"),
-    Row("mvp", REFUSED, kind="masked", refusal="is not a masked language model", special="encoder-decoder"),
+    *(
+        Row(
+            name,
+            REFUSED,
+            _DRAFT,
+            refusal=f"{name} .* cannot read token ids alone",
+            special="drafts for another model",
+        )
+        for name in ("gemma4_assistant", "gemma4_unified_assistant")
+    ),
+    *(
+        Row(name, REFUSED, refusal="is an encoder-decoder", bare=True, special="encoder-decoder of sound")
+        for name in ("musicgen", "musicgen_melody")
+    ),
+    *(
+        Row(name, REFUSED, kind="masked", refusal="is not a masked language model", special="encoder-decoder")
+        for name in ("bart", "mbart", "mvp")
+    ),
+    Row(
+        "mra",
+        REFUSED,
+        kind="masked",
+        refusal="mra .* ignores the context of a token",
+        special="without its CUDA kernel, its attention is zero",
+    ),
+    Row("gemma3n", ABSENT, special="its vision part needs the package timm; its text part is gemma3n_text"),
 )
 
 FAMILIES = (
@@ -321,6 +477,8 @@ FAMILIES = (
     "roberta",
     "bert",
     "fnet",
+    "funnel, not truncated",
+    "reformer, local",
     "prophetnet",
 )
-"""Titles of the rows that are tried without GYM_ALL_ARCHITECTURES: one for each family."""
+"""Titles of the rows that are tested on every change: one for each family. The others are marked `long`."""

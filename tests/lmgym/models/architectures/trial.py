@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from lmgym.models.backends import load_backend
 from lmgym.models.backends.masked import MaskedBackend
 from lmgym.models.engine import ScoringPolicy, TokenScores
-from tests.lmgym.models.architectures.rows import BATCHES, EQUAL, TREES, Row
+from tests.lmgym.models.architectures.rows import ALONE, BATCHES, EQUAL, TREES, Row
 
 BOUND_BITS = 1e-4
 """Largest permitted difference of a token from its value in float64."""
 LEAST_EFFECT_BITS = 0.01
-"""Least change of a later token when an early one is replaced. Below it, a model would ignore its context, and the
-comparison would show nothing."""
+"""Least change of a later token when an early one is replaced. A model with less would ignore its context,
+and the comparison would show nothing.
+"""
 
 _STEM = "The keys to the cabinet are on the table"
 _LONG = (
@@ -61,15 +62,26 @@ class Outcome(NamedTuple):
 def build(row: Row, folder: Path) -> Path:
     """Save the row's model, with seeded random weights, and its tokenizer."""
     import torch
+    from safetensors.torch import save_file
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
     tokenizer = row.tokenizer()
     config = AutoConfig.for_model(row.model_type, **row.config(len(tokenizer)))
+    if row.bare:
+        folder.mkdir()
+        save_file(
+            {"weight": torch.zeros(len(tokenizer), row.config(1).get("hidden_size", 1))},
+            folder / "model.safetensors",
+        )
+        config.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return folder
     auto = AutoModelForMaskedLM if row.kind == "masked" else AutoModelForCausalLM
     torch.manual_seed(7)
     model = auto.from_config(config).eval()
     shake(model, row.noise)
     model.save_pretrained(folder, **row.saving)
+    config.save_pretrained(folder)  # a model may have kept only the part for text
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -117,12 +129,10 @@ def texts_for(row: Row) -> list[str]:
 
 
 def way(backend: Any) -> str:
-    """Name how a loaded model runs texts."""
+    """Return how a loaded model runs texts, as in `Outcome.way`."""
     runner = backend._runner
-    if isinstance(backend, MaskedBackend):
-        return {"padded": BATCHES, "equal": EQUAL, "alone": "one at a time"}[runner.batching]
-    if not runner.blocks:
-        return BATCHES
+    if isinstance(backend, MaskedBackend) or not runner.blocks:
+        return {"padded": BATCHES, "equal": EQUAL, "alone": ALONE}[runner.batching]
     return f"{TREES} up to {runner.reach} tokens" if runner.reach else TREES
 
 

@@ -41,7 +41,7 @@ class Behaviour:
     leaves_out: bool = False  # omits the start token and the value of the next token
     counts: bool = False  # reports the number of tokens of the prompts
     new_token: bool = True  # the generated token is in the echo
-    lists: bool = True  # else 500 for more than one prompt
+    lists: bool = True  # accepts several prompts in one request; if not, answers 500
     early: bool = False  # each value comes one position before its token
     next_place: bool = (
         False  # values come from the distribution after each token, unless there is a start token

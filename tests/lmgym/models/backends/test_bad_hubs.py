@@ -39,7 +39,7 @@ def hub_that(behave: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def resolve(behave: Any, monkeypatch: pytest.MonkeyPatch, seconds: float = 5) -> str:
     with hub_that(behave, monkeypatch), pytest.raises(BackendError) as caught:
-        hub.look("org/name", "main", seconds=seconds)
+        hub.inspect_revision("org/name", "main", seconds=seconds)
     return str(caught.value)
 
 
@@ -61,7 +61,7 @@ def test_a_listing_without_end_is_given_up_after_some_megabytes(monkeypatch: pyt
             sent.append(1)
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert "file list of org/name is larger than 5 MB" in resolve(endless, monkeypatch)
+    assert "response for org/name is larger than 5 MB" in resolve(endless, monkeypatch)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
     assert len(sent) < 100
 
@@ -82,13 +82,13 @@ def test_a_byte_now_and_then_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("size", [-5 * 10**12, -1, 10**30, 1.5, "12", True])
 def test_sizes_that_are_none_are_refused(monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
     said = resolve(answer(listing({"config.json": 500, "model.safetensors": size})), monkeypatch)
-    assert "file list of org/name is invalid" in said
+    assert "response for org/name is invalid" in said
     assert "siblings" in said
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b"[" * 100_000, b'{"siblings": {}}', b"\xff"])
 def test_what_is_no_listing_is_refused(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
-    assert "file list of org/name is invalid" in resolve(answer(body), monkeypatch)
+    assert "response for org/name is invalid" in resolve(answer(body), monkeypatch)
 
 
 @pytest.mark.parametrize(

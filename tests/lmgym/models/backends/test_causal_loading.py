@@ -411,7 +411,7 @@ def test_bfloat16_on_a_cpu_takes_a_second_word_and_shows_its_error(tiny_models: 
 def test_a_model_that_is_let_go_is_gone_though_the_libraries_stay(tiny_models: Path) -> None:
     backend = load(tiny_models, "byte-bpe")
     assert gc.get_freeze_count() > 100_000
-    with backend.held() as (runner, _):
+    with backend.exclusive() as (runner, _):
         model = weakref.ref(runner.model)
     del backend, runner
     gc.collect()

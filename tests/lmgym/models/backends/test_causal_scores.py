@@ -44,7 +44,7 @@ def only_scores(results: Any) -> list[TokenScores]:
 
 @cache
 def raw_model(folder: Path) -> tuple[Any, Any]:
-    """Load the same files with the tokenizers library and the model class."""
+    """Load tokenizer and model of a folder without our code and without AutoModel."""
     from tokenizers import Tokenizer
     from transformers import GPT2LMHeadModel, LlamaForCausalLM
 

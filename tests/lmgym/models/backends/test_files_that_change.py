@@ -1,4 +1,6 @@
-"""Scores always belong to the files of the fingerprint, even if files are replaced or overwritten meanwhile."""
+"""Scores always come from the files that the fingerprint covers, even if files are replaced or overwritten
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import pytest
 pytest.importorskip("torch")
 
 from lmgym.models.backends import BackendError, BackendUnavailable, causal, hub, load_backend, ngram
-from lmgym.models.backends.unchanged import Seen, has_changed_files
+from lmgym.models.backends.unchanged import FileSnapshot, has_changed_files
 from lmgym.models.engine.policy import ScoringPolicy
 from tests.lmgym.models import tiny
 
@@ -72,9 +74,9 @@ def test_weights_swapped_while_a_model_is_loaded_are_refused(
 def test_content_is_compared_where_a_file_system_keeps_no_times(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = Seen(folder).read()
+    seen = FileSnapshot(folder).read()
     overwrite(folder)
-    monkeypatch.setattr(Seen, "has_changed", lambda self: False)
+    monkeypatch.setattr(FileSnapshot, "has_changed", lambda self: False)
     with pytest.raises(BackendUnavailable, match="changed while it was being loaded"):
         seen.confirm()
 
@@ -106,10 +108,10 @@ def test_the_fingerprint_of_a_folder_is_what_it_was(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes(b"{}")
     (tmp_path / "README.md").write_bytes(b"not part of it")
     line = f"config.json\0{hashlib.sha256(b'{}').hexdigest()}\n"
-    assert Seen(tmp_path).read().digest == hashlib.sha256(line.encode()).hexdigest()
+    assert FileSnapshot(tmp_path).read().digest == hashlib.sha256(line.encode()).hexdigest()
 
 
-# --- the hub's cache: snapshots of links to blobs that are named by what they hold ---
+# --- the Hub's cache: snapshots are folders of links to blobs, which are named by their hash ---
 
 
 def git_name(content: bytes) -> str:
@@ -117,7 +119,9 @@ def git_name(content: bytes) -> str:
 
 
 def cached(folder: Path, names: Callable[[bytes], str] = git_name) -> Path:
-    """Copy the folder into the layout of the cache: weights are named by their sha256."""
+    """Copy the folder into the layout of the Hub's cache, and return the snapshot. Blobs of weights are named
+    by their sha256, other blobs by `names`.
+    """
     root = folder.parent / "models--org--name"
     snapshot = root / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)

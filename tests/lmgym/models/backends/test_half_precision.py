@@ -27,7 +27,7 @@ ROWS = [[5, 6, 7, 8, 9, 10], [5, 6, 11], [12, 13, 14, 15]]
 
 
 def coarse(vocabulary: int = 97) -> Any:
-    """A model with such large weights that bfloat16 is inaccurate."""
+    """Build a model with such large weights that bfloat16 is inaccurate."""
     model = tiny.gpt2(vocabulary)
     with torch.no_grad():
         model.transformer.wte.weight *= 8
@@ -78,8 +78,8 @@ def test_texts_that_a_model_cannot_read_are_left_out() -> None:
 def test_a_bound_is_at_least_twice_what_was_seen_of_the_half_type() -> None:
     assert error_bound("bfloat16", half=0.7) == 1.4
     assert error_bound("float16", half=0.01) == ERROR_BITS["float16"]
-    assert error_bound("float32", ways=1e-5) == ERROR_BITS["float32"]
-    assert error_bound("float32", ways=7e-4) == 7e-4
+    assert error_bound("float32", optimised=1e-5) == ERROR_BITS["float32"]
+    assert error_bound("float32", optimised=7e-4) == 7e-4
 
 
 def test_a_masked_model_is_compared_too() -> None:
@@ -153,7 +153,7 @@ def test_facts_stored_before_the_error_was_measured_keep_their_bound() -> None:
 
 
 def agreement(n: int) -> Any:
-    """A suite of `n` items: the same random words in two conditions, after different first words."""
+    """Return a suite of `n` items: the same random words in two conditions, after different first words."""
     draw = random.Random(3)
     words = " ".join(tiny.CORPUS[:4]).split()
     items = []

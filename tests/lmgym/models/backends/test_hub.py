@@ -1,4 +1,4 @@
-"""The Hub as it answers: commits and file lists, downloads that break, waits and refusals; from a local server."""
+"""Responses of the Hub: commits and file lists, broken downloads, waits and refusals; with a local server."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from lmgym.models.backends import (
     load_backend,
 )
 from lmgym.models.engine import ScoringPolicy
+from lmgym.models.given import open_model
 from tests.lmgym.models import tiny
 from tests.lmgym.models.hub_server import HubServer, hub_server, use_hub
 
@@ -46,7 +47,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServe
 
 @pytest.fixture(autouse=True)
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Pauses made by our code and the Hub's library, which are shortened here."""
+    """Pauses in seconds that our code and the Hub's library ask for; tests shorten each to 10 ms."""
     asked: list[float] = []
     sleep = time.sleep
 
@@ -111,6 +112,18 @@ def test_an_old_or_short_name_becomes_the_present_one(server: HubServer) -> None
         fetched = hub.fetch(old, "main")
         assert (fetched.repo, fetched.commit) == (NAME, commit_of(server))
     assert [path.name for path in cache().glob("models--*")] == ["models--org--name"]
+
+
+def test_a_short_name_is_a_hub_model_unless_a_folder_has_it(
+    server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.old_names = {"name": NAME}
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BackendError, match=r"no folder or file nothing\. On the Hub: "):
+        open_model("nothing")
+    (tmp_path / "name").mkdir()
+    with pytest.raises(BackendError, match=r"config\.json"):
+        open_model("name")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +251,7 @@ def test_bytes_are_reported_while_they_arrive(server: HubServer, monkeypatch: py
 
 
 def test_an_interrupted_transfer_is_resumed(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # only whole chunks are kept, of 10 MB
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # 10 MB; only whole chunks are kept
     server.fail("/repos/", cut_after=60_000)
     server.fail("/repos/", cut_after=30_000)
     assert contents(hub.fetch(NAME, "main").folder) == FILES
@@ -334,7 +347,7 @@ def test_a_hub_that_never_has_time_is_given_up(server: HubServer, naps: list[flo
 def test_a_page_does_not_wait(server: HubServer, naps: list[float]) -> None:
     server.fail("/revision/", **TOO_MANY)
     with pytest.raises(BackendUnavailable, match="Try again in 3 seconds"):
-        hub.look(NAME, "main", seconds=6)
+        hub.inspect_revision(NAME, "main", seconds=6)
     assert naps == []
 
 

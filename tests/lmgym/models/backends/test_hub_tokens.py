@@ -1,4 +1,4 @@
-"""Gated and private models of the Hub: which token is sent, when, and where; from a local server."""
+"""Gated and private models of the Hub: which token is sent, when, and where; with a local server."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def test_what_one_token_brought_is_not_given_to_a_check_without_it(server: HubSe
     with pytest.raises(AccessDenied):
         hub.fetch("org/private", fetched.commit, ask_access=True)
     with pytest.raises(AccessDenied):
-        hub.look("org/private", fetched.commit, seconds=5)
+        hub.inspect_revision("org/private", fetched.commit, seconds=5)
     server.close()
-    with pytest.raises(BackendError, match="could not be reached"):  # nor its file names
-        hub.look("org/private", fetched.commit, seconds=5)
+    with pytest.raises(BackendError, match="could not be reached"):  # file names are not cached either
+        hub.inspect_revision("org/private", fetched.commit, seconds=5)
     assert hub.fetch("org/private", fetched.commit).folder == fetched.folder  # a run of a checked model
 
 

@@ -1,4 +1,6 @@
-"""LM Zoo containers: commands by name, run without a shell; tokens aligned by the rules of the spec."""
+"""LM Zoo containers: commands are listed by name and run without a shell; tokens are aligned by the rules of
+the spec.
+"""
 
 from __future__ import annotations
 

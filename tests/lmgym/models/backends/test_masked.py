@@ -42,7 +42,7 @@ def load(root: Path, name: str, method: str) -> MaskedBackend:
 
 @cache
 def exact_model(folder: Path) -> Any:
-    """Load the same files in float64."""
+    """Load the model of a folder in float64."""
     from transformers import AutoModelForMaskedLM
 
     return AutoModelForMaskedLM.from_pretrained(folder).double().eval()
@@ -163,6 +163,17 @@ def test_a_text_is_refused_by_name_from_the_first_token_that_has_no_position(
     assert "65 tokens, but the model reads at most 64" in long.reason
 
 
+def test_a_text_is_refused_from_the_length_at_which_attention_becomes_random(tmp_path: Path) -> None:
+    tokenizer = tiny.framed(tiny.train("byte-bpe"))
+    tiny.save(tmp_path / "big_bird", tiny.gap_filler("big_bird", len(tokenizer)), tokenizer)
+    config = {"source": "directory", "path": "big_bird"}
+    backend = load_backend("masked", config, model_dir=tmp_path, hub_allowed=False)
+    fits, long = backend.score(["x" * 12, "x" * 13], ScoringPolicy())
+    assert isinstance(fits, TokenScores)
+    assert isinstance(long, ScoringFailure)
+    assert "15 tokens, but the model reads at most 14" in long.reason
+
+
 @pytest.fixture
 def fnet(tmp_path: Path) -> Path:
     """A model that mixes all positions, including padding, by a Fourier transform, without an attention
@@ -205,7 +216,7 @@ def test_a_model_whose_batches_mix_is_scored_one_copy_at_a_time(
     assert isinstance(backend, MaskedBackend)
     assert backend._runner.batching == "alone"
     assert any(
-        note.startswith("Scored one masked copy at a time: in batches, the probe tokens differ by")
+        note.startswith("Scored one text at a time: in batches, probe tokens differ by")
         for note in backend.facts.notes
     )
     require_exact(backend, fnet)

@@ -192,7 +192,9 @@ def test_vocabularies_of_several_kinds() -> None:
 
 
 def test_words_with_the_correction_add_up_to_at_most_one() -> None:
-    """All words of one or two tokens over a tiny vocabulary, after one context: raw sums can exceed 1."""
+    """Probabilities of all words of one or two tokens over a tiny vocabulary, after one context. Without the
+    correction, they can add up to more than 1.
+    """
     model = copy.deepcopy(tiny.gpt2(8)).double()
     blank, inner = [3, 4], [5, 6, 7]  # 2 ends the text
     with torch.no_grad():

@@ -227,7 +227,7 @@ def notes_of(**how) -> str:
             {"next_place": True},
             "do not belong to the tokens.*has .* bits as the next token and .* in the prompt",
         ),
-        ({"next_place": True, "lists": False, "new_token": False}, "enter the model's start token"),
+        ({"next_place": True, "lists": False, "new_token": False}, "only after the start token that"),
         ({"caches": True}, "change when a prompt is sent again.*prefix caching"),
         ({"caches": True, "early": True}, "change when a prompt is sent again"),
         ({"caches": True, "echoes": False, "prompt_logprobs": True}, "change when a prompt is sent again"),
@@ -254,7 +254,7 @@ def test_a_server_right_behind_a_start_token_only_scores_nothing_without_one():
         [found] = loaded.score([TEXT], ScoringPolicy())
         with pytest.raises(BackendError, match="do not belong to the tokens"):
             loaded.score([TEXT], ScoringPolicy(bos="never"))
-        with pytest.raises(BackendError, match="enter the model's start token"):
+        with pytest.raises(BackendError, match="only after the start token that"):
             backend(there)
     assert found.bits == pytest.approx([None, *bits_by_hand(TEXT, "<s>")[2:]])
     assert (found.special[0], found.offsets[0]) == (False, (0, 3))

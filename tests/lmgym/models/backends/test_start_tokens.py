@@ -1,4 +1,4 @@
-"""Start tokens: candidates of the check, and its choice."""
+"""Start tokens: the candidates that the check tries, and the one it chooses."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def _few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random models count as models that know the language."""
-    monkeypatch.setattr(start_tokens, "KNOWS_TOO_LITTLE", 10.0)
+    """Let random models count as models that know the language."""
+    monkeypatch.setattr(start_tokens, "MAX_UNIFORM_SHARE", 10.0)
 
 
 @pytest.fixture

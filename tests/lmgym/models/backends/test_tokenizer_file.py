@@ -34,7 +34,7 @@ KEPT = (
 
 
 def digits_tokenizer() -> Tokenizer:
-    """Byte-level BPE with NFC and a split that keeps runs of up to three digits."""
+    """Build a byte-level BPE tokenizer with NFC and a split that keeps runs of up to three digits."""
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     merges = [(a, b) for a in "0123456789" for b in "0123456789"] + [("Ã", "©")]
     words = ["<s>", "<unk>", *signs, *(a + b for a, b in merges)]
@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     found = read_tokenizer(folder)
     (folder / "tokenizer.json").write_text('{"model": {"type": "none"}}')
     with pytest.raises(BackendError, match=r"tokenizer\.json could not be read"):
-        tokenizer_file.hold_to_file(found, folder, [], framed=False)
+        tokenizer_file.matching_tokenizer(found, folder, [], framed=False)
 
 
 def test_a_tokenizer_that_cannot_follow_the_file_is_refused(

@@ -79,7 +79,6 @@ def compared(scores: list[TokenScores], truth: list[TokenScores]) -> dict[str, i
 
 
 def mapped(score: TokenScores, change: Callable[[float], float]) -> TokenScores:
-    """Return the scores with changed bits."""
     return outcomes.with_bits(score, [change(bits) for bits in score.bits if bits is not None])
 
 

@@ -1,4 +1,4 @@
-"""Attention by blocks sees exactly the ancestors; the last layer runs only for wanted positions."""
+"""Block attention sees exactly the ancestors, and the last layer runs only for needed positions."""
 
 from __future__ import annotations
 

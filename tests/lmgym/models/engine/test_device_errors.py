@@ -9,7 +9,7 @@ import torch
 
 from lmgym.models.backends import BackendError, BackendUnavailable
 from lmgym.models.backends.loading import _loading_error
-from lmgym.models.engine.device_errors import says_broken, says_full
+from lmgym.models.engine.device_errors import reports_device_failure, reports_out_of_memory
 from lmgym.models.engine.memory import unless_full
 
 FULL = (
@@ -29,21 +29,21 @@ BROKEN = (
 
 @pytest.mark.parametrize("said", FULL)
 def test_memory_that_ran_out_does_not_break_the_process(said: str) -> None:
-    assert says_full(RuntimeError(said))
-    assert not says_broken(RuntimeError(said))
+    assert reports_out_of_memory(RuntimeError(said))
+    assert not reports_device_failure(RuntimeError(said))
 
 
 @pytest.mark.parametrize("said", BROKEN)
 def test_other_errors_of_the_device_do(said: str) -> None:
-    assert says_broken(RuntimeError(said))
-    assert not says_full(RuntimeError(said))
+    assert reports_device_failure(RuntimeError(said))
+    assert not reports_out_of_memory(RuntimeError(said))
     with pytest.raises(RuntimeError):  # and no smaller batch is tried
         unless_full(torch.device("cpu"), lambda: (_ for _ in ()).throw(RuntimeError(said)))
 
 
 def test_what_a_person_wrote_about_cuda_is_no_error_of_a_device() -> None:
-    assert not says_broken(ValueError("CUDA error: in a sentence"))
-    assert not says_broken(RuntimeError("size mismatch"))
+    assert not reports_device_failure(ValueError("CUDA error: in a sentence"))
+    assert not reports_device_failure(RuntimeError("size mismatch"))
 
 
 def test_a_device_that_breaks_while_a_model_loads_is_no_fault_of_the_model(tmp_path: Path) -> None:

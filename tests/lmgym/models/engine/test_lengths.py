@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from lmgym.models.engine.execute import Computed, compute
-from lmgym.models.engine.lengths import Turns, reach
+from lmgym.models.engine.lengths import Turns, full_attention_limit, reach
 from lmgym.models.engine.tree_support import make_runner
 
 CPU = torch.device("cpu")
@@ -62,7 +62,7 @@ def build(name: str) -> Any:
 
 
 def alone(name: str, ids: list[int]) -> list[float]:
-    """Compute bits with a model that has read nothing else before."""
+    """Compute bits with a new model that has read nothing before."""
     with torch.inference_mode():
         logs = torch.log_softmax(build(name)(input_ids=torch.tensor([ids])).logits[0].double(), -1)
     return [-float(logs[at, token]) / math.log(2) for at, token in enumerate(ids[1:])]
@@ -127,6 +127,22 @@ def test_memory_that_runs_out_on_a_long_text_does_not_change_its_kind() -> None:
 )
 def test_trees_reach_as_far_as_every_layer_works_alike(settings: Any, expected: int | None) -> None:
     assert reach(settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "limit"),
+    [
+        ("big_bird", {"block_size": 2, "num_random_blocks": 1}, 14),
+        ("big_bird", {"attention_type": "original_full"}, None),
+        ("reformer", {"attn_layers": ["local", "lsh"], "lsh_attn_chunk_length": 32}, 32),
+        ("reformer", {"attn_layers": ["local"]}, None),
+        ("llama", {}, None),
+    ],
+)
+def test_texts_are_read_up_to_the_length_at_which_attention_becomes_random(
+    name: str, changes: dict[str, Any], limit: int | None
+) -> None:
+    assert full_attention_limit(transformers.AutoConfig.for_model(name, **changes)) == limit
 
 
 def test_turns_of_several_kinds_of_layers() -> None:

@@ -1,7 +1,7 @@
 """Values do not depend on the length of the row that contains a sentence.
 
-Models that apply a window, or look up positions, by places in the row are right in short rows: every call here has
-more tokens than any window or table of positions of the model.
+A model that applied its window, or looked up positions, by places in the row would still be right in short
+rows. Therefore every call here has more tokens than any window or table of positions of the model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Files as other programs write them: log before the header, words without sentences, folded case, rounded ties."""
+"""Files as other programs write them: log lines before the header, words without sentences, folded case,
+rounded ties.
+"""
 
 from __future__ import annotations
 

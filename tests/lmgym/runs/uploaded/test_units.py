@@ -16,7 +16,9 @@ COLUMNS = "item_number,condition_name,region_number"
 
 
 def table(**columns: float) -> bytes:
-    """Return surprisals by region of the suite in `worlds`; each column is its factor times the same bits."""
+    """Return a CSV of surprisals by region of the suite in `worlds`. Each column has the same bits, times its
+    factor.
+    """
     rows = [f"{COLUMNS},{','.join(columns)}"]
     for number, row in enumerate(document().sentences):
         for region in (1, 2, 3):
@@ -149,8 +151,9 @@ def test_formats_that_define_bits_are_not_asked_about():
 
 
 def lmzoo(bits: float) -> bytes:
-    """Return a file of LM Zoo in which every token has these bits, except the first of each sentence, which
-    has 0."""
+    """Return an LM Zoo file in which every token has `bits` bits, except the first of each sentence, which
+    has 0.
+    """
     rows = ["sentence_id\ttoken_id\ttoken\tsurprisal"]
     for number, row in enumerate(document().sentences, start=1):
         for place, token in enumerate(row.text.split(), start=1):

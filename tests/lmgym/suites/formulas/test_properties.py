@@ -72,7 +72,7 @@ valued_formula = boolean(st.one_of(small.map(Number), known))
 
 
 def naive_truth(node: AnyNode, values: dict[tuple[str, int | str], float]) -> bool:
-    """Reference semantics in plain Python, one item at a time."""
+    """Evaluate a formula for one item, by the reference semantics in plain Python."""
     if isinstance(node, Not):
         return not naive_truth(node.operand, values)
     if isinstance(node, Logic):

@@ -12,7 +12,7 @@ FORBIDDEN = {"eval", "exec", "compile", "__import__"}
 
 
 def calls_that_run_text(source: str) -> list[int]:
-    """Return the line numbers of calls of eval, exec, compile or __import__, by name or through builtins."""
+    """Return the line numbers of calls to eval, exec, compile or __import__, by name or through builtins."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):

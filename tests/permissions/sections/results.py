@@ -5,12 +5,12 @@ from __future__ import annotations
 from gym.runs.models import SuiteRun
 from suites.services import new_secret_address
 from tests.factories import make_model, make_revision
-from tests.permissions.rooms import FILL, HIDDEN, MEMBERS, OPEN, Row
+from tests.permissions.sections import HIDDEN, INCOMPLETE, MEMBERS, OPEN, Row
 
 ROWS: list[Row] = [
     ("GET", "run-list", [], OPEN),
     ("GET", "results-upload", [], MEMBERS),
-    ("POST", "results-upload", [], FILL),
+    ("POST", "results-upload", [], INCOMPLETE),
     ("GET", "suite-results-upload", ["public", 1], MEMBERS),
     ("GET", "suite-results-upload", ["private", 1], ("in", 404, 200, 200, 200, 200)),
     ("POST", "suite-results-upload", ["private", 1], ("in", 404, 400, 400, 400, 400)),
@@ -49,8 +49,8 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
-    """Create a run on an unlisted suite of alice with a new secret address."""
+def add_objects(people, world) -> None:
+    """Create a run on alice's unlisted suite, and then renew the suite's secret address."""
     revision = make_revision(people.alice, name="renewed", visibility="unlisted", collaborator=people.bob)
     revision.suite.collaborations.create(user=people.dora, role="view")
     model = make_model(people.alice, slug="renewed-model")

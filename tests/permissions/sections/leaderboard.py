@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
-    FILL,
-    FILL_EDITORS,
-    FILL_MINE,
     HIDDEN,
+    INCOMPLETE,
+    INCOMPLETE_EDITORS,
+    INCOMPLETE_MINE,
     MEMBERS,
-    NOT_THERE,
+    NOT_FOUND,
     OPEN,
     OWNER_ACTS,
     OWNERS,
@@ -23,18 +23,18 @@ from tests.permissions.rooms import (
 ROWS: list[Row] = [
     ("GET", "leaderboard", [], OPEN),
     ("GET", "leaderboard-download", ["csv"], OPEN),
-    ("GET", "leaderboard-download", ["exe"], NOT_THERE),
+    ("GET", "leaderboard-download", ["exe"], NOT_FOUND),
     ("GET", "compare", [], OPEN),
     ("GET", "figure", ["leaderboard-heat", "svg"], OPEN),
     ("GET", "figure", ["leaderboard-scores", "pdf"], OPEN),
-    ("GET", "figure", ["run-regions", "svg"], NOT_THERE),
-    ("GET", "figure", ["nothing-like-it", "svg"], NOT_THERE),
+    ("GET", "figure", ["run-regions", "svg"], NOT_FOUND),
+    ("GET", "figure", ["nothing-like-it", "svg"], NOT_FOUND),
 ]
-NAMED = (400, 400, 400, 400, 400, 400)  # no models are named
+NO_MODELS = (400, 400, 400, 400, 400, 400)  # no models are named
 ROWS += [
-    ("GET", "api-compare", [], NAMED),
-    ("GET", "api-compare-suite", ["public"], NAMED),
-    ("GET", "api-compare-items", ["private"], NAMED),
+    ("GET", "api-compare", [], NO_MODELS),
+    ("GET", "api-compare-suite", ["public"], NO_MODELS),
+    ("GET", "api-compare-items", ["private"], NO_MODELS),
 ]
 # Queues runs on all suites that the user sees, so it comes after the rows that delete suites.
 LAST: list[Row] = [
@@ -51,18 +51,18 @@ LAST: list[Row] = [
 ROWS += [
     ("GET", "export-table", ["scores", "csv"], OPEN),
     ("GET", "export-table", ["regions", "parquet"], OPEN),
-    ("GET", "export-table", ["regions", "exe"], NOT_THERE),
+    ("GET", "export-table", ["regions", "exe"], NOT_FOUND),
     ("GET", "export-evaluated", ["public-run"], OPEN),
     ("GET", "export-evaluated", ["private-run"], HIDDEN),
     ("GET", "export-suite", ["public", 1, "blimp.jsonl"], OPEN),
     ("GET", "export-suite", ["private", 1, "lm-eval.zip"], HIDDEN),
     ("GET", "export-suite", ["private", 1, "bib"], HIDDEN),
-    ("GET", "export-suite", ["public", 1, "exe"], NOT_THERE),
+    ("GET", "export-suite", ["public", 1, "exe"], NOT_FOUND),
 ]
 
 
-def furnish(people, world) -> None:
-    """Create alice's published and unpublished collection, and one that dora may view and bob may edit."""
+def add_objects(people, world) -> None:
+    """Create alice's published collection, an unpublished one, and two for dora to view and bob to edit."""
     from gym.collections.services import create_collection, publish_collection
     from suites.models import SuiteRevision
 
@@ -82,13 +82,13 @@ def furnish(people, world) -> None:
 ROWS += [
     ("GET", "collection-list", [], OPEN),
     ("GET", "collection-new", [], MEMBERS),
-    ("POST", "collection-new", [], FILL),
+    ("POST", "collection-new", [], INCOMPLETE),
     ("GET", "collection-detail", ["paper"], OPEN),
     ("GET", "collection-detail", ["in-the-making"], OWNERS),
     ("GET", "collection-edit", ["paper"], ("in", 403, 403, 403, 403, 403)),
     ("POST", "collection-edit", ["paper"], ("in", 403, 403, 403, 403, 403)),
     ("GET", "collection-edit", ["in-the-making"], ("in", 404, 404, 404, 200, 200)),
-    ("POST", "collection-edit", ["in-the-making"], FILL_MINE),
+    ("POST", "collection-edit", ["in-the-making"], INCOMPLETE_MINE),
     ("GET", "collection-download", ["paper", "zip"], (302,) * 6),  # created by a job; redirects to its page
     ("GET", "collection-zip", ["paper"], OPEN),
     ("GET", "collection-zip", ["in-the-making"], OWNERS),
@@ -117,18 +117,18 @@ ROWS += [
     ("GET", "api-collection-file", ["paper", "zip"], (202,) * 6),
     ("GET", "api-collection-file", ["paper", "json"], OPEN),
     ("GET", "api-collection-file", ["in-the-making", "zip"], (404, 404, 404, 404, 202, 202)),
-    ("GET", "api-collection-file", ["paper", "exe"], NOT_THERE),
+    ("GET", "api-collection-file", ["paper", "exe"], NOT_FOUND),
     ("GET", "api-collection-file", ["in-the-making", "bib"], OWNERS),
     ("GET", "api-table", ["scores", "csv"], OPEN),
     ("GET", "api-table", ["tokens", "parquet"], OPEN),
-    ("GET", "api-table", ["tokens", "exe"], NOT_THERE),
+    ("GET", "api-table", ["tokens", "exe"], NOT_FOUND),
     ("GET", "api-run-evaluated", ["public-run"], OPEN),
     ("GET", "api-run-evaluated", ["private-run"], HIDDEN),
 ]
 ROWS += [
     ("GET", "collection-detail", ["shared-list"], HIDDEN),
     ("GET", "collection-edit", ["shared-list"], EDITORS),
-    ("POST", "collection-edit", ["shared-list"], FILL_EDITORS),
+    ("POST", "collection-edit", ["shared-list"], INCOMPLETE_EDITORS),
     ("GET", "collection-download", ["shared-list", "bib"], HIDDEN),
     ("GET", "api-collection", ["shared-list"], HIDDEN),
     ("PATCH", "api-collection", ["shared-list"], API_EDITORS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import FILL, MEMBERS, OPEN, Row
+from tests.permissions.sections import INCOMPLETE, MEMBERS, OPEN, Row
 
 ROWS: list[Row] = [
     ("GET", "login", [], (200, 302, 302, 302, 302, 302)),
@@ -12,20 +12,20 @@ ROWS: list[Row] = [
     ("POST", "sign-up", [], (400, 302, 302, 302, 302, 302)),
     ("GET", "profile", [], MEMBERS),
     ("GET", "profile-edit", [], MEMBERS),
-    ("POST", "profile-edit", [], FILL),
+    ("POST", "profile-edit", [], INCOMPLETE),
     ("GET", "password-change", [], MEMBERS),
-    ("POST", "password-change", [], FILL),
+    ("POST", "password-change", [], INCOMPLETE),
     ("GET", "password-reset", [], OPEN),
     ("POST", "password-reset", [], (400,) * 6),
     ("GET", "password-reset-sent", [], OPEN),
     ("GET", "password-reset-confirm", ["x", "y"], OPEN),
     ("POST", "password-reset-confirm", ["x", "y"], OPEN),
     ("GET", "account-delete", [], MEMBERS),
-    ("POST", "account-delete", [], FILL),
+    ("POST", "account-delete", [], INCOMPLETE),
     ("GET", "token-list", [], MEMBERS),
-    ("POST", "token-list", [], FILL),
+    ("POST", "token-list", [], INCOMPLETE),
     ("GET", "hub-token", [], MEMBERS),
-    ("POST", "hub-token", [], FILL),
+    ("POST", "hub-token", [], INCOMPLETE),
     ("POST", "hub-token-delete", [], ("in", 302, 302, 302, 302, 302)),
     ("POST", "token-revoke", ["alices-token"], ("in", 404, 404, 404, 302, 404)),
 ]

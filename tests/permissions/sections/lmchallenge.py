@@ -4,14 +4,14 @@ belong to their players alone."""
 from __future__ import annotations
 
 from tests.lmchallenge.worlds import LOG, make_corpus, play, upload
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
-    FILL,
-    FILL_EDITORS,
-    FILL_MINE,
-    FILL_OPEN,
     HIDDEN,
+    INCOMPLETE,
+    INCOMPLETE_EDITORS,
+    INCOMPLETE_MINE,
+    INCOMPLETE_OPEN,
     MEMBERS,
     OPEN,
     OWNER_ACTS,
@@ -34,9 +34,9 @@ API_MINE = (401, 404, 404, 404, 200, 200)
 ROWS: list[Row] = [
     ("GET", "lmc-list", [], OPEN),
     ("GET", "lmc-corpus-new", [], MEMBERS),
-    ("POST", "lmc-corpus-new", [], FILL),
+    ("POST", "lmc-corpus-new", [], INCOMPLETE),
     ("GET", "lmc-upload", [], MEMBERS),
-    ("POST", "lmc-upload", [], FILL),
+    ("POST", "lmc-upload", [], INCOMPLETE),
     ("GET", "lmc-compare", [], OPEN),
     ("GET", "lmc-compare-csv", [], (404,) * 6),
     ("GET", "lmc-compare-text", [], (404,) * 6),
@@ -44,14 +44,14 @@ ROWS: list[Row] = [
     ("GET", "lmc-corpus", ["unlisted-corpus"], OPEN),
     ("GET", "lmc-corpus", ["private-corpus"], HIDDEN),
     ("GET", "lmc-corpus-edit", ["open-corpus"], EDIT_OPEN),
-    ("POST", "lmc-corpus-edit", ["open-corpus"], FILL_OPEN),
+    ("POST", "lmc-corpus-edit", ["open-corpus"], INCOMPLETE_OPEN),
     ("GET", "lmc-corpus-edit", ["private-corpus"], EDITORS),
-    ("POST", "lmc-corpus-edit", ["private-corpus"], FILL_EDITORS),
+    ("POST", "lmc-corpus-edit", ["private-corpus"], INCOMPLETE_EDITORS),
     ("GET", "lmc-corpus-download", ["open-corpus", "corpus.jsonl"], OPEN),
     ("GET", "lmc-corpus-download", ["open-corpus", "corpus.exe"], (404,) * 6),
     ("GET", "lmc-corpus-download", ["private-corpus", "corpus.txt"], HIDDEN),
     ("GET", "lmc-start", ["open-corpus"], MEMBERS),
-    ("POST", "lmc-start", ["open-corpus"], FILL),
+    ("POST", "lmc-start", ["open-corpus"], INCOMPLETE),
     ("GET", "lmc-start", ["private-corpus"], ("in", 404, 200, 200, 200, 200)),
     ("POST", "lmc-start", ["private-corpus"], ("in", 404, 400, 400, 400, 400)),
     ("GET", "lmc-game", ["open-game"], OPEN),
@@ -59,9 +59,9 @@ ROWS: list[Row] = [
     ("GET", "lmc-progress", ["open-game"], (286,) * 6),
     ("GET", "lmc-progress", ["private-game"], (404, 404, 404, 404, 286, 286)),
     ("GET", "lmc-edit", ["open-game"], EDIT_OPEN),
-    ("POST", "lmc-edit", ["open-game"], FILL_OPEN),
+    ("POST", "lmc-edit", ["open-game"], INCOMPLETE_OPEN),
     ("GET", "lmc-edit", ["private-game"], EDIT_MINE),
-    ("POST", "lmc-edit", ["private-game"], FILL_MINE),
+    ("POST", "lmc-edit", ["private-game"], INCOMPLETE_MINE),
     ("POST", "lmc-cancel", ["open-game"], ACT_OPEN),
     ("POST", "lmc-cancel", ["private-game"], ACT_MINE),
     ("POST", "lmc-retry", ["open-game"], ACT_OPEN),
@@ -112,9 +112,8 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
-    """Create alice's public, unlisted and private corpora; a public ic game, and an uploaded log for
-    herself."""
+def add_objects(people, world) -> None:
+    """Create alice's public, unlisted and private corpora, a public ic game, and private uploaded logs."""
     corpus = make_corpus(people.alice, "The cat sat.\n", slug="open-corpus")
     unlisted = make_corpus(people.alice, "The cat sat.\n", slug="unlisted-corpus", visibility="unlisted")
     world["unlisted-corpus"] = unlisted.slug

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def troubles(tmp_path_factory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("beside")
+    folder = tmp_path_factory.mktemp("site")
     env = os.environ | {
         "DJANGO_SETTINGS_MODULE": "tests.process.settings",
         "GYM_VAR_DIR": str(folder),
@@ -26,7 +26,7 @@ def troubles(tmp_path_factory) -> dict[str, str]:
         "HF_HUB_OFFLINE": "1",
     }
     shutil.copytree(empty_site(), folder, dirs_exist_ok=True)
-    command = [sys.executable, "-m", "tests.process.beside", str(folder)]
+    command = [sys.executable, "-m", "tests.process.concurrent_writer", str(folder)]
     done = subprocess.run(command, env=env, cwd=ROOT, check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout)
 

@@ -63,7 +63,7 @@ def address_of(name: str, arguments: list[Any], query: dict[str, Any]) -> str:
     return reverse(name, args=arguments) + (f"?{urlencode(query, doseq=True)}" if query else "")
 
 
-def furnish(owner: Any, first: Any, models: list[Any]) -> dict[str, Address]:
+def create_objects(owner: Any, first: Any, models: list[Any]) -> dict[str, Address]:
     """Create two or three objects of each kind for the owner, and use the frozen revision `first`. Returns addresses by
     label.
     """
@@ -78,9 +78,9 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Addresses:
     from gym.collections.services import create_collection, publish_collection
     from gym.jobs.testing import run_pending
     from gym.runs.work.score_requests import queue_scores
-    from gym.runs.work.uploads import GivenFile, ModelChoice, plan_upload, save_upload
+    from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
     from lmgym.models.engine import ScoringPolicy
-    from lmgym.suites.intake.archives import GivenFile as GivenSuite
+    from lmgym.suites.intake.archives import SourceFile
     from suites.imports import ImportOptions, import_files
     from suites.services import open_draft
     from tests.factories import make_suite
@@ -94,10 +94,10 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Addresses:
             publish_collection(made, actor=owner)
     edited = make_suite(owner, name="edited")
     brought = import_files(
-        [GivenSuite(f"{k}.json", suite_bytes(items=k)) for k in (4, 5)], ImportOptions(), actor=owner
+        [SourceFile(f"{k}.json", suite_bytes(items=k)) for k in (4, 5)], ImportOptions(), actor=owner
     )
     rows = "".join(f"elsewhere,edited,{item},True\n" for item in range(3))
-    file = GivenFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
+    file = ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
     upload = save_upload(plan_upload(file, actor=owner), ModelChoice(visibility="public"), actor=owner)
     open_draft(edited, actor=owner)
     score = queue_scores(["The cat."], models[0], ScoringPolicy(), actor=owner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import Row
+from tests.permissions.sections import Row
 
 STAFF = ("in", 403, 403, 403, 403, 200)
 API = (401, 403, 403, 403, 403, 200)

@@ -6,14 +6,14 @@ from typing import Any
 
 from gym.agents.models import CaseRun
 from tests.agents.site import GOOD, make_run, make_server, make_suite
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     API_OWNER,
     EDITORS,
     EDITORS_ACT,
-    FILL_EDITORS,
-    FILL_OPEN,
     HIDDEN,
+    INCOMPLETE_EDITORS,
+    INCOMPLETE_OPEN,
     MEMBERS,
     OPEN,
     OWNER,
@@ -52,7 +52,7 @@ ROWS: list[Row] = [
     ("GET", "agent-suite-edit", ["secret-tests"], EDITORS),
     ("POST", "agent-suite-edit", ["secret-tests"], EDITORS),
     ("GET", "agent-suite-import", ["open-tests"], MAY_NOT),
-    ("POST", "agent-suite-import", ["open-tests"], FILL_OPEN),
+    ("POST", "agent-suite-import", ["open-tests"], INCOMPLETE_OPEN),
     ("GET", "agent-suite-download", ["open-tests"], OPEN),
     ("GET", "agent-suite-download", ["secret-tests"], HIDDEN),
     ("POST", "agent-suite-run", ["open-tests"], ANYBODY_ACTS),
@@ -66,16 +66,16 @@ ROWS: list[Row] = [
     ("GET", "agent-case-new", ["open-tests"], MAY_NOT),
     ("POST", "agent-case-new", ["open-tests"], MAY_NOT),
     ("GET", "agent-case-new-form", ["open-tests"], MAY_NOT),
-    ("POST", "agent-case-new-form", ["open-tests"], FILL_OPEN),
+    ("POST", "agent-case-new-form", ["open-tests"], INCOMPLETE_OPEN),
     ("POST", "agent-case-check", ["open-tests"], MAY_NOT),
     ("GET", "agent-case", ["open-tests", "open-case"], OPEN),
     ("GET", "agent-case", ["secret-tests", "secret-case"], HIDDEN),
     ("GET", "agent-case-edit", ["open-tests", "open-case"], MAY_NOT),
     ("POST", "agent-case-edit", ["open-tests", "open-case"], MAY_NOT),
     ("GET", "agent-case-form", ["secret-tests", "secret-case"], EDITORS),
-    ("POST", "agent-case-form", ["secret-tests", "secret-case"], FILL_EDITORS),
+    ("POST", "agent-case-form", ["secret-tests", "secret-case"], INCOMPLETE_EDITORS),
     ("GET", "agent-case-form", ["open-tests", "open-case"], MAY_NOT),
-    ("POST", "agent-case-form", ["open-tests", "open-case"], FILL_OPEN),
+    ("POST", "agent-case-form", ["open-tests", "open-case"], INCOMPLETE_OPEN),
     ("GET", "agent-case-download", ["open-tests", "open-case"], OPEN),
     ("GET", "agent-case-download", ["secret-tests", "secret-case"], HIDDEN),
     ("GET", "agent-runs", [], OPEN),
@@ -155,8 +155,8 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people: Any, world: dict[str, Any]) -> None:
-    """Create alice's public and private agents and tests, and a finished run of each."""
+def add_objects(people: Any, world: dict[str, Any]) -> None:
+    """Create alice's public and private agents and tests, each with a finished run."""
     for name, visibility, run_name, case_run_name in (
         ("open", "public", RUN, CASE_RUN),
         ("secret", "private", HIDDEN_RUN, HIDDEN_CASE_RUN),

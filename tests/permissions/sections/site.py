@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tests.permissions.rooms import NOT_THERE, OPEN, Row
+from tests.permissions.sections import NOT_FOUND, OPEN, Row
 
 ROWS: list[Row] = [
     ("GET", "home", [], OPEN),
     ("GET", "about", [], OPEN),
     ("GET", "help", [], OPEN),
     ("GET", "help-page", ["formulas"], OPEN),
-    ("GET", "help-page", ["deploy"], NOT_THERE),
+    ("GET", "help-page", ["deploy"], NOT_FOUND),
     ("GET", "help-template", ["csv"], OPEN),
-    ("GET", "help-template", ["pdf"], NOT_THERE),
+    ("GET", "help-template", ["pdf"], NOT_FOUND),
     ("GET", "healthz", [], OPEN),
     ("GET", "queue", [], OPEN),
     ("GET", "admin-sign-in", [], ("in", 403, 403, 403, 403, "in")),

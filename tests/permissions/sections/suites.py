@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from lmgym.suites.intake.archives import GivenFile
+from lmgym.suites.intake.archives import SourceFile
 from suites.imports import ImportOptions, import_files
 from suites.services import set_visibility
 from tests.factories import make_suite
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     EDITORS,
     EDITORS_ACT,
-    FILL,
-    FILL_EDITORS,
-    FILL_OPEN,
     HIDDEN,
+    INCOMPLETE,
+    INCOMPLETE_EDITORS,
+    INCOMPLETE_OPEN,
     MEMBERS,
     OPEN,
     Row,
@@ -22,17 +22,17 @@ from tests.permissions.rooms import (
 ROWS: list[Row] = [
     ("GET", "suite-list", [], OPEN),
     ("GET", "suite-import", [], MEMBERS),
-    ("POST", "suite-import", [], FILL),
+    ("POST", "suite-import", [], INCOMPLETE),
     ("GET", "suite-import-report", ["alices-import"], ("in", 404, 404, 404, 200, 404)),
     ("POST", "suite-import-report", ["alices-import"], ("in", 404, 404, 404, 302, 404)),
     ("GET", "several-suites", [], ("in", 302, 302, 302, 302, 302)),  # nothing is ticked
     ("POST", "several-suites", [], ("in", 302, 302, 302, 302, 302)),
     ("GET", "suite-new", [], MEMBERS),
-    ("POST", "suite-new", [], FILL),
+    ("POST", "suite-new", [], INCOMPLETE),
     ("GET", "suite-copy", ["private"], ("in", 404, 200, 200, 200, 200)),
     ("POST", "suite-copy", ["private"], ("in", 404, 400, 400, 400, 400)),
     ("GET", "suite-copy", ["public"], MEMBERS),
-    ("POST", "suite-copy", ["public"], FILL),
+    ("POST", "suite-copy", ["public"], INCOMPLETE),
     ("GET", "suite-diff", ["private", 1, 1], HIDDEN),
     ("GET", "suite-diff", ["public", 1, 1], OPEN),
     ("GET", "suite-diff", ["public", 1, 9], (404, 404, 404, 404, 404, 404)),
@@ -40,13 +40,13 @@ ROWS: list[Row] = [
     ("GET", "suite-detail", ["public"], OPEN),
     ("GET", "suite-detail", ["unlisted"], OPEN),
     ("GET", "suite-edit", ["private"], EDITORS),
-    ("POST", "suite-edit", ["private"], FILL_EDITORS),
+    ("POST", "suite-edit", ["private"], INCOMPLETE_EDITORS),
     ("GET", "suite-edit", ["public"], ("in", 403, 403, 403, 200, 200)),
-    ("POST", "suite-edit", ["public"], FILL_OPEN),
+    ("POST", "suite-edit", ["public"], INCOMPLETE_OPEN),
     ("GET", "suite-upload", ["private"], EDITORS),
-    ("POST", "suite-upload", ["private"], FILL_EDITORS),
+    ("POST", "suite-upload", ["private"], INCOMPLETE_EDITORS),
     ("GET", "suite-upload", ["public"], ("in", 403, 403, 403, 200, 200)),
-    ("POST", "suite-upload", ["public"], FILL_OPEN),
+    ("POST", "suite-upload", ["public"], INCOMPLETE_OPEN),
     ("POST", "suite-freeze", ["private"], EDITORS_ACT),
     ("POST", "suite-freeze", ["public"], ("in", 403, 403, 403, 302, 302)),
     ("POST", "suite-discard-draft", ["private"], EDITORS_ACT),
@@ -60,7 +60,7 @@ ROWS: list[Row] = [
     ("GET", "suite-people", ["private"], ("in", 404, 200, 200, 200, 200)),
     ("POST", "suite-people", ["private"], ("in", 404, 403, 403, 400, 400)),
     ("GET", "suite-people", ["public"], ("in", 403, 403, 403, 200, 200)),
-    ("POST", "suite-people", ["public"], FILL_OPEN),
+    ("POST", "suite-people", ["public"], INCOMPLETE_OPEN),
     ("POST", "suite-collaborator-role", ["private", "bobs-role"], ("in", 404, 403, 403, 302, 302)),
     ("POST", "suite-invitation-withdraw", ["private", 999_999], ("in", 404, 403, 403, 404, 404)),
     ("POST", "suite-new-address", ["private"], EDITORS_ACT),
@@ -95,14 +95,14 @@ ROWS += [
 ]
 
 
-def furnish(people, world) -> None:
-    """Create two suites of alice that were public: one is unlisted now, the other private."""
+def add_objects(people, world) -> None:
+    """Create two suites that alice made public and then hid: one is unlisted now, the other private."""
     for name, visibility in (("withdrawn", "unlisted"), ("closed", "private")):
         suite = make_suite(people.alice, name=name)
         share(suite, people)
         set_visibility(suite, visibility, actor=people.alice)
     world["alices-import"] = import_files(
-        [GivenFile("x.json", b"{")], ImportOptions(), actor=people.alice
+        [SourceFile("x.json", b"{")], ImportOptions(), actor=people.alice
     ).key
 
 

@@ -4,14 +4,14 @@ submissions belong to their submitters alone."""
 from __future__ import annotations
 
 from gym.propara import services
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
-    FILL,
-    FILL_EDITORS,
-    FILL_MINE,
-    FILL_OPEN,
     HIDDEN,
+    INCOMPLETE,
+    INCOMPLETE_EDITORS,
+    INCOMPLETE_MINE,
+    INCOMPLETE_OPEN,
     MEMBERS,
     OPEN,
     OWNER_ACTS,
@@ -35,7 +35,7 @@ API_MINE = (401, 404, 404, 404, 200, 200)
 ROWS: list[Row] = [
     ("GET", "propara-list", [], OPEN),
     ("GET", "propara-new", [], MEMBERS),
-    ("POST", "propara-new", [], FILL),
+    ("POST", "propara-new", [], INCOMPLETE),
     ("POST", "propara-rescore", [], ("in", 403, 403, 403, 403, 302)),
     ("GET", "propara-set", ["open-answers"], OPEN),
     ("GET", "propara-set", ["unlisted-answers"], OPEN),
@@ -50,15 +50,15 @@ ROWS: list[Row] = [
     ("GET", "propara-answers", ["open-answers", 1, 8], (404,) * 6),
     ("GET", "propara-answers", ["private-answers", 1, 7], HIDDEN),
     ("GET", "propara-edit", ["open-answers"], EDIT_OPEN),
-    ("POST", "propara-edit", ["open-answers"], FILL_OPEN),
+    ("POST", "propara-edit", ["open-answers"], INCOMPLETE_OPEN),
     ("GET", "propara-edit", ["private-answers"], EDITORS),
-    ("POST", "propara-edit", ["private-answers"], FILL_EDITORS),
+    ("POST", "propara-edit", ["private-answers"], INCOMPLETE_EDITORS),
     ("GET", "propara-version-new", ["open-answers"], EDIT_OPEN),
-    ("POST", "propara-version-new", ["open-answers"], FILL_OPEN),
+    ("POST", "propara-version-new", ["open-answers"], INCOMPLETE_OPEN),
     ("GET", "propara-version-new", ["private-answers"], EDITORS),
-    ("POST", "propara-version-new", ["private-answers"], FILL_EDITORS),
+    ("POST", "propara-version-new", ["private-answers"], INCOMPLETE_EDITORS),
     ("GET", "propara-submit", ["open-answers", 1], MEMBERS),
-    ("POST", "propara-submit", ["open-answers", 1], FILL),
+    ("POST", "propara-submit", ["open-answers", 1], INCOMPLETE),
     ("GET", "propara-submit", ["private-answers", 1], ("in", 404, 200, 200, 200, 200)),
     ("POST", "propara-submit", ["private-answers", 1], ("in", 404, 400, 400, 400, 400)),
     ("GET", "propara-submission", ["open-submission"], OPEN),
@@ -68,9 +68,9 @@ ROWS: list[Row] = [
     ("GET", "propara-submission-download", ["open-submission", "exe"], (404,) * 6),
     ("GET", "propara-submission-download", ["private-submission", "file"], MINE),
     ("GET", "propara-submission-edit", ["open-submission"], EDIT_OPEN),
-    ("POST", "propara-submission-edit", ["open-submission"], FILL_OPEN),
+    ("POST", "propara-submission-edit", ["open-submission"], INCOMPLETE_OPEN),
     ("GET", "propara-submission-edit", ["private-submission"], EDIT_MINE),
-    ("POST", "propara-submission-edit", ["private-submission"], FILL_MINE),
+    ("POST", "propara-submission-edit", ["private-submission"], INCOMPLETE_MINE),
     ("POST", "propara-submission-agree", ["open-submission"], ACT_OPEN),
     ("POST", "propara-submission-agree", ["waiting-submission"], ACT_MINE),
     ("POST", "propara-submission-save", ["open-submission"], ACT_OPEN),
@@ -81,10 +81,10 @@ ROWS: list[Row] = [
     ("POST", "propara-score-on", ["open-submission", 1], ACT_OPEN),
     ("POST", "propara-score-on", ["private-submission", 1], ACT_MINE),
     ("GET", "propara-published", ["open-answers", 1], EDIT_OPEN),
-    ("POST", "propara-published", ["open-answers", 1], FILL_OPEN),
+    ("POST", "propara-published", ["open-answers", 1], INCOMPLETE_OPEN),
     ("GET", "propara-published", ["private-answers", 1], EDITORS),
     ("GET", "propara-published-edit", ["open-answers", 1, "published-result"], EDIT_OPEN),
-    ("POST", "propara-published-edit", ["open-answers", 1, "published-result"], FILL_OPEN),
+    ("POST", "propara-published-edit", ["open-answers", 1, "published-result"], INCOMPLETE_OPEN),
     ("POST", "propara-published-known", ["open-answers", 1], ACT_OPEN),
     ("GET", "propara-process", ["open-submission", 7], OPEN),
     ("GET", "propara-process", ["open-submission", 8], (404,) * 6),
@@ -139,7 +139,7 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
+def add_objects(people, world) -> None:
     """Create alice's public, unlisted and private answer sets, and her submissions to the public one."""
     version = make_version(people.alice, slug="open-answers")
     unlisted = make_set(people.alice, slug="unlisted-answers", visibility="unlisted")

@@ -1,10 +1,11 @@
-"""Permissions: invitations and notifications, each for one user alone. charlie is invited to objects of
-alice."""
+"""Permissions: invitations and notifications, each for one user alone. charlie is invited to objects that
+alice owns.
+"""
 
 from __future__ import annotations
 
 from tests.factories import make_suite
-from tests.permissions.rooms import MEMBERS, Row
+from tests.permissions.sections import MEMBERS, Row
 
 THINGS = ("page-accept", "page-decline", "api-accept", "api-decline", "taken-back")
 PAGE = ("in", 302, 404, 404, 404, 404)
@@ -31,7 +32,7 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
+def add_objects(people, world) -> None:
     world["notice"] = people.charlie.notices.create(kind="runs", text="One run is done.").pk
     for name in THINGS:
         suite = make_suite(people.alice, name=name, visibility="private")

@@ -4,15 +4,15 @@ alone."""
 from __future__ import annotations
 
 from tests.factories import make_model
-from tests.permissions.rooms import (
+from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
     EDITORS_ACT,
-    FILL,
-    FILL_EDITORS,
-    FILL_MINE,
-    FILL_OPEN,
     HIDDEN,
+    INCOMPLETE,
+    INCOMPLETE_EDITORS,
+    INCOMPLETE_MINE,
+    INCOMPLETE_OPEN,
     MEMBERS,
     OPEN,
     OWNER,
@@ -25,14 +25,14 @@ from tests.permissions.rooms import (
 ROWS: list[Row] = [
     ("GET", "model-list", [], OPEN),
     ("GET", "model-register", [], MEMBERS),
-    ("POST", "model-register", [], FILL),
+    ("POST", "model-register", [], INCOMPLETE),
     ("POST", "model-fetch", ["smollm2"], ("in", 403, 403, 403, 403, 302)),
     ("GET", "model-detail", ["public-model"], OPEN),
     ("GET", "model-detail", ["private-model"], (404, 404, 404, 404, 200, 200)),
     ("GET", "model-edit", ["private-model"], ("in", 404, 404, 404, 200, 200)),
-    ("POST", "model-edit", ["private-model"], FILL_MINE),
+    ("POST", "model-edit", ["private-model"], INCOMPLETE_MINE),
     ("GET", "model-edit", ["public-model"], ("in", 403, 403, 403, 200, 200)),
-    ("POST", "model-edit", ["public-model"], FILL_OPEN),
+    ("POST", "model-edit", ["public-model"], INCOMPLETE_OPEN),
     ("GET", "model-correct", ["private-model"], ("in", 404, 404, 404, 200, 200)),
     ("GET", "model-correct", ["shared-model"], OWNER),
     ("GET", "model-correct", ["public-model"], ("in", 403, 403, 403, 200, 200)),
@@ -55,7 +55,7 @@ ROWS: list[Row] = [
     ("GET", "model-detail", ["shared-model"], HIDDEN),
     ("GET", "model-status", ["shared-model"], HIDDEN),
     ("GET", "model-edit", ["shared-model"], EDITORS),
-    ("POST", "model-edit", ["shared-model"], FILL_EDITORS),
+    ("POST", "model-edit", ["shared-model"], INCOMPLETE_EDITORS),
     ("POST", "model-check", ["shared-model"], EDITORS_ACT),
     ("GET", "api-model", ["shared-model"], HIDDEN),
     ("PATCH", "api-model", ["shared-model"], API_EDITORS),
@@ -68,8 +68,8 @@ LAST: list[Row] = [
 ]
 
 
-def furnish(people, world) -> None:
-    """Create alice's private model on which dora and bob collaborate."""
+def add_objects(people, world) -> None:
+    """Create alice's private model on which dora and bob collaborate, and one to delete."""
     model = make_model(people.alice, slug="shared-model", visibility="private")
     share(model, people)
     make_model(people.alice, slug="doomed-model", visibility="private")

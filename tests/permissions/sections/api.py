@@ -14,7 +14,7 @@ from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.services import open_draft
 from tests.factories import make_model, make_suite
-from tests.permissions.rooms import HIDDEN, NOT_THERE, OPEN, Row
+from tests.permissions.sections import HIDDEN, NOT_FOUND, OPEN, Row
 
 MEMBERS = (401, 200, 200, 200, 200, 200)
 SENDERS = (401, 400, 400, 400, 400, 400)
@@ -22,9 +22,10 @@ OWNERS = (401, 404, 404, 404, 200, 200)
 ALICES = (404, 404, 404, 404, 200, 200)
 
 
-def furnish(people: Any, world: dict[str, Any]) -> None:
-    """Create a private suite of alice with a draft, which bob may edit and dora view; a run; and objects to
-    delete."""
+def add_objects(people: Any, world: dict[str, Any]) -> None:
+    """Create alice's private suite with a draft, which bob may edit and dora view; a public suite with a
+    draft; runs; a request for scores; and objects to delete.
+    """
     for name in ("api-work", "api-doomed"):
         suite = make_suite(people.alice, name=name, visibility="private")
         roles = ((people.bob, "edit"), (people.dora, "view"))
@@ -73,7 +74,7 @@ ROWS: list[Row] = [
     ("GET", "api-diff", ["private", 1, 1], HIDDEN),
     ("GET", "api-revision", ["private", 1], HIDDEN),
     ("GET", "api-export", ["private", 1, "csv"], HIDDEN),
-    ("GET", "api-export", ["public", 1, "exe"], NOT_THERE),
+    ("GET", "api-export", ["public", 1, "exe"], NOT_FOUND),
     ("GET", "api-export", ["private", 1, "lm-eval"], HIDDEN),
     ("GET", "api-export", ["public", 1, "bib"], OPEN),
     ("GET", "api-revision", ["api-drafted", 2], ALICES),  # a draft in addition to a frozen revision

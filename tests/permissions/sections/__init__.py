@@ -2,7 +2,7 @@
 
 A module has `ROWS`: (method, URL name, arguments, statuses). Every method that a page accepts needs a row;
 the others must respond with 405. It may have `LAST` (rows that delete or revoke something) and
-`furnish(people, world)`, which adds to the table's world: names of arguments and the values that replace them
+`add_objects(people, world)`, which adds to the table's world: names of arguments and the values that replace them
 in addresses. Requests have no body, so a form that the user may submit responds with 400.
 
 Statuses are for (nobody, charlie the stranger, dora who may view, bob who may edit, alice the owner, staff).
@@ -25,11 +25,11 @@ HIDDEN = (404, 404, 200, 200, 200, 200)
 OWNERS = (404, 404, 404, 404, 200, 200)
 EDITORS = ("in", 404, 403, 200, 200, 200)
 EDITORS_ACT = ("in", 404, 403, 302, 302, 302)
-FILL = ("in", 400, 400, 400, 400, 400)  # users who may submit the form see what is missing
-FILL_EDITORS = ("in", 404, 403, 400, 400, 400)
-FILL_OPEN = ("in", 403, 403, 403, 400, 400)
-FILL_MINE = ("in", 404, 404, 404, 400, 400)
-NOT_THERE = (404, 404, 404, 404, 404, 404)
+INCOMPLETE = ("in", 400, 400, 400, 400, 400)  # users who may submit the form see what is missing
+INCOMPLETE_EDITORS = ("in", 404, 403, 400, 400, 400)
+INCOMPLETE_OPEN = ("in", 403, 403, 403, 400, 400)
+INCOMPLETE_MINE = ("in", 404, 404, 404, 400, 400)
+NOT_FOUND = (404, 404, 404, 404, 404, 404)
 OWNER = ("in", 404, 403, 403, 200, 200)  # not permitted to any collaborator
 OWNER_ACTS = ("in", 404, 403, 403, 302, 302)
 API_EDITORS = (401, 404, 403, 200, 200, 200)
@@ -37,14 +37,15 @@ API_OWNER = (401, 404, 403, 403, 200, 200)
 
 
 def share(thing: Any, people: Any) -> None:
-    """Let dora view and bob edit an object of alice."""
+    """Let dora view and bob edit an object that alice owns."""
     for user, role in ((people.dora, Role.VIEW), (people.bob, Role.EDIT)):
         thing.collaborations.create(user=user, role=role)
 
 
 def people_rows(prefix: str, api: str, private: str, public: str, role: str) -> list[Row]:
-    """Return the rows of the People page of a private and a public object, and of its actions. `role` is
-    bob's role on the private object."""
+    """Return the rows of the People page of a private and a public object, and of its actions. `role`:
+    argument name of bob's role on the private object.
+    """
     members = ("in", 403, 403, 403, 200, 200)
     return [
         ("GET", f"{prefix}-people", [private], ("in", 404, 200, 200, 200, 200)),

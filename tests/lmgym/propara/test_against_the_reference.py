@@ -95,7 +95,7 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def reference():
-    """Run its main() in a process with PYTHONHASHSEED=0, the seed of the recorded cases."""
+    """Run the reference's main() in a process with PYTHONHASHSEED=0, the seed of the recorded cases."""
     server = Path(__file__).with_name("reference_server.py")
     command = [sys.executable, str(server), str(Path(REFERENCE).resolve().parent)]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
@@ -184,7 +184,7 @@ def spoilt(text: str, rng: random.Random) -> str:
 
 
 def varied(text: str, rng: random.Random) -> bytes:
-    """Change line ends, drop the last one, or insert a byte that is not UTF-8."""
+    """Randomly change the line endings, strip the final ones, and append a byte that is not UTF-8."""
     if rng.random() < 0.2:
         text = text.replace("\n", rng.choice(ENDS))
     if rng.random() < 0.1:
