@@ -12,10 +12,10 @@ from pathlib import PurePosixPath
 from statistics import fmean
 from typing import Any
 
-from lmgym.models.backends.base import HALF_TOLERANCE_BITS, Backend
+from lmgym.models.backends.base import Backend
 from lmgym.models.backends.start_tokens import sentences
 from lmgym.models.engine.policy import ScoringPolicy
-from lmgym.models.engine.scores import ScoringFailure, TokenScores
+from lmgym.models.engine.scores import HALF_TOLERANCE_BITS, ScoringFailure, TokenScores
 
 EVERY = 5
 """One in so many of the hundred plain sentences is compared."""
