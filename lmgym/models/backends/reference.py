@@ -31,7 +31,7 @@ class ReferenceComparison:
             of them cannot score them.
         tokens: number of tokens with a value in both models.
         mean_difference, largest_difference: absolute differences per token in bits; None if no token was compared.
-        largest_at: the token with the largest difference and the text before it.
+        largest_at: the text up to the first character of the token with the largest difference.
         tolerance: limit of the largest difference in bits for models that agree.
     """
 
@@ -65,7 +65,7 @@ class ReferenceComparison:
             )
         differences = (
             f"{self.mean_difference:.2g} bits per token on average and {self.largest_difference:.2g} bits at most "
-            f"({self.largest_at}), on {self.tokens:,} tokens of {self.sentences} sentences"
+            f"(at the end of {self.largest_at}), on {self.tokens:,} tokens of {self.sentences} sentences"
         )
         if self.agree:
             return f"The values agree with the reference {reference}: they differ by {differences}."
@@ -102,12 +102,13 @@ def compare_with_reference(
     for text, ours, theirs in pairs:
         if isinstance(ours, ScoringFailure) or isinstance(theirs, ScoringFailure):
             continue
-        if _ends(ours) != _ends(theirs):
+        places = _places(text, ours)
+        if places != _places(text, theirs):
             continue
         compared += 1
         gaps += [
-            (abs(a - b), f"“{text[:end][-30:]}”")
-            for end, a, b in zip(_ends(ours), _bits(ours), _bits(theirs), strict=True)
+            (abs(a - b), f"“{text[max(0, place - 30) : place + 1]}”")
+            for place, a, b in zip(places, _bits(ours), _bits(theirs), strict=True)
             if a is not None and b is not None
         ]
     largest, at = max(gaps, default=(None, ""))
@@ -121,9 +122,13 @@ def compare_with_reference(
     )
 
 
-def _ends(scores: TokenScores) -> list[int]:
-    """Return the ends of tokens, which do not depend on whether a token includes the blank before it."""
-    return [end for (_, end), special in zip(scores.offsets, scores.special, strict=True) if not special]
+def _places(text: str, scores: TokenScores) -> list[int]:
+    """Return the first character of each token that is not blank. Servers differ in whether a token includes the blank
+    before it, and may not show where a part of a character ends."""
+    starts = [
+        start for (start, _), special in zip(scores.offsets, scores.special, strict=True) if not special
+    ]
+    return [len(text) - len(text[start:].lstrip()) for start in starts]
 
 
 def _bits(scores: TokenScores) -> list[float | None]:

@@ -51,7 +51,9 @@ def url(real_model: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     command = [python, "-m", "llama_cpp.server", "--model", str(real_model), "--model_alias", "smollm2"]
     command += ["--host", "127.0.0.1", "--port", str(port), "--logits_all", "true", "--n_ctx", "512"]
-    with subprocess.Popen([*command, "--verbose", "false"]) as process:
+    # Threads of llama.cpp wait for each other in loops, which takes minutes if other programs use the processors.
+    command += ["--n_threads", "1", "--n_threads_batch", "1", "--verbose", "false"]
+    with subprocess.Popen(command) as process:
         try:
             address = f"http://127.0.0.1:{port}/v1"
             wait_for(address, process)
