@@ -152,7 +152,7 @@ def test_after_the_machine_slept_every_worker_can_renew_its_leases_first(registe
     settings.GYM_REAPER_SECONDS = 1.0
     rounds, waits = [], []
     thread = reaper.Reaper("w")
-    monkeypatch.setattr(thread, "once", lambda interval: rounds.append(wall[0]))
+    monkeypatch.setattr(thread, "sweep", lambda interval: rounds.append(wall[0]))
     wall = [5_000.0]
     monkeypatch.setattr(reaper.time, "time", lambda: wall[0])
     monkeypatch.setattr(reaper.time, "monotonic", lambda: 100.0)
