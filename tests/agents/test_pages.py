@@ -165,7 +165,7 @@ def test_a_case_is_edited_as_a_form(alice, people):
     given["turn-response"][0] = "text: {keywords: "
     answer = alice.post(address, given)
     assert answer.status_code == 400
-    assert make_case(suite).look()[0] == read
+    assert make_case(suite).parse()[0] == read
 
 
 def test_cases_with_variables_have_no_form_and_comments_are_warned_about(alice, people):
