@@ -32,7 +32,7 @@ Finding = tuple[str, str]
 
 
 def findings() -> list[Finding]:
-    """Run every check and return its results as (OK, WARN or BAD, message)."""
+    """Run every check and return the results as (level, message); the level is OK, WARN or BAD."""
     return [
         *_python(),
         *_packages(),

@@ -127,7 +127,7 @@ def run_retry(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
-    """Score the stored answers by the current cases, with a different reading if one is sent."""
+    """Queue a rescoring of the stored answers against the current cases, with a different reading if one is sent."""
     run = visible_run(request, key)
     try:
         rescored = services.queue_rescoring(

@@ -65,7 +65,7 @@ def register_server(
 ) -> AgentServer:
     """Register a server as a model with the backend `agent` and queue its check.
 
-    Every user may register servers, because GYM_NET_ALLOW restricts the allowed addresses.
+    Any signed-in user may register a server, because GYM_NET_ALLOW limits which addresses the site contacts.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a server")

@@ -96,8 +96,8 @@ def _on_unlisted(user: User) -> Q:
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     """Return other games with statistics on the same text that are listed for this user.
 
-    Logs with and without words have different fingerprints, and so do the two versions; for such pairs, the
-    same corpus suggests the same text.
+    Logs with and without words have different fingerprints, as do logs of versions 4 and 5 of LM Challenge; such pairs
+    are matched by corpus instead.
     """
     same = Q(game=game.game, fingerprint=game.fingerprint)
     if game.corpus_id is not None:

@@ -549,8 +549,9 @@ def doomed_submissions(user: User) -> Any:
 def delete_or_hand_over(user: User, heir: User) -> None:
     """Delete or hand over the answer sets and submissions of a deleted account. Call inside a transaction.
 
-    Rows that only the account and staff could see are deleted. Sets on which others depend go to `heir`;
-    submissions lose their owner.
+    Sets on which others depend (see `kept_sets`) go to `heir`; the user's other sets are deleted with their
+    submissions. Submissions that only the user and staff could see are deleted too; the remaining ones lose their
+    owner when the account is deleted.
     """
     kept = list(kept_sets(user).values_list("pk", flat=True))
     doomed = list(doomed_sets(user).values_list("pk", flat=True))

@@ -181,7 +181,7 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def spelling(self) -> Spelling:
-        """Counts of how finely words were split; all 0 if they were not counted."""
+        """Counts that show how finely the tokenizer splits words; all 0 if nothing was counted."""
         return Spelling.from_json(self.provenance.get("spelling"))
 
     def rates(self) -> list[PredictionRate]:

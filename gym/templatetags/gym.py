@@ -111,7 +111,9 @@ def seen_by(model: RegisteredModel | None, user: AnyUser) -> RegisteredModel | N
 
 @register.filter
 def owner_for(obj: Any, user: AnyUser) -> str:
-    """Return the owner of a suite or run, if this user may know it; empty if the account was deleted."""
+    """Return the name of the owner of a suite or run; ANONYMOUS if this user may not know it, "" if the account was
+    deleted.
+    """
     return owner_of_run(obj, user) if isinstance(obj, SuiteRun) else owner_of_suite(obj, user)
 
 

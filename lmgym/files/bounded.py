@@ -25,7 +25,7 @@ _WBITS = 31
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one file, after decompression; None = bounded elsewhere.
+    """Limits on one file, after decompression; None = bounded elsewhere.
 
     Attributes:
         cells: separators in a table.

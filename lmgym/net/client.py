@@ -163,7 +163,11 @@ def _parse(url: str) -> httpx2.URL:
 
 
 def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Lower-case the names; reject values that could inject another header or request."""
+    """Lower-case the names.
+
+    Raises:
+        Refused: a name is invalid or reserved, or a value could inject another header or request.
+    """
     checked = {}
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):

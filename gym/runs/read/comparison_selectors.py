@@ -209,7 +209,8 @@ def on_a_suite(
 
     Args:
         revisions: revisions of a suite that is visible to the user.
-        baseline: the first model; None: every pair is compared.
+        baseline: the first of `models`, with which the others are compared; None: all pairs that differ in either model
+            or revision.
         bound: 0..1, equivalence bound on the difference of pass rates.
     """
     by_cell = _with_results(user, revisions, models)

@@ -56,7 +56,7 @@ def matches(a: str, b: str) -> int:
 
 
 class Vocabulary:
-    """Words of equal length in arrays, so that the nearest words are found in one pass.
+    """Words grouped by length into arrays, so that the nearest words are found in one pass.
 
     Words keep the order of the file, without duplicates. Ties are broken by that order. (The reference keeps its words
     in a set, so its ties depend on the hash seed of the process.)

@@ -1,7 +1,7 @@
 """Client for completion servers: requests log-probabilities of prompts, and reads the responses of two methods.
 
 The methods are `echo` with `logprobs` (the server returns the prompt as tokens with natural log-probabilities), and
-vLLM's `prompt_logprobs`. Both generate one new token, which is discarded, because llama-cpp-python takes
+vLLM's `prompt_logprobs`. Both request one new token and discard it, since llama-cpp-python takes
 `max_tokens=0` to mean "until the context is full".
 """
 

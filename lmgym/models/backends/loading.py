@@ -227,11 +227,11 @@ def read_model(
 
 
 def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
-    """Check that no layers are missing.
+    """Check that the weights have all layers that the configuration declares.
 
-    If the configuration has more layers than the weights, the model is built on the meta device to list
-    missing weights. If it runs its layers several times, none are missing. transformers would first
-    initialise all missing layers.
+    Fewer stored than configured layers may be correct: some models run the same layers several times. The model is
+    therefore built on the meta device to see which weights are missing. Loading it normally would initialise every
+    missing layer before reporting it.
 
     Raises:
         BackendError: layers are missing.

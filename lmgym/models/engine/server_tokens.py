@@ -2,8 +2,8 @@ r"""Find the characters of a completion server's tokens, which may be parts of c
 
 A byte-level vocabulary may split "日" into two tokens. Servers return such parts in different ways:
 
-    U+FFFD for bytes that are no character               transformers' decode; older versions of vLLM
-    nothing, also for the last part of a character       versions of vLLM between those two
+    U+FFFD for bytes that do not form a character        transformers' decode; early versions of vLLM
+    nothing, even for the last part of a character       later versions of vLLM, before 0.30
     nothing; the last part has the text of all parts     vLLM 0.30
     only the whole characters in the token               llama-cpp-python 0.3
     bytes as Latin-1                                     SGLang 0.5

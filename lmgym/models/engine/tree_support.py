@@ -121,7 +121,7 @@ def _bits(
 
 
 def others(ids: Sequence[int], vocabulary: int) -> list[int]:
-    """Replace each token by another."""
+    """Replace each token with a different one."""
     return [(token + 1) % vocabulary for token in ids]
 
 

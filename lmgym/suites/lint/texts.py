@@ -274,7 +274,7 @@ def check_words(design: Design) -> Iterator[Finding]:
 
 
 def check_repeats(design: Design) -> Iterator[Finding]:
-    """Report items that are identical in every condition."""
+    """Report duplicate items: items whose regions equal those of another item in every condition."""
     groups: dict[tuple[tuple[str, ...], ...], list[int]] = defaultdict(list)
     for item in design.items:
         groups[tuple(design.table[item, condition].contents for condition in design.conditions)].append(item)
