@@ -102,7 +102,7 @@ def _write(path: Path, text: str, mode: str) -> None:
 
 
 def from_environment(name: str) -> str:
-    """Read a secret from the environment. Raises CommandError if it is too short to be hidden in results."""
+    """Read a secret from the environment. Raises CommandError if it is not set or too short to be hidden in results."""
     value = os.environ.get(name)
     if not value:
         raise CommandError(f"The environment variable {name} is not set.")
@@ -176,7 +176,9 @@ def judge(args: dict[str, Any], server: Transport) -> VotingJudge | None:
 
 
 def files(paths: list[Path]) -> list[Path]:
-    """Expand folders to the .hocon, .conf and .json files in them."""
+    """Replace each folder by the .hocon, .conf and .json files in it and its subfolders; keep other paths.
+    Raises CommandError if no path is left.
+    """
     cases: list[Path] = []
     for path in paths:
         if path.is_dir():
