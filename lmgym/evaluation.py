@@ -38,7 +38,7 @@ def load_suite(
     encoding: str = "",
 ) -> SuiteDocument:
     """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), the dictionary of a JSON suite, or a
-    DataFrame.
+    DataFrame. A `SuiteDocument` is returned unchanged.
 
     Args:
         source: a DataFrame needs the columns of a CSV file: long (one row per region: item_number, condition_name,
@@ -105,8 +105,9 @@ def evaluate(
         sentences are not affected.
 
     Raises:
-        InvalidArgument: no suite, no model, or two models with the same name.
+        InvalidArgument: no suite, no model, two models with the same name, or an invalid policy.
         FormatError: a suite is malformed.
+        OSError: a suite file cannot be read.
         BackendError: a model cannot be loaded, or does not support the policy.
         Interrupted: Ctrl-C (a KeyboardInterrupt); the completed runs are in `result`.
     """
@@ -148,7 +149,7 @@ def score(
         start token), and `failure`. A text that cannot be scored has one row with the reason in `failure`.
 
     Raises:
-        InvalidArgument: a text is not a string.
+        InvalidArgument: a text is not a string, or the policy is invalid.
         BackendError: the model cannot be loaded, or does not support the policy.
     """
     rows = [texts] if isinstance(texts, str) else list(texts)

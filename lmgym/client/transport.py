@@ -37,7 +37,8 @@ class ApiError(Exception):
         super().__init__(self.detail)
 
     def lines(self) -> list[str]:
-        """Format for display: one line for each error, or for each group of errors."""
+        """Format for display: one line for each group of errors; without groups, the summary (unless there is exactly
+        one error) and one line for each error."""
         if self.groups:
             return [*map(line_of, self.groups)]
         summary = [self.detail] if len(self.errors) != 1 else []
