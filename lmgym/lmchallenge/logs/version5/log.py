@@ -112,8 +112,8 @@ def _is_version_5(line: bytes) -> bool:
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, row) for each line, with all keys, so that it can be written again. Raises LogError for a
-    line that is not a JSON object.
+    """Yield (line number, row) for each non-blank line, with all keys, so that it can be written again. Raises LogError
+    for a line that is not a JSON object or is from a log of version 4.
     """
     for number, raw in enumerate(stream, 1):
         if raw.strip():
@@ -121,7 +121,7 @@ def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tupl
 
 
 def row_of(raw: bytes, where: str) -> dict[str, Any]:
-    """Parse a line as a JSON object. Raises LogError."""
+    """Parse a line as a JSON object. Raises LogError, also for a line of a version 4 log."""
     try:
         row = json.loads(raw)
     except UnicodeDecodeError:
