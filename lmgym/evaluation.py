@@ -43,7 +43,7 @@ def load_suite(
     Args:
         source: a DataFrame needs the columns of a CSV file: long (one row per region: item_number, condition_name,
             region_number, content) or wide (one row per sentence); see docs/suite-format.md.
-        name: name of the suite; default: the name in the file, else the file name.
+        name: name of a suite that is a table; default: the file name, or "suite" for a DataFrame. JSON names itself.
         columns: roles of table columns by letter: {"A": "item", "B": "condition", "C": "text"}; see
             `lmgym.suites.intake.parsing.ROLES`. Required if it is unclear which columns are regions.
         sheet: sheet of a workbook; required if several sheets could be the suite.

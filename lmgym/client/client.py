@@ -186,8 +186,10 @@ class Client(Games, Submissions, AgentTests):
         """Compare two runs on the same items: two models, or two revisions of a suite.
 
         Returns:
-            `first` and `second`, the two sides; `rate`, the comparison of their pass rates, with the columns of
-            `lmgym.Result.compare`; `unlike`, other settings that differ; `note`, how the numbers were computed.
+            `suite`; `first` and `second`, the two sides; `rate`, the comparison of their pass rates, with the columns
+            of `lmgym.Result.compare`; `margin`, the difference of their margins in bits, or None; `unlike`, other
+            settings that differ; `note`, how the numbers were computed; and the other fields of a pair in
+            `GET compare/{suite}/`.
 
         Raises:
             ValueError: the runs cannot be compared, or one is not the newest run of its model on its revision.
