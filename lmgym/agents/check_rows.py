@@ -218,7 +218,7 @@ MAX_SHOWN = 60
 
 
 def places(structure: Any, sly_data: Any) -> list[tuple[str, str]]:
-    """Return the first MAX_PLACES paths in an answer with their values as JSON, truncated: the text (without its value),
+    """Return the first MAX_PLACES paths in an answer with their values as truncated JSON: the text (without its value),
     then the structure and the private data with all keys of nested objects. Null values are left out."""
     rows: list[tuple[str, str]] = [("text", "")]
 
