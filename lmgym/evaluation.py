@@ -98,7 +98,8 @@ def evaluate(
         device, dtype: for models loaded from files.
         progress: show a progress bar on standard error; None = only in a terminal or a notebook.
         cache: file that keeps sentence scores between calls; created if missing. A sentence is scored again if the
-            model, the policy or a library version changes. Scores of models passed as objects are not cached.
+            model, a setting that changes the values of its tokens, the kind of device or a library version changes.
+            Scores of models without a fingerprint, such as objects with `score`, are not cached.
 
     Returns:
         A `Result` with one run per model and suite. A sentence that cannot be scored has NaN and a reason; other

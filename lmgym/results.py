@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One suite on one model. `coverage` is None if the model has no unknown words."""
+    """One suite on one model. `coverage` is None if words were not counted: the model's vocabulary is open, or no
+    sentence has tokens."""
 
     suite: SuiteDocument
     model: str
@@ -180,7 +181,8 @@ class Result:
             visibility: visibility of models that are new to the site: private or public.
 
         Returns:
-            The site's response for each file: URL of the report, runs, and notices.
+            The site's response for each file, with `id`, `state`, the ids of its `runs`, and `report` (notices and
+            warnings), among others.
 
         Raises:
             lmgym.client.ApiError: the site rejects a file.

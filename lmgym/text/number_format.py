@@ -79,7 +79,7 @@ def percent(value: Any, places: int = 1) -> str:
 
 
 def grouped(value: Any) -> str:
-    """Format a number with thousands separators: 50257 -> 50,257"""
+    """Format a number without decimals, with thousands separators: 50257 -> 50,257"""
     number = number_or_none(value)
     return MISSING if number is None else f"{int(number):,}"
 
