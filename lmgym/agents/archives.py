@@ -71,7 +71,11 @@ def file_of(name: str) -> str:
 
 
 def text_of(content: bytes, path: str) -> str:
-    """Decode a file, keeping line endings and byte order mark so that exports reproduce the same bytes."""
+    """Decode a file, keeping line endings and byte order mark so that exports reproduce the same bytes.
+
+    Raises:
+        ArchiveError: the file is not UTF-8, or contains U+0000.
+    """
     try:
         decode(content)
     except HoconError as error:

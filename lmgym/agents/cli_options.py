@@ -116,7 +116,7 @@ def variables(args: dict[str, Any]) -> dict[str, str]:
 
 
 def headers(pairs: list[str]) -> dict[str, str]:
-    """Parse NAME=VARIABLE pairs into headers with the values of the environment variables."""
+    """Parse NAME=VARIABLE pairs into headers with the values of the environment variables. Raises CommandError."""
     values = {}
     for pair in pairs:
         name, sign, variable = pair.partition("=")
@@ -130,7 +130,7 @@ def transport(url: str, args: dict[str, Any], header_option: str = "header") -> 
     """Return the transport to a server, with the headers given by the option `header_option`.
 
     GYM_NET_ALLOW is not applied: it restricts a site's users, whereas the user of a command can already reach every
-    address from this machine.
+    address from this machine. Raises CommandError for an invalid address or header.
     """
     if url == EMBEDDED:
         return DemoTransport()

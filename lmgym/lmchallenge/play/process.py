@@ -184,7 +184,11 @@ class ProcessPlayer:
         return pause
 
     def close(self) -> None:
-        """Close standard input, wait for the process to exit and check its remaining output."""
+        """Close standard input and wait for the process to exit.
+
+        Raises:
+            PlayerError: it does not exit within `stop_timeout`, sends more output, or exits with an error.
+        """
         if self._ended:
             return
         deadline = time.monotonic() + self.command.stop_timeout

@@ -44,7 +44,8 @@ class Token(Struct, gc=False, kw_only=True):
 
     @property
     def scores(self) -> list[tuple[str, float, float | None]]:
-        """Candidate, error score and model score of each result. Raises LogError if a result is malformed."""
+        """Candidate, error score and model score (None if unknown) of each result. Raises LogError if a result is
+        malformed."""
         scores = []
         for candidate in self.results or ():
             word, error, score = (*candidate[:3], None, None, None)[:3]

@@ -129,7 +129,7 @@ class Counts:
 
     @property
     def mixture(self) -> Mixture | None:
-        """The best mixture of error and model scores, with its results, for a wr log."""
+        """The best mixture of error and model scores, with its results; None without reranking results."""
         if self._mixture is None and self.lengths:
             from lmgym.lmchallenge.logs.version5.reranking import best_mixture
 
