@@ -89,7 +89,8 @@ class IterationResult:
         return round(sum(turn.waited for turn in self.turns), 3)
 
     def usage(self) -> list[Mapping[str, Any]]:
-        """Return the reported tokens and cost of each request to agent and judge. Reused answers cost nothing."""
+        """Return the reported tokens and cost of each request to agent and judge. Reused answers cost nothing; cached
+        verdicts are left out."""
         sent = [turn for turn in self.turns if turn.trouble not in UNSENT]
         usage: list[Mapping[str, Any]] = [
             dict.fromkeys(AMOUNTS, 0) if turn.reused else turn.tokens or {} for turn in sent

@@ -51,7 +51,8 @@ class MinimalPair:
 
 
 def minimal_pairs(document: SuiteDocument) -> list[MinimalPair]:
-    """Convert every prediction of the suite to a pair of conditions. Raises Refused if one is not a minimal pair."""
+    """Convert every prediction of the suite to a pair of conditions. Raises Refused if one is not a minimal pair, or
+    there are none."""
     reasons, pairs = [], []
     for number, prediction in enumerate(document.predictions, start=1):
         label = prediction.name or f"Prediction {number}"

@@ -134,7 +134,7 @@ def quarter(value: Any) -> int:
 
 
 def plain_value(value: Any) -> str:
-    """Format any value: booleans as yes or no, integers grouped, lists joined, no value as –."""
+    """Format any value: booleans as yes or no, integers grouped, lists and mappings joined, no value as –."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or value == "":

@@ -54,7 +54,10 @@ def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO
 
 
 def reply_line(reply: Iterable[tuple[str, float]]) -> bytes:
-    """Format a reply: alternating texts and scores, separated by tabs. Parsing a score gives the same float."""
+    """Format a reply: alternating texts and scores, separated by tabs. Parsing a score gives the same float.
+
+    Predictions with tabs, line breaks or a NaN score are omitted.
+    """
     fields = [
         field
         for text, score in reply
