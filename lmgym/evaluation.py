@@ -106,7 +106,8 @@ def evaluate(
         sentences are not affected.
 
     Raises:
-        InvalidArgument: no suite, no model, two models with the same name, or an invalid policy.
+        InvalidArgument: no suite, an unsupported type of suite, no model, two models with the same name, or an invalid
+            policy.
         FormatError: a suite is malformed.
         OSError: a suite file cannot be read.
         BackendError: a model cannot be loaded, or does not support the policy.

@@ -137,7 +137,7 @@ def lm_eval_files(
 ) -> dict[str, str]:
     """Write a task folder for lm-evaluation-harness (path -> text): one task per prediction, and their group.
 
-    The bad sentence is the first choice: lm-eval picks the first of equal choices, and a tie must fail.
+    The bad sentence is the first choice: lm-eval picks the first of equal choices, and a tie must fail. Raises Refused.
     """
     pairs = minimal_pairs(document)
     base = f"gym_{slug.replace('-', '_')}"

@@ -115,7 +115,7 @@ def duration(seconds: Any) -> str:
 
 
 def eta(seconds: Any) -> str:
-    """Format the remaining time, with the precision of an estimate."""
+    """Format the remaining time, with the precision of an estimate; empty if unknown."""
     number = number_or_none(seconds)
     if number is None:
         return ""

@@ -183,7 +183,7 @@ def from_terminal(
 ) -> Player:
     """Build the player named on a command line: a configured name, `adaptive`, `module:name`, or a command.
 
-    `by_name`: see PythonPlayer.
+    `by_name`: see PythonPlayer. Raises OptionError, and PlayerError if the player cannot be created or started.
     """
     if spec == "adaptive":
         return adaptive(options)

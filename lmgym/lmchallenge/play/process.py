@@ -478,7 +478,7 @@ def _no_number(fields: list[str], context: str) -> NoReturn:
 def respelled(
     reply: Reply, by_text: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
 ) -> Reply:
-    """Map a reply's texts to the requested candidates."""
+    """Map a reply's texts to the requested candidates, and count irregularities."""
     texts = [text for text, _ in reply]
     if texts != list(by_text):  # most models reply in the requested order
         seen = set(texts)

@@ -98,7 +98,8 @@ def resolve(
 
     Raises:
         AccessDenied: the model does not exist, or is private or gated and the token does not permit reading it.
-        BackendError: the model has no safetensors or is too large, or the Hub is unreachable.
+        BackendUnavailable: the Hub is unreachable, overloaded or down.
+        BackendError: the model has no safetensors or is too large, or this machine is offline.
     """
     model, names = _listing(repo, revision, TIMEOUT_SECONDS, token, patient=True)
     _check_listing(model, names, max_bytes)
