@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One suite on one model. `coverage` is None if the model has no unknown words."""
+    """One suite on one model. `coverage` is None if words were not counted: the model's vocabulary is open, or no
+    sentence has tokens."""
 
     suite: SuiteDocument
     model: str
@@ -84,17 +85,18 @@ class Result:
         return f"<lmgym.Result: {len(self.runs)} runs, {len(models)} models, {len({s[:2] for s in suites})} suites>"
 
     def rates(self) -> pd.DataFrame:
-        """Return one row per prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson), `chance`,
-        `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All columns:
-        docs/names.md."""
+        """Return one row per run and prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson),
+        `chance`, `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All
+        columns: docs/names.md."""
         return self._frame(columns(*tables.RATES), Run._predictions)
 
     def outcomes(self) -> pd.DataFrame:
-        """Return one row per prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
+        """Return one row per run, prediction and item: `outcome` (held, failed, tie, not evaluable), `margin`, and
+        whether the item passes (`passed`) or is too close to call (`too_close`)."""
         return self._frame(columns(tables.Outcome), Run._outcomes)
 
     def regions(self) -> pd.DataFrame:
-        """Return one row per item, condition and region: `surprisal`."""
+        """Return one row per run, item, condition and region, with its `content` and `surprisal`."""
         return self._frame(columns(tables.Region), Run._regions)
 
     def tokens(self) -> pd.DataFrame:
@@ -180,7 +182,8 @@ class Result:
             visibility: visibility of models that are new to the site: private or public.
 
         Returns:
-            The site's response for each file: URL of the report, runs, and notices.
+            The site's response for each file, with `id`, `state`, the ids of its `runs`, and `report` (notices and
+            warnings), among others.
 
         Raises:
             lmgym.client.ApiError: the site rejects a file.

@@ -76,7 +76,7 @@ class Notes:
     def __init__(self, document: Document, *, secret: bool = False) -> None:
         self.document = document
         self.secret = secret and bool(document.variables)
-        """True if the document contains values of variables, which problems could reveal."""
+        """True if the document contains values of variables that its author may not see; problems could reveal them."""
         self.problems: list[Problem] = []
         self._left = {True: MAX_NOTES, False: MAX_NOTES}
 
@@ -157,7 +157,7 @@ RESERVED_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "connection", "content-type", "te", "trailer", "upgrade", "expect",
      "proxy-authorization", "accept-encoding", "cookie")
 )  # fmt: skip
-"""Headers set by the HTTP connection."""
+"""Headers, in lower case, that a case may not set."""
 
 
 def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:

@@ -22,7 +22,9 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
-    """Estimate the probability that all of k iterations pass: C(c, k) / C(n, k) (Yao et al. 2024, 2406.12045)."""
+    """Estimate the probability that all of k iterations pass: C(c, k) / C(n, k) (Yao et al. 2024, 2406.12045).
+    None if n < k.
+    """
     if not 1 <= k <= n:
         return None
     return comb(c, k) / comb(n, k)

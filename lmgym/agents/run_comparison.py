@@ -189,7 +189,8 @@ class Compared(Generic[R, C]):
         return cases
 
     def by_check(self) -> list[tuple[CheckRow, list[CheckRow | None]]]:
-        """Return each check with its first row and its row in each pair, largest differences first."""
+        """Return each check with its first row and its row in each pair (None if the pair lacks the check), largest
+        differences first."""
         by_facts = [{row.facts: row for row in pair.checks} for pair in self.pairs]
         checks = dict.fromkeys(facts for rows in by_facts for facts in rows)
         in_pairs = [[rows.get(facts) for rows in by_facts] for facts in checks]

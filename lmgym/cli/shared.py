@@ -143,8 +143,9 @@ def format_of(
     """Choose the format of a file by its extension.
 
     Args:
-        formats: formats of the command; each may be selected by using its name as the extension.
-        endings: formats by other extensions.
+        formats: formats of the command. The name of a format serves as its extension, unless the format is in
+            `endings` or its name has a hyphen.
+        endings: formats by extension, where the extension is not the name.
         default: format without a file or an extension.
         option: option that sets the format explicitly, for the message.
 

@@ -146,7 +146,7 @@ class Run:
 
     @property
     def rate(self) -> float | None:
-        """Mean pass rate of the predictions, as on the leaderboard with the rule `each`."""
+        """Mean pass rate of the predictions, as on the leaderboard with the rule `each`; None if none has a rate."""
         rates = [row.rate for row in self.predictions if row.rate is not None]
         return sum(rates) / len(rates) if rates else None
 

@@ -70,7 +70,7 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
         model: a folder with config.json and safetensors, causal or masked; a GGUF file; an n-gram file;
             "organisation/name", or a short name such as "gpt2", on the Hugging Face Hub, optionally with
             "@revision" (gated and private models with the token in the environment variable HF_TOKEN);
-            a (model, tokenizer) pair of transformers objects; or a `Scorer`.
+            a (model, tokenizer) pair of transformers objects; a `Backend`; or a `Scorer`.
         device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
         dtype: float32, bfloat16 or float16.
 

@@ -80,6 +80,7 @@ def request(
 
     Raises:
         NetError: see the subclasses in `lmgym.net.errors`.
+        ValueError: both `json` and `content` are given.
     """
     call = _prepare(method, url, headers, json, content, policy)
     with _open(call, policy) as (response, server):

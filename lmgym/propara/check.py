@@ -30,7 +30,8 @@ class FileRow:
 
 
 def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
-    """Return the readable rows and at most MAX_PROBLEMS problems with unreadable rows, actions and locations."""
+    """Return the readable rows, and the problems with unreadable rows, actions and locations. Reading stops after
+    MAX_PROBLEMS problems, with a problem that says so."""
     rows: list[FileRow] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):

@@ -242,7 +242,7 @@ Sentences = dict[int, tuple[str, ...]]
 
 def read_sentences(text: str, file: str) -> Sentences:
     """Parse sentences, sort them and renumber them from 1. The later of two rows with the same number is used. The file
-    may be empty."""
+    may be empty. Raises Crash for the first invalid row."""
     texts: dict[tuple[int, int], str] = {}
     for number, line in enumerate(lines_of(text), 1):
         fields = line.strip().split("\t", 3)[:3]

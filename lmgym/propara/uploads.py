@@ -110,7 +110,8 @@ def refused(file: str, code: str, message: str, hint: str = "") -> ProParaError:
 
 
 def grid_table_problem(text: str, file: str) -> Problem | None:
-    """Detect ProPara's original annotation (grids.v1.*.tsv), with a column per participant and no actions."""
+    """Return a problem for ProPara's original annotation (grids.v1.*.tsv), with a column per participant and no
+    actions, and None for other text."""
     for number, line in enumerate(lines_of(text), 1):
         if fields := line.split():
             if fields[1:3] != ["SID", "PARTICIPANTS"]:

@@ -67,7 +67,7 @@ class SentenceResult:
         special_surprisal: sum over tokens outside regions.
         surprisal: of the whole sentence; None = no value.
         tokens: for each token, the values of a TokenRow.
-        not_computed: indices of unscored tokens.
+        not_computed: indices of tokens that were not scored because no prediction needs them.
     """
 
     position: int
@@ -115,8 +115,8 @@ class TokenBits(NamedTuple):
 
 
 def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> Iterator[RegionBits]:
-    """Yield the regions of a SentenceResult or its database row. A region that contains an unscored token is marked
-    `not_computed`."""
+    """Yield the regions of a SentenceResult or its database row. A region with a token that was not scored because no
+    prediction needs it is marked `not_computed`."""
     skipped = {TokenRow(*result.tokens[number]).region for number in result.not_computed}
     cells = zip(names, contents, result.regions, strict=True)
     for place, (name, content, bits) in enumerate(cells):
@@ -145,7 +145,7 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Whether all tokens were scored."""
+        """Whether all tokens were requested, not only those that predictions need."""
         return not any(row.not_computed for row in self.sentences)
 
 

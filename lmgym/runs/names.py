@@ -1,4 +1,4 @@
-"""docs/names.md: names, meanings and units of result columns, generated from the classes of `lmgym.runs.tables`.
+"""docs/names.md: names, meanings and units of result columns, generated from the dataclasses that define them.
 
 `python -m lmgym.runs.names > docs/names.md` regenerates it.
 """
@@ -45,8 +45,7 @@ HEAD = """\
 Each result has one name everywhere: as a column of `lmgym.Result` (`rates()`, `outcomes()`, `regions()`, `tokens()`,
 `compare()`) and of CSV and Parquet files, as a key of JSON and of the API, and as an attribute in the client.
 Surprisals and margins are in bits. A missing value is empty, null or NaN, never 0. This page is generated from the
-classes in `lmgym/runs/tables.py` and `lmgym/stats/comparison.py`. How the numbers are computed:
-[statistics.md](statistics.md).
+dataclasses that `lmgym/runs/names.py` lists. How the numbers are computed: [statistics.md](statistics.md).
 """
 
 

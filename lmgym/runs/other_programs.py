@@ -51,7 +51,8 @@ class MinimalPair:
 
 
 def minimal_pairs(document: SuiteDocument) -> list[MinimalPair]:
-    """Convert every prediction of the suite to a pair of conditions. Raises Refused if one is not a minimal pair."""
+    """Convert every prediction of the suite to a pair of conditions. Raises Refused if one is not a minimal pair, or
+    there are none."""
     reasons, pairs = [], []
     for number, prediction in enumerate(document.predictions, start=1):
         label = prediction.name or f"Prediction {number}"
@@ -136,7 +137,7 @@ def lm_eval_files(
 ) -> dict[str, str]:
     """Write a task folder for lm-evaluation-harness (path -> text): one task per prediction, and their group.
 
-    The bad sentence is the first choice: lm-eval picks the first of equal choices, and a tie must fail.
+    The bad sentence is the first choice: lm-eval picks the first of equal choices, and a tie must fail. Raises Refused.
     """
     pairs = minimal_pairs(document)
     base = f"gym_{slug.replace('-', '_')}"

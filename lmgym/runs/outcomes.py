@@ -95,7 +95,7 @@ class PredictionOutcome:
 
     @property
     def p(self) -> float | None:
-        """One-sided p of the rate against the formula's chance level, upper tail."""
+        """One-sided p of the rate against the formula's chance level, upper tail; None without either."""
         if self.rate is None or self.chance is None:
             return None
         return tail_above(self.rate, self.n, self.chance)

@@ -103,7 +103,8 @@ def shares_of(outcomes: Sequence[Sequence[int]], rule: Rule) -> NDArray[np.float
 
 
 def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | None]:
-    """Return the margin of each item in bits: the mean over predictions, or the smallest if all have to hold."""
+    """Return the margin of each item in bits: the mean over predictions, or the smallest if all have to hold; None if
+    one of them is missing."""
     margins: list[float | None] = []
     for values in zip(*(row.margins for row in rows), strict=True):
         known = [value for value in values if value is not None]
@@ -190,7 +191,8 @@ def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool
 
 @lru_cache(maxsize=4096)
 def chance_of(formulas: tuple[str, ...], rule: str, n_regions: int | None = None) -> float | None:
-    """Return the chance level under a rule: the mean over the formulas, or that of their conjunction."""
+    """Return the chance level under a rule: the mean over the formulas, or that of their conjunction; None if a formula
+    is invalid."""
     try:
         if rule == ALL.key and len(formulas) > 1:
             joint = parse("&".join(f"[{formula}]" for formula in formulas))

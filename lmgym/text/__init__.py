@@ -41,8 +41,8 @@ def decode(data: bytes, report: Report, limit: int) -> str:
     """Decode a file: UTF-8, with or without byte order mark, or UTF-16 with one.
 
     Raises:
-        FormatError: the file is too large, empty, compressed, or in another encoding; the message gives the line and
-            position of the first invalid byte.
+        FormatError: the file is too large, empty, compressed, a PDF, or in another encoding; the message for an invalid
+            byte gives its line and position.
     """
     if len(data) > limit:
         message = f"the file is {len(data):,} bytes; at most {limit:,} are allowed"

@@ -35,7 +35,7 @@ class Problem:
 
     Attributes:
         where: a JSON path ("$.items[3].conditions[1]"), a line ("line 17"), a cell ("row 3, column B"), a query
-            parameter ("?name"), or the whole input ("file", "sheet").
+            parameter ("?name"), or the whole input ("file", "sheet", "suite").
         message: a clause in lower case without a full stop.
         hint: what to do, as a sentence.
         names: the location with names of conditions and regions, if known.

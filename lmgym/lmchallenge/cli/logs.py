@@ -48,7 +48,13 @@ FILTER = "alphaemoji"
 
 
 def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | None]]:
-    """Pair logs with mixtures. A single log is paired with every mixture, and a single mixture with every log."""
+    """Pair logs with mixtures. A single log is paired with every mixture, and a single mixture with every log.
+
+    Without logs, standard input ("-") is used; without mixtures, None.
+
+    Raises:
+        OptionError: several logs and a different number of several mixtures.
+    """
     names: Sequence[str] = logs or ["-"]
     if not mixes:
         return [(name, None) for name in names]

@@ -34,7 +34,7 @@ _WORDS = {
 class Match:
     """A log that matches a corpus.
 
-    compared     "tokens" (wp, ic) or "texts" (tc: whole lines); if words are hidden
+    compared     "tokens", or "texts" (tc and ce: whole lines); if words are hidden
                  "token lengths" or "line lengths"
     lines        number of lines in the log
     of           number of lines in the corpus

@@ -188,7 +188,7 @@ def read_table(
     """Build a table from the lines that `decoder.read_lines` yields. The first filter applies until `by`
     selects another.
 
-    Raises LogError for an empty log, and, with mixtures, for invalid ic candidates.
+    Raises LogError for an empty log and, with mixtures, for invalid ic candidates; OptionError for an unknown filter.
     """
     for name in filters:
         if name not in FILTERS:

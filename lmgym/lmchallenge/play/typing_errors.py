@@ -70,7 +70,7 @@ class Vocabulary:
         self._codes: dict[int, NDArray[np.uint32]] = {}
 
     def nearest(self, typed: str, n: int) -> list[str]:
-        """Return the n words of the same length that share the most characters with `typed`, best first."""
+        """Return up to n words of the same length, those that share the most characters with `typed`, best first."""
         import numpy as np  # slow to import, and only this game needs it
 
         words = self._words.get(len(typed))

@@ -36,7 +36,8 @@ def choose(text: str, refs: Mapping[str, str], repo: str) -> list[Checkpoint]:
         repo: name of the repository, for messages.
 
     Raises:
-        BackendError: a name or pattern has no match, a match has no step, or two matches have the same step.
+        BackendError: a name or pattern is invalid or has no match, a match has no step, two matches have the same step,
+            or there are more than MAX_CHECKPOINTS.
     """
     names = dict.fromkeys(name for part in _parts(text) for name in _expanded(part))
     if not names:

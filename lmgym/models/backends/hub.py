@@ -98,7 +98,8 @@ def resolve(
 
     Raises:
         AccessDenied: the model does not exist, or is private or gated and the token does not permit reading it.
-        BackendError: the model has no safetensors or is too large, or the Hub is unreachable.
+        BackendUnavailable: the Hub is unreachable, overloaded or down.
+        BackendError: the model has no safetensors or is too large, or this machine is offline.
     """
     model, names = _listing(repo, revision, TIMEOUT_SECONDS, token, patient=True)
     _check_listing(model, names, max_bytes)
@@ -206,7 +207,8 @@ def fetch(
     token: HubToken | None = None,
     ask_access: bool = False,
 ) -> Fetched:
-    """Fetch the harmless files of a model (json, safetensors, txt and model files of the top folder).
+    """Fetch the harmless files of a model (json, safetensors, txt and model files, and the chat template, all of the
+    top folder).
 
     A commit that is complete in the cache needs no network; otherwise the file list and the space are checked first.
 

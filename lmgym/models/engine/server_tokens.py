@@ -28,7 +28,7 @@ MOST_UNSPELLED = 16
 """Largest number of bytes of a token that its spelling lacks. Parts of characters in vocabularies have about ten."""
 
 MAX_STEPS = 100_000
-"""Maximal number of pairs of a token and a position in the text. A sentence without parts has one pair per token."""
+"""Maximum number of pairs of a token and a position in the text. A sentence without parts has one pair per token."""
 
 BROKEN = "\ufffd"
 """Replacement character of decoders for bytes that are no character."""
@@ -209,12 +209,12 @@ def _fit(
 
 def _are_sums(offsets: Sequence[int], tokens: Sequence[str]) -> bool:
     """Return whether the offsets only add up the lengths of the tokens, as those of vLLM do."""
-    steps = zip(pairwise(offsets), tokens, strict=False)  # the end of the last token may lack
+    steps = zip(pairwise(offsets), tokens, strict=False)  # the end of the last token may be missing
     return all(end - start == len(token) for (start, end), token in steps)
 
 
 def _pieces(data: _Bytes, token: str, state: State, way: Way) -> Iterator[Span]:
-    """Yield the byte ranges after a state that a server may spell like the token. Blanks may lack in the spelling."""
+    """Yield the byte ranges after a state that a server may spell like the token. The spelling may lack blanks."""
     position, lead = state
     length = len(token.encode("utf-8", "surrogatepass")) + MOST_UNSPELLED
     for start in sorted({position, max(position, 1), data.after_blanks(position)}):

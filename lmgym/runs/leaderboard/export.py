@@ -244,7 +244,7 @@ def as_json(board: Board, address: str) -> dict[str, Any]:
 
 
 def head_json(board: Board) -> dict[str, Any]:
-    """Return the JSON common to all rows: rule, note, suites with their weights."""
+    """Return the JSON common to all rows: rule, note, family of tests, and suites with their weights."""
     return {
         "rule": rule_json(board.options.rule),
         "note": note(board),

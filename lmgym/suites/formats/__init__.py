@@ -58,7 +58,9 @@ __all__ = [
 
 
 def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
-    """Read a suite from JSON, JSONL pairs, a long or a wide table; the content decides, then the file name.
+    """Read a suite from JSON, JSONL pairs, a long or a wide table.
+
+    JSON and JSONL are recognised by the content or the ending of the file name, tables by their columns.
 
     Args:
         filename: also names the suite if the format has no name for it.

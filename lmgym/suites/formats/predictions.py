@@ -130,7 +130,8 @@ def check_formulas(
 
 
 def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
-    """Build a new version of a suite from a table, keeping name, metric, meta block and predictions of `older`.
+    """Build a new version of a suite from a table, keeping name, metric, meta block, predictions and unknown keys of
+    `older`.
 
     Raises:
         FormatError: a prediction names a region or condition that the table lacks.

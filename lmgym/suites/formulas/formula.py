@@ -235,8 +235,9 @@ def _count(values: Mapping[tuple[str, Region], ArrayLike]) -> int:
 def parse(text: str) -> Formula:
     """Parse a formula.
 
-    ``&`` binds more tightly than ``|``. syntaxgym-core 0.8a1 gives both the same precedence; a warning is added if it
-    would parse the formula differently.
+    ``&`` binds more tightly than ``|``. syntaxgym-core 0.8a1 gives both the same precedence. A warning is added if the
+    two are combined without brackets, with syntaxgym-core's reading if that differs, and if the formula refers to no
+    region.
 
     Raises:
         FormulaError: invalid syntax (with position and hint), or MAX_LENGTH, MAX_DEPTH or MAX_NODES is exceeded.

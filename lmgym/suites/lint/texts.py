@@ -2,8 +2,8 @@
 and checks of wording: articles, agreement after “who”, words that differ where other items share one,
 tokenised text.
 
-Findings about wording are only informational. Each is suppressed if many items have it, because it is then
-part of the design, and checks of English are skipped in other languages.
+Findings about wording are only informational. Except for tokenised text, each is suppressed if many items have it,
+because it is then part of the design. Checks of English are skipped in other languages.
 """
 
 from __future__ import annotations
