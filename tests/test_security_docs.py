@@ -192,7 +192,12 @@ def limits() -> dict[str, list[object]]:
         "one attempt at naming failures, or at sentences on demand": [
             same(time_limit("agent_naming"), time_limit("score"))
         ],
-        "check of an agent; preview": [time_limit("check_agent"), time_limit("preview")],
+        "check of an agent, reading its version; preview": [
+            time_limit("check_agent"),
+            time_limit("agent_version"),
+            time_limit("preview"),
+        ],
+        "one attempt at the zip of a collection": [time_limit("collection_zip")],
         "one attempt at any other job": [conf.get("GYM_JOB_SECONDS")],
         "job that was cancelled or is out of time": [react, deaf],
         "worker without a heartbeat": [default("GYM_JOB_LEASE_SECONDS")],
