@@ -51,7 +51,7 @@ def queue_scores(
         raise ValidationError(model.not_hosted)
     if not model.is_ready:
         raise ValidationError(
-            f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
+            f"{model.name} is not ready: {(model.status_reason or model.get_status_display()).rstrip('.')}."
         )
     if reason := refusal(model.backend, policy):
         raise ValidationError(f"{model.name}: {reason}")
