@@ -21,6 +21,7 @@ from lmgym.runs.figures import Drawn, regions_figure
 from lmgym.runs.rules import prediction_statistics
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
+from lmgym.text import count
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class Result:
 
     def __repr__(self) -> str:
         suites, models = ({getattr(run, name) for run in self.runs} for name in ("_context", "model"))
-        return f"<lmgym.Result: {len(self.runs)} runs, {len(models)} models, {len({s[:2] for s in suites})} suites>"
+        names = count(len(models), "model"), count(len({s[:2] for s in suites}), "suite")
+        return f"<lmgym.Result: {', '.join((count(len(self.runs), 'run'), *names))}>"
 
     def rates(self) -> pd.DataFrame:
         """Return one row per run and prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson),

@@ -368,12 +368,12 @@ class GuidedForm(NewSuiteForm):
 
     def _check_item(self, number: int, item: list[list[str]], names: list[str], regions: list[str]) -> None:
         if len(item) > len(names):
-            self.add_error("first", f"Item {number}: {len(item)} lines, but {len(names)} conditions.")
+            self.add_error(
+                "first", f"Item {number}: {len(item)} lines, but {count(len(names), 'condition')}."
+            )
         for place, row in enumerate(item, start=1):
             if len(row) > len(regions):
-                wrong = (
-                    f"Item {number}, line {place} has {len(row)} parts, but there are {len(regions)} regions."
-                )
+                wrong = f"Item {number}, line {place}: {len(row)} parts, but {count(len(regions), 'region')}."
                 self.add_error("first", wrong)
 
 

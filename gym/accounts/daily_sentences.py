@@ -72,7 +72,7 @@ def _check(user: User, used: int, n_sentences: int) -> None:
         )
     queued = f"{used:,} sentence{'' if used == 1 else 's'}"
     raise TooManySentences(
-        f"You queued {queued} in the last 24 hours. With these {n_sentences:,} you would exceed the limit of {limit:,} "
+        f"You queued {queued} in the last 24 hours. Queueing {n_sentences:,} more would exceed the limit of {limit:,} "
         "a day.",
         _seconds_until(user, used + n_sentences - limit),
     )

@@ -32,7 +32,8 @@ TREND_NOTE = (
     "with a verdict. Rescored runs and runs that stop early are excluded."
 )
 MIN_SHARED = 0.5
-"""Minimum share of cases with a verdict for a run to be in the trend, so that the trend covers many cases."""
+"""A run is in the trend only if it has verdicts on at least this share of the reference run's cases. Runs with fewer
+would leave few cases in common."""
 MAX_SERIES = 8
 
 

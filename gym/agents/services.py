@@ -186,8 +186,9 @@ def _require_listed(suite: AgentSuite) -> None:
     """Raise ValidationError if the judge's server does not list the judging agent."""
     server = AgentServer.objects.filter(model=suite.judge).first() if suite.judge is not None else None
     if server is None or not server.answers_for(suite.judge_agent):
-        judge = suite.judge or "No judge"
-        raise ValidationError({"judge_agent": f"{judge} does not list the agent {suite.judge_agent}."})
+        if suite.judge is None:
+            raise ValidationError({"judge_agent": "Choose a judge, or leave the judge agent empty."})
+        raise ValidationError({"judge_agent": f"{suite.judge} does not list the agent {suite.judge_agent}."})
 
 
 def _save_variables(suite: AgentSuite, variables: dict[str, str | None] | None) -> None:
@@ -336,7 +337,7 @@ def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, chec
     `checked`: the server must also be ready.
     """
     if not permissions.can_view(actor, suite) or not actor.is_authenticated:
-        raise PermissionDenied("you may not run this suite")
+        raise PermissionDenied("only signed-in users who can see this suite can run it")
     if not permissions.can_run_suite(actor, suite):
         raise PermissionDenied("this suite has its owner's secrets, so only the owner can run it")
     if not servers_lent_to(actor).filter(pk=server.pk).exists():
@@ -348,7 +349,9 @@ def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, chec
             {"server": f"{server} is not ready (state: {server.model.get_status_display()})."}
         )
     if not permissions.can_judge(actor, suite):
-        raise PermissionDenied("the judge of this suite is private or has secrets, so you cannot use it")
+        raise PermissionDenied(
+            "the judge of this suite is private or has secrets, so only its owner can use it"
+        )
 
 
 def require_iterations(iterations: int | None) -> None:

@@ -60,7 +60,7 @@ def undo_step_back() -> None:
     running = Job.objects.filter(state=State.RUNNING, lease_until__gt=now + 2 * lease)
     for jobs, times in ((queued, {"not_before": now}), (running, {"lease_until": now + lease})):
         if jobs.exists():
-            log.warning("the clock was set back: %d jobs get new times", jobs.count())
+            log.warning("the clock was set back; number of jobs that get new times: %d", jobs.count())
             with transaction.atomic():
                 jobs = jobs.select_for_update(skip_locked=True)
                 Job.objects.filter(pk__in=list(jobs.values_list("pk", flat=True))).update(**times)

@@ -23,6 +23,7 @@ from gym.jobs import conf, fairness, text
 from gym.jobs.broker import wake
 from gym.jobs.models import FINAL_STATES, Job, State
 from gym.jobs.sessions import wait_briefly
+from lmgym.text import count
 
 IDLE = {"claimed_by": "", "lease_until": None}  # columns of every job that is not running
 
@@ -135,7 +136,7 @@ def lose_attempt(live: QuerySet[Job], how: str) -> str | None:
         error = f"The worker died {f'{deaths} times ' if deaths > 1 else ''}while running this job ({how})."
         if 1 < deaths == job.max_attempts:
             minutes = max(1, round(conf.get("GYM_JOB_QUIET_SECONDS") / 60))
-            error += f" It will be tried once more when no worker has died for {minutes} minutes."
+            error += f" It will be tried once more when no worker has died for {count(minutes, 'minute')}."
         now = timezone.now()
         silent = (now - (job.heartbeat_at or now)).total_seconds()
         delay = max(0.0, conf.retry_seconds(job.tries) - silent)

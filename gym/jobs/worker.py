@@ -91,7 +91,7 @@ class WorkerProcess:
         """Work until a signal arrives or the parent exits."""
         self._listen_to_signals()
         if self.replaces and (released := release_dead_worker(self.replaces, self.exit_code)):
-            log.warning("released %d jobs of the dead worker", released)
+            log.warning("released jobs of the dead worker: %d", released)
         if self.replaces:
             worker_replaced.send(sender=WorkerProcess)
         self._register()
@@ -237,7 +237,7 @@ def release_reported_deaths(pipe: int) -> None:
             worker_id, _, code = line.strip().partition(" ")
             try:
                 if released := release_dead_worker(worker_id, int(code) if code else None):
-                    log.warning("released %d jobs of the dead worker %s", released, worker_id)
+                    log.warning("released jobs (%d) of the dead worker %s", released, worker_id)
             except DatabaseError:
                 log.exception("could not release the jobs of %s; its replacement will", worker_id)
             finally:

@@ -291,7 +291,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
     for other in games[1:]:
         if not games_correspond(first.game, other.game):
             raise LogError(
-                f"{first.title} is a {first.game} game, {other.title} a {other.game} game.",
+                f"{first.title} is a game of {first.game}, {other.title} one of {other.game}.",
                 "Compare games of the same kind.",
             )
     metric = metric_of([game.game for game in games], metric)

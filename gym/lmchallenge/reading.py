@@ -91,7 +91,7 @@ def read_page(game: Game, query: TextSearch) -> Page:
     index.
     """
     if query.line > game.lines:
-        raise ValidationError({"line": [f"The log has only {game.lines:,} lines."]})
+        raise ValidationError({"line": [f"The last line of the log is {game.lines:,}."]})
     if query.is_plain:
         number = (query.line - 1) // page_size(game) + 1 if query.line else query.page
         number, pages, first, last = page_of(game, number)

@@ -132,7 +132,7 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
         permissions.require(permissions.can_manage(actor, corpus))
     hides = fields.get("visibility") == Visibility.PRIVATE
     if hides and (n := _by_others(corpus)):
-        raise ValidationError(f"{n} game(s) of other people depend on it, so it cannot become private.")
+        raise ValidationError(f"Other people's games depend on it ({n}), so it cannot become private.")
     was = corpus.visibility
     for name in ABOUT:
         if name in fields:
@@ -148,7 +148,7 @@ def delete_corpus(corpus: Corpus, *, actor: User, note: str = "") -> None:
     """Delete a corpus with its games, unless other people's games depend on it."""
     permissions.require(permissions.can_manage(actor, corpus))
     if n := _by_others(corpus):
-        raise ValidationError(f"{n} game(s) of other people depend on it, so it cannot be deleted.")
+        raise ValidationError(f"Other people's games depend on it ({n}), so it cannot be deleted.")
     with transaction.atomic():
         for game in corpus.games.select_related("job"):
             jobs.stop(game.job, actor=actor)

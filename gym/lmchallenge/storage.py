@@ -242,7 +242,7 @@ class LogContents:
             raise LogError(f"{where}: the line has no results.", f"One of {keys} is required.")
         if self.game not in ("", token.game):
             raise LogError(
-                f"{where}: a {token.game} line in a log of {self.game}.", "A log contains one game."
+                f"{where}: a line of {token.game} in a log of {self.game}.", "A log contains one game."
             )
         try:
             fingerprint_of(token)

@@ -139,7 +139,7 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
 def figure(request: HttpRequest, kind: str, form: str) -> HttpResponse:
     """Render a chart as svg, png, pdf, csv or json. The query selects its data."""
     if kind not in KINDS:
-        raise Http404(f"Figures are {', '.join(KINDS)}.")
+        raise Http404(f"Available figures: {', '.join(KINDS)}.")
     return figure_file(KINDS[kind](request), form)
 
 

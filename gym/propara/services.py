@@ -127,7 +127,7 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
     if hides and (n := _count_of_others(answer_set)):
         raise ValidationError(
-            f"The set cannot become private: {count(n, 'submission')} by other people depend on it."
+            f"The set cannot become private: submissions by other people depend on it ({n})."
         )
     was = answer_set.visibility
     for name in ABOUT:
@@ -145,9 +145,7 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
     submissions depend on it."""
     _require(permissions.can_manage(actor, answer_set))
     if n := _count_of_others(answer_set):
-        raise ValidationError(
-            f"The set cannot be deleted: {count(n, 'submission')} by other people depend on it."
-        )
+        raise ValidationError(f"The set cannot be deleted: submissions by other people depend on it ({n}).")
     with transaction.atomic():
         # Checked, unsaved submissions by other people do not prevent deletion.
         mine = Submission.objects.filter(version__answer_set=answer_set)

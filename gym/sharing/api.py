@@ -71,7 +71,7 @@ class PersonBody(Body):
 class RoleBody(Body):
     role = serializers.ChoiceField(
         Offer.choices,
-        help_text="owner: offer the ownership to an editor; accepting it deletes the object's secrets",
+        help_text="owner: offers ownership to an editor; the object's secrets are deleted when the offer is accepted",
     )
 
 

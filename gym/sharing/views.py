@@ -114,7 +114,9 @@ def collaborator_role(request: SignedInRequest, slug: str, pk: int, shareable: S
     obj, row = _collaboration(request, slug, pk, shareable)
     role = request.POST.get("role", "")
     if role == Offer.OWNER:
-        done = f"{row.user.display_name} is invited to become the owner. It stays yours until they accept."
+        done = (
+            f"{row.user.display_name} is invited to become the owner. You remain the owner until they accept."
+        )
         return _answer(
             request,
             obj,

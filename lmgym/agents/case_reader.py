@@ -182,7 +182,7 @@ def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
         notes.warn(
             "ratio",
             path,
-            f"{needed} passes of {iterations} are impossible; {iterations} are required instead.",
+            f"There cannot be more passes ({needed}) than iterations ({iterations}); all must pass instead.",
         )
     if needed == 0:
         notes.warn(
@@ -261,7 +261,7 @@ def _connections(value: Any, path: KeyPath, notes: Notes) -> tuple[str, ...]:
         elif name not in CONNECTIONS:
             notes.error("connection", here, f"Unknown connection {name!r}.", near(name, CONNECTIONS))
         elif name == "direct":
-            message = "Agents are not run in this process: direct calls the chosen server over http."
+            message = "Agents are not run in this process: “direct” calls the chosen server over http."
             notes.info("connection-direct", here, message)
     return tuple(name for name in names if isinstance(name, str))
 

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference-compatible",
         action="store_true",
-        help="follow the code of neuro-san 0.7.15 where it differs from its documentation, like the reading "
-        "reference-compatible on a site",
+        help="follow the code of neuro-san 0.7.15 where it differs from its documentation (on a site: the reading "
+        "“reference-compatible”)",
     )
     parser.add_argument(
         "--judge", metavar="AGENT", help="agent that judges gist; without a judge, gist is an error"

@@ -197,7 +197,7 @@ class CaseResult:
             return ""
         passed = (iteration.checks for iteration in self.iterations if iteration.outcome == "pass")
         why = next((checks[0].message for checks in passed if checks), "")
-        return f"No check was made: {why.removeprefix(NOT_CHECKED)}" if why else ""
+        return f"No checks were run: {why.removeprefix(NOT_CHECKED)}" if why else ""
 
     @property
     def outcome(self) -> Outcome:

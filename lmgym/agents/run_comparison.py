@@ -26,7 +26,7 @@ CheckKey: TypeAlias = tuple[str, int, int, str, int]
 Verdicts: TypeAlias = Mapping[CheckKey, Mapping[int, bool]]
 """By check: {number of the iteration: True if it passed}."""
 MAX_CHECKS = 2_000
-EARLY_STOP = "no p: iterations that stop early are not a sample of fixed size"
+EARLY_STOP = "no p: with early stopping the number of iterations is not fixed"
 NO_VERDICT = "no p: one side has no iteration with a verdict"
 ONE_RUN = "only one of the runs has this case"
 

@@ -39,7 +39,7 @@ def table(rates: Any) -> str:
     """Format one line per prediction, in aligned columns."""
     if rates.empty:
         return "The suites have no predictions.\n"
-    head = ("suite", "model", "prediction", "passed", "rate", "95 %", "chance", "")
+    head = ("suite", "model", "prediction", "passed", "rate", "95%", "chance", "")
     body = [
         (
             row["suite"], row["model"], row["prediction"], f"{row['passed']}/{row['n']}",

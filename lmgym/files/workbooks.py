@@ -36,7 +36,7 @@ MAX_CELL_CHARACTERS = 32_767
 MAX_CHARACTERS = 20_000_000
 """Limit on characters in all cells: in the file, many cells can share one string."""
 MAX_DEPTH = 64
-"""Limit on nested XML elements in a sheet."""
+"""Limit on the nesting depth of XML elements in a sheet."""
 _ODS = b"application/vnd.oasis.opendocument.spreadsheet"
 _BAD = (
     InvalidFileException, DefusedXmlException, ParseError, zipfile.BadZipFile, KeyError, ValueError, TypeError,

@@ -144,7 +144,7 @@ def read_grids(text: str, file: str) -> Grids:
             grid.locations[participant][step] = token(after)
             grid.actions[participant][step - 1] = action
         except IndexError:
-            message = f"process {pid} has no step {step}; steps count from 1."
+            message = f"process {pid} has no step {step}; steps are numbered from 1."
             raise Crash(f"{file}, line {number}: {message}") from None
     return grids
 

@@ -485,7 +485,8 @@ def _unmatched(grids: Grids, texts: Sentences) -> list[Problem]:
         if pid not in texts:
             problems.append(Problem("sentences", 0, 0, "missing", f"Process {pid} has no sentences."))
         elif len(texts[pid]) != grid.steps:
-            message = f"Process {pid} has {grid.steps} steps in the answers, but {len(texts[pid])} sentences."
+            sentences = count(len(texts[pid]), "sentence")
+            message = f"Process {pid} has {count(grid.steps, 'step')} in the answers, but {sentences}."
             problems.append(Problem("sentences", 0, 0, "steps", message))
     return problems
 

@@ -16,7 +16,7 @@ from lmgym.runs.rules import prediction_statistics
 from lmgym.runs.tables import prediction_rate
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import OUTCOME_NAMES, TRUE, parse
-from lmgym.text import listing
+from lmgym.text import count, listing
 from lmgym.text.columns import record
 from lmgym.text.number_format import format_named_p
 
@@ -117,8 +117,8 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
     """Format the run as text for a terminal."""
     lines = [
         f"{document.name} · {head['model']['name']}",
-        f"{len(result.items)} items × {len(document.conditions)} conditions × "
-        f"{len(document.region_names)} regions; "
+        f"{count(len(result.items), 'item')} × {count(len(document.conditions), 'condition')} × "
+        f"{count(len(document.region_names), 'region')}; "
         + ", ".join(f"{name}={value}" for name, value in head["policy"].items()),
         "",
     ]
@@ -139,7 +139,7 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         lines += [words, ""]
     if result.n_unscored:
         reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
-        lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]
+        lines += [f"Sentences without scores: {result.n_unscored} ({'; '.join(reasons)})", ""]
     return "\n".join(lines)
 
 
@@ -148,13 +148,13 @@ def _rate_text(row: PredictionOutcome) -> str:
         return "no items"
     chance = "" if row.chance is None else f", chance {row.chance:.1%}"
     extra = "".join(
-        f", {count} {name}"
-        for count, name in (
+        f", {name}: {n}"
+        for n, name in (
             (row.ties, "ties"),
             (row.too_close, "too close to call"),
             (row.not_evaluable, "not evaluable"),
         )
-        if count
+        if n
     )
     return f"{row.rate:.1%} ({row.passed} of {row.n}; 95% {row.low:.1%}–{row.high:.1%}{chance}{extra})"
 

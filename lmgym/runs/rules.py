@@ -55,15 +55,15 @@ class RuleCounts:
     """A run's counts and rate under a rule, with the names used in every output."""
 
     n: int = described("items", "items")
-    passed: int = described("outcomes that pass, of those judged")
+    passed: int = described("judged outcomes that pass")
     judged: int = described("items, or items times predictions under the rule `each`")
     rate: float | None = described("pass rate under the rule", "0 to 1")
     low: float | None = described("lower limit of the rate’s 95% interval")
     high: float | None = described("upper limit of the rate’s 95% interval")
     chance: float | None = described("chance level under the rule", "0 to 1")
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
-    ties: int = described("outcomes decided by equal sides, of those judged; not passed")
-    too_close: int = described("outcomes within the bound on the numeric error, of those judged")
+    ties: int = described("judged outcomes decided by equal sides; not passed")
+    too_close: int = described("judged outcomes whose margin is within the bound on the numeric error")
     not_evaluable: int = described("judged outcomes in which a region has no value")
 
 

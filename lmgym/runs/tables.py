@@ -86,7 +86,8 @@ class Rate(Predicted):
     chance_standard_error: float | None = described("standard error of the chance level; 0: exact", "0 to 1")
     ties: int = described("outcomes decided by equal sides; they do not pass", "items")
     too_close: int = described(
-        "outcomes within the bound on the numeric error; they count by their sign", "items"
+        "outcomes whose margin is within the bound on the numeric error; the sign of the margin decides",
+        "items",
     )
     not_evaluable: int = described("outcomes in which a region has no value; they do not pass", "items")
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")

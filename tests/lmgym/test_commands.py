@@ -51,7 +51,7 @@ def test_evaluate_prints_a_table_of_pass_rates(capsysbinary, model) -> None:
     status, out, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model)
     head, row = out.splitlines()
     assert (status, err) == (0, "")
-    assert head.split() == ["suite", "model", "prediction", "passed", "rate", "95", "%", "chance"]
+    assert head.split() == ["suite", "model", "prediction", "passed", "rate", "95%", "chance"]
     assert row.split()[:2] == ["agreement", "tiny"]
     assert "3/3" in row
 
@@ -139,7 +139,7 @@ def test_score_reads_arguments_or_standard_input(capsysbinary, monkeypatch, mode
 
 def test_lint_lists_findings_and_exits_1_on_errors(capsysbinary, tmp_path) -> None:
     status, out, _ = run(capsysbinary, "lint", "agreement.json")
-    assert (status, out.splitlines()[0]) == (0, "agreement.json: 1 findings")
+    assert (status, out.splitlines()[0]) == (0, "agreement.json: 1 finding")
     document = suite_json()
     for region in document["items"][0]["conditions"][0]["regions"]:
         region["content"] = ""
@@ -318,9 +318,9 @@ def test_output_extension_sets_the_format_unless_format_is_set(capsysbinary, tmp
 def test_ignored_reading_options_are_reported(capsysbinary, tmp_path) -> None:
     given = ("--sheet", "Main", "--encoding", "windows-1252")
     status, _, err = run(capsysbinary, "lint", "agreement.json", *given)
-    assert (status, err) == (0, "agreement.json is JSON: --sheet, --encoding ignored\n")
+    assert (status, err) == (0, "agreement.json is JSON; ignored: --sheet, --encoding\n")
     (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
-    assert run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is text: --sheet ignored\n"
+    assert run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is text; ignored: --sheet\n"
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])

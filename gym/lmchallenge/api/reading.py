@@ -168,7 +168,7 @@ class Statistics(ApiView):
             lines = counting.parts_of(game)
             last = min(self.query.get("last", first + MOST_LINES - 1), first + MOST_LINES - 1, lines)
             if first > last:
-                raise invalid(FieldError("?first", f"The log has {lines:,} lines."))
+                raise invalid(FieldError("?first", f"The last line of the log is {lines:,}."))
             return Response({**result, "parts": counting.by_line(game, keep, first, last)})
         parts = statistics[partition]
         if isinstance(parts, str):

@@ -343,7 +343,7 @@ def suites_figure(comparison: OnAllSuites, choices: Choices) -> Figure | None:
             pair.rate.high,
             reference=0.0,
             series=k,
-            note=f"{pair.rate.only_first} items favour {base.label}, {pair.rate.only_second} {others[k].label}",
+            note=f"items that favour {base.label}: {pair.rate.only_first}, {others[k].label}: {pair.rate.only_second}",
         )
         for row, pair, k in known
     ]

@@ -37,6 +37,7 @@ from lmgym.runs.leaderboard.export import (
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import Rule, rule_json
 from lmgym.stats.intervals import Interval
+from lmgym.text import count
 from models_registry.models import RegisteredModel
 
 
@@ -172,9 +173,9 @@ def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     for row in models:
         name, change, more = row.row.label, row.change, f"{row.n} {'pair' if row.n == 1 else 'pairs'}"
         before, after = change.without_interval, change.with_interval
-        label = f"without modifier, {more}, {row.n_items_without} items"
+        label = f"without modifier, {more}, {count(row.n_items_without, 'item')}"
         marks.append(RowMark(name, change.without, before.low, before.high, note=label))
-        label = f"{name} with modifier, {more}, {row.n_items_with} items"
+        label = f"{name} with modifier, {more}, {count(row.n_items_with, 'item')}"
         marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=label))
     draw = partial(
         interval_rows,

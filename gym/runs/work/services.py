@@ -53,7 +53,7 @@ def queue_run(
         raise ValidationError(model.not_hosted)
     if not model.is_ready:
         raise ValidationError(
-            f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
+            f"{model.name} is not ready: {(model.status_reason or model.get_status_display()).rstrip('.')}."
         )
     policy = plain(policy or default_policy(revision), model)
     if policy.tokens == "needed" and not revision.predictions.exists():

@@ -39,6 +39,7 @@ from lmgym.runs.coverage import coverage_of
 from lmgym.runs.outcomes import ROUNDING_BITS
 from lmgym.runs.uploaded import read_results
 from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
+from lmgym.text import count
 from models_registry import permissions as model_permissions
 from models_registry.models import UPLOADED, RegisteredModel
 from models_registry.names import GROUP
@@ -323,6 +324,11 @@ def delete_upload(upload: ResultUpload, *, actor: User) -> int:
 UPLOAD_DELETED = "The upload was deleted."
 
 
+def _gone(number: int, noun: str) -> str:
+    exist = "exists" if number == 1 else "exist"
+    return f"{count(number, noun)} of this file no longer {exist}. Finished runs are kept."
+
+
 @handler(JOB)
 def results_upload(context: JobContext) -> None:
     waiting = UploadInput.objects.select_related("upload__owner").filter(pk=context.payload["upload"]).first()
@@ -332,9 +338,9 @@ def results_upload(context: JobContext) -> None:
     revisions = SuiteRevision.objects.select_related("suite").in_bulk(waiting.revision_ids.values())
     models = RegisteredModel.objects.in_bulk(waiting.model_ids.values())
     if gone := len(set(waiting.revision_ids.values()) - set(revisions)):
-        raise PermanentFailure(f"{gone} of the suites were deleted. Finished runs are kept.")
+        raise PermanentFailure(_gone(gone, "suite"))
     if gone := len(set(waiting.model_ids.values()) - set(models)):
-        raise PermanentFailure(f"{gone} of the models were deleted. Finished runs are kept.")
+        raise PermanentFailure(_gone(gone, "model"))
     rights.require(
         context,
         {

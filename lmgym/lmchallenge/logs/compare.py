@@ -259,7 +259,7 @@ def _other_errors(first: Table, second: Table, metric: str) -> list[str]:
         return []
     return [
         "The two games have different typing errors, which explain part of the difference. "
-        f"{count:,} of {int(first.selected.sum()):,} words were typed differently."
+        f"Words typed differently: {count:,} of {int(first.selected.sum()):,}."
     ]
 
 

@@ -142,7 +142,7 @@ class Table:
         if self.game != "wp" or not self.zero_ranks:
             return ()
         return (
-            f"{self.zero_ranks} ranks are 0 because their scores are NaN. They are counted as not predicted.",
+            f"Ranks that are 0 because their scores are NaN: {self.zero_ranks}. They are counted as not predicted.",
         )
 
     @property

@@ -146,8 +146,8 @@ def _require_matches(missing: list[str], refs: Mapping[str, str], repo: str) -> 
     with_step = [ref for ref in refs if step_in(ref) is not None]
     shown = ", ".join(sorted(with_step, key=lambda ref: step_in(ref) or 0)[:_SHOWN])
     hint = (
-        f"It has {len(with_step):,} with a step, such as {shown}."
+        f"Branches and tags with a step: {len(with_step):,}, such as {shown}."
         if with_step
-        else "It has none with a step."
+        else "None of its branches and tags has a step."
     )
     raise BackendError(f"{repo} has no branch or tag {named}{more}.", hint)

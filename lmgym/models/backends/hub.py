@@ -248,12 +248,12 @@ def _require_room(model: HubModel, needed: int, budget: int | None) -> None:
     if free is not None and needed > free:
         raise BackendError(
             f"{model.repo} needs {_size(needed)}, and the disk of the download cache has {_size(free)} free.",
-            "Free some space; staff can delete weights that no model uses.",
+            "Free some space. On a site, staff can delete weights that no model uses.",
         )
     if budget and needed + (used := hub_cache.used_bytes()) > budget:
         raise BackendError(
             f"{model.repo} needs {_size(needed)}. This site may keep {_size(budget)} of downloaded models on this "
-            f"machine, and {_size(used)} are there.",
+            f"machine, and already keeps {_size(used)}.",
             "Staff can delete weights that no model uses, or raise the limit (GYM_HUB_CACHE_GB).",
         )
 
@@ -438,7 +438,7 @@ def _backend_error(error: Exception, repo: str, revision: str, token: HubToken |
     if isinstance(error, OSError) and error.errno == 28:
         return BackendError(f"The disk is full; {repo} could not be stored.", "Free some space.")
     if isinstance(error, OSError) and "Consistency check failed" in str(error):
-        return BackendUnavailable(f"A file of {repo} arrived with a wrong size.", "Try again.")
+        return BackendUnavailable(f"A file of {repo} arrived with the wrong size.", "Try again.")
     if is_broken_transfer(error):
         return hub_listing.interrupted(repo, error)
     return hub_listing.unreachable(repo, error)

@@ -25,13 +25,14 @@ from lmgym.models.engine.token_rules import TokenRules
 from lmgym.text import BLANKS
 
 MOST_UNSPELLED = 16
-"""Largest number of bytes of a token that its spelling lacks. Parts of characters in vocabularies have about ten."""
+"""Maximum number of a token's bytes that are missing from its spelling. Tokens with parts of characters lack about ten
+at most."""
 
 MAX_STEPS = 100_000
 """Maximum number of pairs of a token and a position in the text. A sentence without parts has one pair per token."""
 
 BROKEN = "\ufffd"
-"""Replacement character of decoders for bytes that are no character."""
+"""Character that decoders substitute for bytes that are not a character."""
 _ESCAPED = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)")
 _RULES = TokenRules(
     prefix=frozenset(), suffix=frozenset(), unknown=frozenset(), special=frozenset(), moses=False

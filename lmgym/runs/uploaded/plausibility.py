@@ -27,8 +27,8 @@ def check_signs(part: ScorePart, report: Report) -> None:
         hint = "Upload surprisals: −log₂ of the probability. Or name the column logprob and choose its unit."
         report.problem("file", "every value is negative, so these look like log probabilities", hint)
     elif negative:
-        message = f"{negative:,} of {len(values):,} values are negative, which surprisals cannot be; stored unchanged"
-        report.warning("file", message)
+        message = f"some values are negative ({negative:,} of {len(values):,}), which surprisals cannot be"
+        report.warning("file", f"{message}; stored unchanged")
 
 
 def check_mean(rows: Sequence[SentenceResult], document: SuiteDocument, metric: str, report: Report) -> None:

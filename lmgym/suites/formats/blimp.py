@@ -16,7 +16,7 @@ from lmgym.suites.formats.documents import (
     PredictionDoc,
     SuiteDocument,
 )
-from lmgym.text import decode
+from lmgym.text import count, decode
 from lmgym.text.json_text import load
 from lmgym.text.problems import FormatError, Report
 
@@ -61,7 +61,7 @@ def read_jsonl(data: bytes, name: str = "") -> SuiteDocument:
     report.raise_problems()
     report.notice(
         "file",
-        f"{len(pairs)} minimal pairs; a pair passes if its good sentence has the lower total surprisal",
+        f"{count(len(pairs), 'minimal pair')}; a pair passes if its good sentence has the lower total surprisal",
     )
     return SuiteDocument(
         name=_name(name, [pair for _, pair in pairs]),

@@ -255,7 +255,7 @@ def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
     required = {"region": "region_number", "content": "content"}
     missing = [column for role, column in required.items() if role not in table.roles]
     if missing:
-        message = f"the header lacks the column {' and '.join(missing)}"
+        message = f"the header has no column {' or '.join(missing)}"
         report.problem(table.where, message, _LONG_HINT)
     report.raise_problems()
     used = set(table.roles.values())

@@ -112,8 +112,11 @@ def _identical_finding(design: Design, items: list[int], same: list[list[str]]) 
     others = f", and so are {'; '.join(spelled[1:])}" if spelled[1:] else ""
     message = f"{spelled[0]} are the same sentence, {text}{others}"
     if unsatisfiable:
-        which = "prediction " + " and ".join(str(n) for n in unsatisfiable)
-        message += f"; {which} compares them and cannot hold: the tie counts as a failure for every model"
+        which = " and ".join(str(n) for n in unsatisfiable)
+        compare = (
+            f"prediction {which} compares" if len(unsatisfiable) == 1 else f"predictions {which} compare"
+        )
+        message += f"; {compare} them and cannot hold: the tie counts as a failure for every model"
     elif compared and design.formulas:
         message += "; a formula compares them"
     cells = tuple((i, c, r) for i in items for names in same for c in names for r in _regions(design))
