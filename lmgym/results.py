@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +20,13 @@ from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
-from lmgym.runs.rules import prediction_statistics
+from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suites_table
+from lmgym.runs.rules import RULES, Rule, Score, prediction_statistics, score
+from lmgym.runs.studied import Studied
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
+from lmgym.text.paper_tables import PaperTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +42,7 @@ class Run:
     result: RunResult
     provenance: dict[str, Any]
     coverage: Coverage | None
+    completed: date = field(default_factory=lambda: date(*time.gmtime()[:3]))
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -49,6 +55,26 @@ class Run:
     def _context(self) -> Row:
         facts = self.provenance
         return self.suite.name, facts["suite_sha256"], self.model, facts["score_kind"], self.policy.whitespace
+
+    @property
+    def studied(self) -> Studied:
+        """The run as a paper names it."""
+        return Studied(
+            suite=self.suite.name,
+            revision=None,
+            sha256=self.provenance["suite_sha256"],
+            model=self.model,
+            n_items=len(self.suite.items),
+            n_conditions=len(self.suite.conditions),
+            policy=self.policy.to_dict(),
+            provenance=self.provenance,
+            completed=self.completed,
+        )
+
+    def score(self, rule: Rule) -> Score:
+        """Score the run under a rule."""
+        expected = len(self.suite.predictions)
+        return score(self.result.predictions, rule, expected, len(self.suite.region_names))
 
     def _predictions(self) -> Iterator[Row]:
         policy = tables.policy_values(self.policy.to_dict())
@@ -140,6 +166,27 @@ class Result:
             raise InvalidArgument(f"{len(matches)} runs match. Specify one suite and one model.")
         return _regions_figure(matches[0])
 
+    def table(self, what: str = "predictions", *, suite: str | None = None, rule: str = "each") -> PaperTable:
+        """Build a table for a paper: `latex()`, `markdown()`, `csv()`, or `save(path)` as .tex, .md or .csv.
+
+        Args:
+            what: "predictions": pass rate of each prediction by model; "suites": pass rate on each suite by model;
+                "regions": mean surprisal by condition and region, of one suite.
+            suite: only this suite.
+            rule: for suites: how predictions are combined, "each", "all" or "first".
+
+        Raises:
+            InvalidArgument: unknown table, suite or rule, or regions of several suites.
+        """
+        runs = [run for run in self.runs if suite in (None, run.suite.name)]
+        if not runs:
+            raise InvalidArgument(f"No run of the suite {suite!r}.")
+        if what not in _TABLES:
+            raise InvalidArgument(f"Unknown table {what!r}. Choose {', '.join(map(repr, _TABLES))}.")
+        if rule not in RULES:
+            raise InvalidArgument(f"Unknown rule {rule!r}. Choose {', '.join(map(repr, RULES))}.")
+        return _TABLES[what](runs, RULES[rule])
+
     def save(self, folder: str | Path) -> Path:
         """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json to a folder, creating it if
         needed.
@@ -158,6 +205,7 @@ class Result:
             {
                 "suite": run.suite.name,
                 "model": run.model,
+                "completed": run.completed.isoformat(),
                 "policy": run.policy.to_dict(),
                 "provenance": run.provenance,
                 "failures": {row.text: row.failure for row in run.result.sentences if row.failure},
@@ -217,6 +265,34 @@ def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
         plain = {WHOLE: "int64", YES_NO: "bool"}.get(kind) if not frame[name].isna().any() else None
         frame[name] = frame[name].astype(plain or types[kind])
     return frame
+
+
+def _predictions_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    return predictions_table([(run.studied, run.result.predictions) for run in runs])
+
+
+def _suites_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    models = list(dict.fromkeys(run.model for run in runs))
+    scores: dict[str, dict[str, Score]] = {}
+    for run in runs:
+        scores.setdefault(run.suite.name, {})[run.model] = run.score(rule)
+    rows = [SuiteRates(name, [by_model.get(model) for model in models]) for name, by_model in scores.items()]
+    return suites_table(rows, models, rule, [run.studied for run in runs])
+
+
+def _regions_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    if len({run.studied.sha256 for run in runs}) > 1:
+        raise InvalidArgument("Regions differ between suites. Specify one suite.")
+    summaries = [(run.studied, run.result.region_summary) for run in runs]
+    return regions_table(summaries, runs[0].suite.region_names)
+
+
+_TABLES: dict[str, Callable[[Sequence[Run], Rule], PaperTable]] = {
+    "predictions": _predictions_table,
+    "suites": _suites_table,
+    "regions": _regions_table,
+}
+"""Tables for papers, by name."""
 
 
 def _regions_figure(run: Run) -> Figure:

@@ -136,19 +136,17 @@ def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderb
         return json_download(f"{stem}.json", export.as_json(board, address))
     if form == "long.csv":
         return csv_download(f"{stem}-long.csv", export.LONG_HEADER, export.long_rows(board))
-    table = export.wide(board) if form == "csv" else export.for_paper(board)
     if form == "csv":
+        header, table_rows = export.wide(board)
         common = {"rule": board.options.rule.key} | export.weights_column(board)
         missing = [export.missing_column(row) for row in board.rows]
         last = ("missing",) if any(missing) else ()
         rows = (
             (*common.values(), *row, *([words] if last else []))
-            for row, words in zip(table.rows, missing, strict=True)
+            for row, words in zip(table_rows, missing, strict=True)
         )
-        return csv_download(f"{stem}.csv", (*common, *table.header, *last), rows)
-    if form == "md":
-        return download(markdown(table), f"{stem}.md", "text/markdown")
-    return download(latex(table, label=stem), f"{stem}.tex", "application/x-tex")
+        return csv_download(f"{stem}.csv", (*common, *header, *last), rows)
+    return paper_file(board_table_for_paper(board, stem), form, stem)
 
 
 @login_required
