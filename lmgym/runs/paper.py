@@ -94,13 +94,13 @@ def _chance(rates: Sequence[Rated | None]) -> str | None:
 
 def predictions_table(
     runs: Sequence[tuple[Studied, Sequence[RatedPrediction]]],
-    together: tuple[Rule, Sequence[Rated | None]] | None = None,
+    together: Sequence[tuple[Rule, Sequence[Rated | None]]] = (),
 ) -> PaperTable:
     """Build the table of predictions (rows) by models (columns).
 
     Args:
         runs: each run with its rates. Predictions of a suite are matched by name and formula.
-        together: a rule and each run's rate under it, as the last row.
+        together: rules with each run's rate under them, as the last rows.
     """
     models = list(dict.fromkeys(run.model for run, _ in runs))
     suites = list(dict.fromkeys(run.suite for run, _ in runs))
@@ -112,12 +112,10 @@ def predictions_table(
         _rates_row((suite, name) if len(suites) > 1 else (name,), [cells.get(model) for model in models])
         for (suite, name, _), cells in rates.items()
     ]
-    notes = [WILSON, sources([run for run, _ in runs])]
-    if together:
-        rule, totals = together
+    for rule, totals in together:
         label = f"Together, by {rule.label}"
         body.append(_rates_row(("", label) if len(suites) > 1 else (label,), totals))
-        notes.insert(0, _rule_words(rule))
+    notes = [*(_rule_words(rule) for rule, _ in together), WILSON, sources([run for run, _ in runs])]
     return PaperTable(
         "Pass rate of each prediction, in percent",
         (*(("Suite",) if len(suites) > 1 else ()), "Prediction", "n", *models, "Chance"),

@@ -11,6 +11,8 @@ from lmgym.runs.run_differences import ScoredAs, in_words, run_differences
 
 DIGITS = 12
 """Digits of digests and commits in texts; BibTeX entries have all of them."""
+MOST_NAMED = 6
+"""Maximum number of suites of a site that the notes of a table name."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ def sources(runs: Sequence[Studied]) -> str:
     """Name suites, models and dates of these runs in sentences, and settings in which the models differ."""
     suites = list(dict.fromkeys(f"{run.suite_name} (sha256 {run.sha256[:DIGITS]})" for run in runs))
     models = list(dict.fromkeys(_model(run) for run in runs))
+    if len(suites) > MOST_NAMED and all(run.revision is not None for run in runs):
+        suites = []  # the rows have titles and revisions
     known = models_and_dates(models, [run.completed for run in runs])
     return " ".join(filter(None, [_named("Suite", suites), known, *differences(runs)]))
 
