@@ -20,11 +20,14 @@ from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
+from lmgym.runs.methods import Methods, References, methods
 from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suites_table
 from lmgym.runs.rules import RULES, Rule, Score, prediction_statistics, score
 from lmgym.runs.studied import Studied
+from lmgym.suites.authors import read_authors
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import parse
+from lmgym.text.bibtex import Entry, bibtex, plain_key
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
 from lmgym.text.paper_tables import PaperTable
 
@@ -183,13 +186,29 @@ class Result:
             raise InvalidArgument(f"No run of the suite {suite!r}.")
         if what not in _TABLES:
             raise InvalidArgument(f"Unknown table {what!r}. Choose {', '.join(map(repr, _TABLES))}.")
-        if rule not in RULES:
-            raise InvalidArgument(f"Unknown rule {rule!r}. Choose {', '.join(map(repr, RULES))}.")
-        return _TABLES[what](runs, RULES[rule])
+        return _TABLES[what](runs, _rule(rule))
+
+    def methods(self, *, rule: str = "each") -> Methods:
+        """Write a methods paragraph of two sentences: `latex()`, `markdown()`, its references with `bibtex()`, or
+        `save(path)` as .tex, .md or .bib.
+
+        Args:
+            rule: how pass rates combine predictions, "each", "all" or "first".
+
+        Raises:
+            InvalidArgument: no run, or an unknown rule.
+        """
+        if not self.runs:
+            raise InvalidArgument("Without a run there is nothing to describe.")
+        references = References(
+            {run.studied.suite_name: [_suite_entry(run)] for run in self.runs},
+            {run.model: [_model_entry(run)] for run in self.runs},
+        )
+        return methods([run.studied for run in self.runs], references, _rule(rule))
 
     def save(self, folder: str | Path) -> Path:
-        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json to a folder, creating it if
-        needed.
+        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv, provenance.json, and the methods paragraph
+        (methods.tex, methods.md, references.bib) to a folder, creating it if needed.
 
         Raises:
             InvalidArgument: `folder` is a file.
@@ -201,6 +220,9 @@ class Result:
         target.mkdir(parents=True, exist_ok=True)
         for name in ("rates", "outcomes", "regions", "tokens"):
             getattr(self, name)().to_csv(target / f"{name}.csv", index=False)
+        if self.runs:
+            for name in ("methods.tex", "methods.md", "references.bib"):
+                self.methods().save(target / name)
         facts = [
             {
                 "suite": run.suite.name,
@@ -265,6 +287,30 @@ def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
         plain = {WHOLE: "int64", YES_NO: "bool"}.get(kind) if not frame[name].isna().any() else None
         frame[name] = frame[name].astype(plain or types[kind])
     return frame
+
+
+def _rule(key: str) -> Rule:
+    if key not in RULES:
+        raise InvalidArgument(f"Unknown rule {key!r}. Choose {', '.join(map(repr, RULES))}.")
+    return RULES[key]
+
+
+def _suite_entry(run: Run) -> Entry:
+    digest = run.studied.sha256
+    authors = [author.name for author in read_authors(str(run.suite.meta.get("author") or ""))]
+    key = plain_key(f"{run.suite.name}-{digest[:8]}")
+    note = f"Test suite, sha256 {digest}"
+    return Entry(
+        key, bibtex(key=key, title=run.suite.name, authors=authors, year=None, address="", note=note)
+    )
+
+
+def _model_entry(run: Run) -> Entry:
+    key = plain_key(run.model)
+    commit, digest = (str(run.provenance.get(name) or "") for name in ("model_revision", "model_fingerprint"))
+    address = f"https://huggingface.co/{run.model.partition('@')[0]}" if len(commit) == 40 else ""
+    note = f"Language model, {f'commit {commit}' if commit else f'fingerprint {digest}'}"
+    return Entry(key, bibtex(key=key, title=run.model, authors=[], year=None, address=address, note=note))
 
 
 def _predictions_table(runs: Sequence[Run], rule: Rule) -> PaperTable:

@@ -106,7 +106,7 @@ def latex(table: PaperTable) -> str:
     body = _body(table)
     is_long, is_wide = len(body) > LONG, len(table.columns) > WIDE
     packages = [
-        "booktabs", "siunitx", *(["longtable"] if is_long else []), *(["adjustbox"] if is_wide else []),
+        "booktabs", "siunitx", *(["longtable"] if is_long else []), *(["graphicx"] if is_wide else []),
     ]  # fmt: skip
     needs = ", ".join(rf"\usepackage{{{name}}}" for name in packages)
     title = f"{escape(table.caption)}."
@@ -126,7 +126,7 @@ def latex(table: PaperTable) -> str:
             r"\end{longtable}", r"\endgroup",
         ]  # fmt: skip
     else:
-        opens, closes = r"  \begin{adjustbox}{max width=\textwidth}", r"  \end{adjustbox}"
+        opens, closes = r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", "  }"
         scaled = ([opens], [closes]) if is_wide else ([], [])
         lines = [
             r"\begin{table}", r"  \centering", caption, label, *scaled[0], rf"  \begin{{tabular}}{{{columns}}}", *head,
@@ -202,7 +202,11 @@ def _md_cell(cell: Cell) -> str:
 
 
 def _md(text: str) -> str:
-    text = _text(text)
+    return escape_markdown(_text(text))
+
+
+def escape_markdown(text: str) -> str:
+    """Return text that Markdown prints as it is, also in the cells of a table."""
     for character in "\\|*_`[]<>$":
         text = text.replace(character, f"\\{character}")
     return text

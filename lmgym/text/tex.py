@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # "[" and "*" at the beginning of a row would be read as arguments of the \\ before it. The symbols are those that
 # inputenc does not declare in a pdflatex document of 2020 or later.
 _LATEX = {
@@ -13,8 +15,9 @@ _LATEX = {
 
 
 def escape(text: str) -> str:
-    """Return text that LaTeX prints as it is, with runs of white space collapsed."""
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    """Return text that LaTeX prints as it is. White space becomes one space: a blank line would end a
+    caption."""
+    return "".join(_LATEX.get(character, character) for character in re.sub(r"\s+", " ", text))
 
 
 def with_option(tex: str) -> str:
