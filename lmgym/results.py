@@ -25,7 +25,7 @@ from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suite
 from lmgym.runs.rules import RULES, Rule, Score, prediction_statistics, score
 from lmgym.runs.studied import Studied
 from lmgym.suites.authors import read_authors
-from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats import SuiteDocument, designs
 from lmgym.suites.formulas import parse
 from lmgym.text.bibtex import Entry, bibtex, plain_key
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
@@ -345,4 +345,5 @@ def _regions_figure(run: Run) -> Figure:
     predictions = run.suite.predictions
     critical = {region for prediction in predictions for region in parse(prediction.formula).regions}
     drawn = Drawn(run.model, run.suite.name, run.policy.whitespace, {})
-    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical)
+    looks = designs.looks(designs.factors_in(run.suite.meta, run.suite.conditions), run.suite.conditions)
+    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical, looks=looks)

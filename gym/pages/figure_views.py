@@ -116,7 +116,8 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
 
 @require_safe
 def figure(request: HttpRequest, kind: str, form: str) -> HttpResponse:
-    """Render a chart as svg, png, pdf, csv or json. The query selects its data."""
+    """Render a chart as svg, png, pdf, csv or json. The query selects its data; `size=single` or `double`: a drawing as
+    wide as a column or a page of a journal."""
     if kind not in KINDS:
         raise Http404(f"Figures are {', '.join(KINDS)}.")
-    return figure_file(KINDS[kind](request), form)
+    return figure_file(KINDS[kind](request), form, request.GET.get("size", "")[:20])

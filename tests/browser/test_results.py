@@ -117,7 +117,7 @@ def test_models_ticked_on_the_leaderboard_are_compared(page):
 def test_a_chart_is_downloaded_in_every_form(page, site, form):
     page.goto("/suites/agreement_orc/")
     with page.expect_download() as waited:
-        page.get_by_role("link", name=f"Demo GPT-2 on Subject-verb agreement across an object relative clause: mean surprisal by region as {form}").click()  # fmt: skip  # noqa: E501
+        page.get_by_role("link", name=f"Demo GPT-2 on Subject-verb agreement across an object relative clause: mean surprisal by region as {form}", exact=True).click()  # fmt: skip  # noqa: E501
     data = waited.value.path().read_bytes()
     starts = {"SVG": b"<svg", "PNG": b"\x89PNG", "PDF": b"%PDF", "CSV": b"condition,", "JSON": b"{"}
     assert data.startswith(starts[form])

@@ -15,7 +15,9 @@ from tests.lmgym.suites.documents import suite_bytes
 
 pytestmark = [
     pytest.mark.foreign,
-    pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed (texlive-science)"),
+    pytest.mark.skipif(
+        shutil.which("pdflatex") is None, reason="pdflatex is not installed (texlive-science)"
+    ),
 ]
 
 PAPER = r"""\documentclass{article}
