@@ -1,4 +1,5 @@
-"""`/paper/<kind>.<form>`: tables for papers, with the permissions of the pages that show their numbers."""
+"""`/paper/<kind>.<form>`: tables and methods paragraphs for papers, with the permissions of the pages that show their
+numbers."""
 
 from __future__ import annotations
 
@@ -9,15 +10,20 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from gym.collections.services import revisions_of, visible_collections
+from gym.collections.views import citation_of
 from gym.runs.models import SuiteRun
 from gym.runs.pages import compare_views, paper
 from gym.runs.pages.export_views import finished_run, is_within
+from gym.runs.pages.methods import board_methods, run_methods
 from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import StoredBoard, leaderboard
 from gym.runs.read.scores import Scored, scored_runs
 from gym.runs.read.selectors import latest_done
 from gym.runs.read.selectors import visible_to as visible_runs
+from lmgym.runs.methods import Methods
 from lmgym.runs.rules import Rule, rule_of
+from lmgym.runs.studied import DIGITS
+from lmgym.text.bibtex import Entry, plain_key
 from lmgym.text.paper_tables import PaperTable
 from suites.models import SuiteRevision
 from suites.selectors import revisions_for
@@ -75,9 +81,30 @@ TABLES: dict[str, Callable[[HttpRequest], PaperTable]] = {
 }
 
 
+def _board_methods(request: HttpRequest) -> Methods:
+    board = board_named(request)
+    slug = collection_slug(request)
+    if not slug:
+        return board_methods(request, board)
+    collection = get_object_or_404(visible_collections(request.user), slug=slug)
+    digest = f" (sha256 {collection.sha256[:DIGITS]})" if collection.sha256 else ""
+    entry = Entry(plain_key(slug), citation_of(request, collection))
+    return board_methods(request, board, (f"the collection {collection.title}{digest}", entry))
+
+
+METHODS: dict[str, Callable[[HttpRequest], Methods]] = {
+    "run-methods": lambda request: run_methods(request, run_named(request)),
+    "compare-methods": compare_views.comparison_methods,
+    "leaderboard-methods": _board_methods,
+}
+
+
 @require_safe
 def paper_file(request: HttpRequest, kind: str, form: str) -> HttpResponse:
-    """Return a table as tex, md or csv. The query selects its data, as in /figures/."""
+    """Return a table as tex, md or csv, or a methods paragraph as tex, md or bib. The query selects its data, as in
+    /figures/."""
+    if kind in METHODS:
+        return paper.methods_file(METHODS[kind](request), form, kind)
     if kind not in TABLES:
-        raise Http404(f"Tables are {', '.join(TABLES)}.")
+        raise Http404(f"Available: {', '.join((*TABLES, *METHODS))}.")
     return paper.table_file(TABLES[kind](request), form, kind)

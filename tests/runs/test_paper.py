@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from gym.collections.services import create_collection
 from gym.jobs.testing import run_pending
-from gym.pages.paper_views import TABLES
+from gym.pages.paper_views import METHODS, TABLES
 from gym.runs.work import services
 from suites.models import Suite
 from tests.factories import make_model, make_revision
@@ -48,6 +48,9 @@ def make_world(people):
             "compare-suites": "model=m1,m2",
             "compare-predictions": "model=m1,m2&suite=both&r=1",
             "leaderboard": "",
+            "run-methods": f"run={computed.key}",
+            "compare-methods": "model=m1,m2&suite=both&r=1",
+            "leaderboard-methods": "",
         },
         "computed": computed,
     }
@@ -67,7 +70,7 @@ def rows_of(client, kind, world, more=""):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_table_is_had_in_every_form_and_names_revision_model_and_date(client, world, kind):
-    assert set(world["queries"]) == set(TABLES)
+    assert set(world["queries"]) == {*TABLES, *METHODS}
     for form, start in (("tex", "% needs "), ("md", "**"), ("csv", "")):
         response = get(client, kind, form, world)
         text = response.content.decode()
@@ -169,3 +172,59 @@ def test_a_stranger_gets_no_table_of_a_private_suite(client, people):
     for query in (f"run-predictions.tex?run={run.key}", "suite-predictions.tex?suite=hidden&r=1",
                   "compare-predictions.tex?suite=hidden&model=m1,m2", "leaderboard.tex?collection=study"):  # fmt: skip
         assert client.get(f"/paper/{query}").status_code == 404, query
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_every_paragraph_cites_what_its_bibliography_has(client, world, kind):
+    tex, md, bib = (get(client, kind, form, world).content.decode() for form in ("tex", "md", "bib"))
+    cited = {key for keys in re.findall(r"\\cite\{([^}]*)\}", tex) for key in keys.split(",")}
+    assert cited == set(re.findall(r"@misc\{([^,]+),", bib))
+    assert "lm-gym" in cited
+    assert tex.startswith("We evaluated GPT \\& co~\\cite{m1}") or "GPT \\& co" in tex
+    assert "[@" in md
+    assert get(client, kind, "csv", world).status_code == 404
+
+
+def test_a_runs_methods_have_digest_start_token_joining_and_the_papers_own_entry(client, world):
+    run = world["computed"]
+    Suite.objects.filter(pk=run.revision.suite_id).update(bibtex="@article{hu-2020, title = {A}}")
+    md = get(client, "run-methods", "md", world).content.decode()
+    for words in (
+        f"(revision 1, sha256 {run.revision.sha256[:12]}, 3 items in 2 conditions) [@scored-r1; @hu-2020]",
+        "without a start token", "joined by spaces", "the sum over its tokens", "“each prediction”",
+    ):  # fmt: skip
+        assert words in md
+    bib = get(client, "run-methods", "bib", world).content.decode()
+    assert run.revision.sha256 in bib
+    assert "@article{hu-2020, title = {A}}" in bib
+    assert "http://testserver/suites/scored/r1/" in bib
+
+
+def test_a_collections_methods_cite_the_collection(client, world, people):
+    client.force_login(people.alice)
+    address = f"{reverse('paper', args=['leaderboard-methods', 'md'])}?collection=study"
+    text = client.get(address).content.decode()
+    assert "on the 2 test suites of the collection Study [@study] with LM Gym" in text
+    assert "Holm-corrected over the suites of a model" in text
+
+
+def test_a_comparisons_methods_name_its_tests(client, world):
+    text = get(client, "compare-methods", "md", world).content.decode()
+    assert "Newcombe" in text
+    assert "sign test" in text
+    assert "Second" in text
+
+
+def test_pages_offer_their_methods(client, world, people):
+    client.force_login(people.alice)
+    for page, kind in (
+        (reverse("run-detail", args=[world["computed"].key]), "run-methods"),
+        (f"{reverse('compare')}?model=m1,m2", "compare-methods"),
+        (f"{reverse('compare')}?model=m1,m2&suite=both", "compare-methods"),
+        (reverse("collection-detail", args=["study"]), "leaderboard-methods"),
+    ):
+        text = client.get(page).content.decode()
+        addresses = re.findall(rf'href="(/paper/{kind}\.\w+\?[^"]*)" data-copy-file', text)
+        assert len(addresses) == 3
+        for address in addresses:
+            assert client.get(address.replace("&amp;", "&")).status_code == 200, address

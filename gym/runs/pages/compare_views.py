@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from gym.runs.pages import paper
+from gym.runs.pages.methods import compared_methods
 from gym.runs.pages.run_figures import item_figure
 from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import RunSide, SuiteRow
@@ -25,6 +26,7 @@ from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
 from lmgym.runs.comparison import MAX_SIDES, Pair, RateComparison, tests_in_words
 from lmgym.runs.leaderboard.options import Options
+from lmgym.runs.methods import Methods
 from lmgym.runs.rules import RULES, rule_json
 from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
@@ -142,7 +144,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     all_suites and all_tags (callables). With a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a
     page of ItemRow), only, sort, orders; with an item also lenses. Without a suite: found (OnAllSuites), suite_rows
     (a page of SuiteRow), unlike (sentences), tests. figure is None if there is nothing to draw, or more suites than
-    one page has; paper: PaperFiles.
+    one page has. paper, methods_files: PaperFiles.
     """
     choices = read_choices(request)
     with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
@@ -177,6 +179,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
             "tests": tests_in_words(comparison.pairs),
             "figure": suites_figure(comparison, choices) if few else None,
             "paper": paper.PaperFiles("compare-suites", choices.query()),
+            "methods_files": paper.methods_files("compare-methods", choices.query()),
         }
     return render(request, "runs/compare.html", context)
 
@@ -212,6 +215,13 @@ def suites_table(request: HttpRequest) -> PaperTable:
     """Return the table for a paper of the models in `?model=a,b` on the suites they share."""
     choices, comparison = _comparison_on_suites(request)
     return paper.compared_suites(comparison, choices.options.rule, choices.correction)
+
+
+def comparison_methods(request: HttpRequest) -> Methods:
+    """Return the methods paragraph of the comparison that the query selects."""
+    one_suite = len(read_choices(request).options.suites) == 1
+    choices, comparison = _chosen_comparison(request) if one_suite else _comparison_on_suites(request)
+    return compared_methods(request, comparison, choices.options.rule, choices.correction)
 
 
 def _comparison_on_suites(request: HttpRequest) -> tuple[Choices, OnAllSuites]:
@@ -296,6 +306,7 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
         "has_skewed_margins": any(pair.margin_is_skewed for pair in comparison.pairs),
         "figure": items_figure(comparison, choices),
         "paper": paper.PaperFiles("compare-predictions", choices.query() | _revisions(revisions)),
+        "methods_files": paper.methods_files("compare-methods", choices.query() | _revisions(revisions)),
         "items": Paginator(shown, ITEMS_PER_PAGE).get_page(request.GET.get("page")),
         "n_items": len(comparison.items),
         "n_differ": comparison.n_differ,

@@ -17,7 +17,12 @@ from gym.accounts.requests import SignedInRequest
 from gym.downloads import csv_download, json_download
 from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.heatmap import DENSE, board_table, columns_page, missing_words
-from gym.runs.pages.leaderboard_figures import board_paper_files, heat_files, scores_figure
+from gym.runs.pages.leaderboard_figures import (
+    board_methods_files,
+    board_paper_files,
+    heat_files,
+    scores_figure,
+)
 from gym.runs.pages.paper import board_paper_table, table_file
 from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import StoredBoard, leaderboard
@@ -71,6 +76,7 @@ def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: 
         "whole_site": address == reverse("leaderboard"),
         "heat_files": heat_files(board, **of),
         "paper": board_paper_files(board, **of),
+        "methods_files": board_methods_files(board, **of),
         "scores_figure": scores_figure(board, **of),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -19,6 +19,8 @@ from gym.runs.read.scores import Scored, under_every_rule
 from gym.runs.read.selectors import rates_alone
 from lmgym.runs.comparison import tests_in_words
 from lmgym.runs.leaderboard.export import for_paper
+from lmgym.runs.methods import FORMS as METHODS_FORMS
+from lmgym.runs.methods import Methods
 from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suites_table
 from lmgym.runs.rules import Rule
 from lmgym.runs.studied import Studied, model_version, models_and_dates, named_model
@@ -28,19 +30,24 @@ from lmgym.text.paper_tables import FORMS, PaperTable, written
 
 @dataclass(frozen=True)
 class PaperFiles:
-    """Files of a table for papers. `query`: parameters that identify it within its `kind`."""
+    """Files of a table or paragraph for papers. `query`: parameters that identify it within its `kind`."""
 
     kind: str
     query: Mapping[str, str | list[str]]
+    forms: Iterable[str] = tuple(FORMS)
 
     @property
     def links(self) -> list[tuple[str, str]]:
         """Name and URL of each format."""
         query = urlencode(self.query, doseq=True, safe=":,")
-        return [(NAMES[form], f"{reverse('paper', args=[self.kind, form])}?{query}") for form in FORMS]
+        return [(NAMES[form], f"{reverse('paper', args=[self.kind, form])}?{query}") for form in self.forms]
 
 
-NAMES = {"tex": "LaTeX", "md": "Markdown", "csv": "CSV"}
+def methods_files(kind: str, query: Mapping[str, str | list[str]]) -> PaperFiles:
+    return PaperFiles(kind, query, tuple(METHODS_FORMS))
+
+
+NAMES = {"tex": "LaTeX", "md": "Markdown", "csv": "CSV", "bib": "BibTeX"}
 """Names of formats in menus."""
 
 
@@ -136,3 +143,10 @@ def table_file(table: PaperTable, form: str, stem: str) -> HttpResponse:
     if form not in FORMS:
         raise Http404(f"A table for a paper is available as {', '.join(FORMS)}.")
     return download(written(table, form), f"{stem}.{form}", FORMS[form])
+
+
+def methods_file(text: Methods, form: str, stem: str) -> HttpResponse:
+    """Return the paragraph or its references as a file in one of METHODS_FORMS."""
+    if form not in METHODS_FORMS:
+        raise Http404(f"A methods paragraph is available as {', '.join(METHODS_FORMS)}.")
+    return download(text.written(form), f"{stem}.{form}", METHODS_FORMS[form])

@@ -31,6 +31,8 @@ ROWS: list[Row] = [
     ("GET", "figure", ["nothing-like-it", "svg"], NOT_FOUND),
     ("GET", "paper", ["leaderboard", "tex"], OPEN),
     ("GET", "paper", ["run-predictions", "md"], NOT_FOUND),
+    ("GET", "paper", ["leaderboard-methods", "tex"], OPEN),
+    ("GET", "paper", ["run-methods", "bib"], NOT_FOUND),
     ("GET", "paper", ["nothing-like-it", "tex"], NOT_FOUND),
 ]
 NO_MODELS = (400, 400, 400, 400, 400, 400)  # no models are named
