@@ -9,7 +9,7 @@ import re
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$", "–": "--", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "*": "{*}", "×": r"$\times$", "≤": r"$\leq$",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "*": "{*}", "×": r"$\times$", "≤": r"$\leq$",
     "≥": r"$\geq$", "≠": r"$\neq$", "→": r"$\rightarrow$", "∅": r"$\emptyset$", "≈": r"$\approx$",
 }  # fmt: skip
 

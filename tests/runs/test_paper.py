@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
+import subprocess
 
 import pytest
 from django.urls import reverse
@@ -228,3 +230,26 @@ def test_pages_offer_their_methods(client, world, people):
         assert len(addresses) == 3
         for address in addresses:
             assert client.get(address.replace("&amp;", "&")).status_code == 200, address
+
+
+@pytest.mark.foreign
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed (texlive-science)")
+def test_a_paper_from_the_pages_compiles(client, world, tmp_path):
+    for kind in (*TABLES, *METHODS):
+        (tmp_path / f"{kind}.tex").write_bytes(get(client, kind, "tex", world).content)
+    (tmp_path / "references.bib").write_bytes(get(client, "compare-methods", "bib", world).content)
+    chart = client.get(f"/figures/run-regions.pdf?run={world['computed'].key}&size=single")
+    (tmp_path / "chart.pdf").write_bytes(chart.content)
+    inputs = "".join(rf"\input{{{kind}}}" for kind in (*TABLES, *METHODS))
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs,siunitx,longtable,graphicx,hyperref}"
+        rf"\begin{{document}}\includegraphics{{chart}}{inputs}"
+        r"\bibliographystyle{plain}\bibliography{references}\end{document}"
+    )
+    pdflatex = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "paper.tex"]
+    for command in (pdflatex, ["bibtex", "paper"], pdflatex):
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False
+        )
+        assert done.returncode == 0, done.stdout[-3000:]
+    assert "not set up" not in done.stdout

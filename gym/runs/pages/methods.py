@@ -41,8 +41,8 @@ def compared_methods(
         sides = [side for row in comparison.rows for side in row.sides if side is not None]
     several = f", {correction.label}-corrected" if len(comparison.pairs) > 1 else ""
     tests = (
-        "for differences between models Newcombe’s intervals for paired rates and p values of "
-        f"{tests_in_words(comparison.pairs)} (two-sided{several})"
+        f"Newcombe’s intervals for paired rates with p values of {tests_in_words(comparison.pairs)} "
+        f"(two-sided{several}) for differences between models"
     )
     return _methods(request, [(side.run, side.label) for side in sides], rule, tests)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -26,23 +28,27 @@ LONG_HEADER = (
 )  # fmt: skip
 
 
-def note(board: Board) -> str:
-    """Write the note on how the numbers were computed, for every table and file."""
+def note(board: Board, *, is_for_paper: bool = False) -> str:
+    """Write the note on how the numbers were computed, for every table and file. That of a table for a paper names
+    suites by their titles, and says nothing of verdicts against chance, which the table lacks."""
+    shown = {column.key: column.title if is_for_paper else column.key for column in board.columns}
     rule = board.options.rule
     weights = "weighted" if board.is_weighted else "unweighted"
     n = len(board.columns)
     parts = [
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
-        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, "
+        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board, shown)}. 95% intervals: Wilson; of means, "
         "Wilson with the variance of the mean. Ties count as failed.",
-        board.tested,
+        "" if is_for_paper else board.tested,
     ]
     if board.sharing:
-        parts.append(_sharing(board))
+        parts.append(_sharing(board, [shown.get(key, key) for key in board.sharing]))
     if any(len(row.models) > 1 for row in board.rows):
         parts.append("Rows with several seeds: mean over seeds, no interval.")
     if board.other_policies:
-        cells = [f"{row.label} on {column.key} ({policy})" for row, column, policy in board.other_policies]
+        cells = [
+            f"{row.label} on {shown[column.key]} ({policy})" for row, column, policy in board.other_policies
+        ]
         parts.append(f"Not under the default policy: {some(cells)}.")
     if board.unranked:
         names = [row.label for row in board.unranked]
@@ -53,22 +59,22 @@ def note(board: Board) -> str:
         for column, cell in zip(board.columns, row.cells, strict=True)
         if cell is not None and cell.verdict.against_chance == "unknown-words"
     ]
-    if low:
+    if low and not is_for_paper:
         parts.append(f"Not compared with chance: {some(low)}.")
     if board.masked:
         names = [row.label for row in board.masked]
         parts.append(f"Not surprisals: {some(names)}. {MASKED_WORDS}")
     if board.gaps:
-        parts.append(in_words(board.gaps))
+        parts.append(in_words([replace(gap, suite=shown.get(gap.suite, gap.suite)) for gap in board.gaps]))
     if board.dropped:
         cells = [f"{gap.suite} ({gap.label}: {gap.why})" for gap in board.dropped]
         parts.append(f"Left out, because not every model has run them: {some(cells)}.")
-    return " ".join(parts)
+    return " ".join(filter(None, parts))
 
 
-def _sharing(board: Board) -> str:
+def _sharing(board: Board, names: Sequence[str]) -> str:
     """Name the suites that share material and describe the effect on intervals."""
-    suites = f"Suites whose items share material: {some(board.sharing)}."
+    suites = f"Suites whose items share material: {some(names)}."
     known = [factor for factor in board.shared_factors if factor is not None]
     if not board.shared_factors:
         return suites
@@ -88,11 +94,11 @@ def weights_column(board: Board) -> dict[str, str]:
     return {"weights": ",".join(named)} if named else {}
 
 
-def _weights(board: Board) -> str:
-    """Format weights in brackets: " (weights a:2,b:0.5; others 1)"; empty if all are 1."""
-    named = weights_column(board).get("weights")
-    others = "; others 1" if any(column.weight == 1 for column in board.columns) else ""
-    return f" (weights {named}{others})" if named else ""
+def _weights(board: Board, names: Mapping[str, str]) -> str:
+    """Format the weights in brackets: " (weights a:2,b:0.5; others 1)"; empty if all are 1."""
+    weighted = [f"{names[column.key]}:{column.weight:g}" for column in board.columns if column.weight != 1]
+    others = "; others 1" if len(weighted) < len(board.columns) else ""
+    return f" (weights {','.join(weighted)}{others})" if weighted else ""
 
 
 WideTable: TypeAlias = tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]
@@ -142,7 +148,7 @@ def for_paper(board: Board, sources: str = "", label: str = "leaderboard") -> Pa
     ]
     suites = [_suite_row(board, k, column) for k, column in enumerate(board.columns)]
     columns = ("Suite", "n", *(row.label for row in board.rows), "Chance")
-    notes = f"{note(board)} {sources}".rstrip()
+    notes = f"{note(board, is_for_paper=True)} {sources}".rstrip()
     table = PaperTable(
         "Pass rate on each suite, in percent", columns, (*summary, *suites), notes, label=label
     )

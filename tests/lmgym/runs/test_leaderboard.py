@@ -97,6 +97,7 @@ def test_the_table_for_a_paper_has_titles_percentages_and_the_layout_of_the_boar
         "50.0",
     )
     assert table.notes.endswith("Date: 2026-11-29.")
+    assert "npi" not in table.notes
     turned = for_paper(Board(Options(layout="models"), COLUMNS, (), tuple(ROWS)))
     assert turned.columns == ("Model", "Rank", "SG score", "Agreement r1", "Npi r1")
     assert [row[0] for row in turned.rows] == ["n", "low", "high", "half", "Chance"]
