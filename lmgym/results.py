@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +20,17 @@ from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
-from lmgym.runs.rules import prediction_statistics
-from lmgym.suites.formats import SuiteDocument
+from lmgym.runs.methods import Methods, References, methods
+from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suites_table
+from lmgym.runs.rules import RULES, Rule, Score, prediction_statistics, score
+from lmgym.runs.studied import Studied
+from lmgym.suites.authors import read_authors
+from lmgym.suites.formats import SuiteDocument, designs
 from lmgym.suites.formulas import parse
 from lmgym.text import count
+from lmgym.text.bibtex import Entry, bibtex, plain_key
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
+from lmgym.text.paper_tables import PaperTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +47,7 @@ class Run:
     result: RunResult
     provenance: dict[str, Any]
     coverage: Coverage | None
+    completed: date = field(default_factory=lambda: date(*time.gmtime()[:3]))
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -51,6 +60,26 @@ class Run:
     def _context(self) -> Row:
         facts = self.provenance
         return self.suite.name, facts["suite_sha256"], self.model, facts["score_kind"], self.policy.whitespace
+
+    @property
+    def studied(self) -> Studied:
+        """The run as a paper names it."""
+        return Studied(
+            suite=self.suite.name,
+            revision=None,
+            sha256=self.provenance["suite_sha256"],
+            model=self.model,
+            n_items=len(self.suite.items),
+            n_conditions=len(self.suite.conditions),
+            policy=self.policy.to_dict(),
+            provenance=self.provenance,
+            completed=self.completed,
+        )
+
+    def score(self, rule: Rule) -> Score:
+        """Score the run under a rule."""
+        expected = len(self.suite.predictions)
+        return score(self.result.predictions, rule, expected, len(self.suite.region_names))
 
     def _predictions(self) -> Iterator[Row]:
         policy = tables.policy_values(self.policy.to_dict())
@@ -144,9 +173,46 @@ class Result:
             raise InvalidArgument(f"{len(matches)} runs match. Specify one suite and one model.")
         return _regions_figure(matches[0])
 
+    def table(self, what: str = "predictions", *, suite: str | None = None, rule: str = "each") -> PaperTable:
+        """Build a table for a paper: `latex()`, `markdown()`, `csv()`, or `save(path)` as .tex, .md or .csv.
+
+        Args:
+            what: "predictions": pass rate of each prediction by model; "suites": pass rate on each suite by model;
+                "regions": mean surprisal by condition and region, of one suite.
+            suite: only this suite.
+            rule: for suites: how predictions are combined, "each", "all" or "first".
+
+        Raises:
+            InvalidArgument: unknown table, suite or rule, or regions of several suites.
+        """
+        runs = [run for run in self.runs if suite in (None, run.suite.name)]
+        if not runs:
+            raise InvalidArgument(f"No run of the suite {suite!r}.")
+        if what not in _TABLES:
+            raise InvalidArgument(f"Unknown table {what!r}. Choose {', '.join(map(repr, _TABLES))}.")
+        return _TABLES[what](runs, _rule(rule))
+
+    def methods(self, *, rule: str = "each") -> Methods:
+        """Write a methods paragraph of two sentences: `latex()`, `markdown()`, its references with `bibtex()`, or
+        `save(path)` as .tex, .md or .bib.
+
+        Args:
+            rule: how pass rates combine predictions, "each", "all" or "first".
+
+        Raises:
+            InvalidArgument: no run, or an unknown rule.
+        """
+        if not self.runs:
+            raise InvalidArgument("Without a run there is nothing to describe.")
+        references = References(
+            {run.studied.suite_name: [_suite_entry(run)] for run in self.runs},
+            {run.model: [_model_entry(run)] for run in self.runs},
+        )
+        return methods([run.studied for run in self.runs], references, _rule(rule))
+
     def save(self, folder: str | Path) -> Path:
-        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json to a folder, creating it if
-        needed.
+        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv, provenance.json, and the methods paragraph
+        (methods.tex, methods.md, references.bib) to a folder, creating it if needed.
 
         Raises:
             InvalidArgument: `folder` is a file.
@@ -158,10 +224,14 @@ class Result:
         target.mkdir(parents=True, exist_ok=True)
         for name in ("rates", "outcomes", "regions", "tokens"):
             getattr(self, name)().to_csv(target / f"{name}.csv", index=False)
+        if self.runs:
+            for name in ("methods.tex", "methods.md", "references.bib"):
+                self.methods().save(target / name)
         facts = [
             {
                 "suite": run.suite.name,
                 "model": run.model,
+                "completed": run.completed.isoformat(),
                 "policy": run.policy.to_dict(),
                 "provenance": run.provenance,
                 "failures": {row.text: row.failure for row in run.result.sentences if row.failure},
@@ -224,8 +294,61 @@ def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
     return frame
 
 
+def _rule(key: str) -> Rule:
+    if key not in RULES:
+        raise InvalidArgument(f"Unknown rule {key!r}. Choose {', '.join(map(repr, RULES))}.")
+    return RULES[key]
+
+
+def _suite_entry(run: Run) -> Entry:
+    digest = run.studied.sha256
+    authors = [author.name for author in read_authors(str(run.suite.meta.get("author") or ""))]
+    key = plain_key(f"{run.suite.name}-{digest[:8]}")
+    note = f"Test suite, sha256 {digest}"
+    return Entry(
+        key, bibtex(key=key, title=run.suite.name, authors=authors, year=None, address="", note=note)
+    )
+
+
+def _model_entry(run: Run) -> Entry:
+    key = plain_key(run.model)
+    commit, digest = (str(run.provenance.get(name) or "") for name in ("model_revision", "model_fingerprint"))
+    address = f"https://huggingface.co/{run.model.partition('@')[0]}" if len(commit) == 40 else ""
+    note = f"Language model, {f'commit {commit}' if commit else f'fingerprint {digest}'}"
+    return Entry(key, bibtex(key=key, title=run.model, authors=[], year=None, address=address, note=note))
+
+
+def _predictions_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    return predictions_table([(run.studied, run.result.predictions) for run in runs])
+
+
+def _suites_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    models = list(dict.fromkeys(run.model for run in runs))
+    scores: dict[str, dict[str, Score]] = {}
+    for run in runs:
+        scores.setdefault(run.suite.name, {})[run.model] = run.score(rule)
+    rows = [SuiteRates(name, [by_model.get(model) for model in models]) for name, by_model in scores.items()]
+    return suites_table(rows, models, rule, [run.studied for run in runs])
+
+
+def _regions_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    if len({run.studied.sha256 for run in runs}) > 1:
+        raise InvalidArgument("Regions differ between suites. Specify one suite.")
+    summaries = [(run.studied, run.result.region_summary) for run in runs]
+    return regions_table(summaries, runs[0].suite.region_names)
+
+
+_TABLES: dict[str, Callable[[Sequence[Run], Rule], PaperTable]] = {
+    "predictions": _predictions_table,
+    "suites": _suites_table,
+    "regions": _regions_table,
+}
+"""Tables for papers, by name."""
+
+
 def _regions_figure(run: Run) -> Figure:
     predictions = run.suite.predictions
     critical = {region for prediction in predictions for region in parse(prediction.formula).regions}
     drawn = Drawn(run.model, run.suite.name, run.policy.whitespace, {})
-    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical)
+    looks = designs.looks(designs.factors_in(run.suite.meta, run.suite.conditions), run.suite.conditions)
+    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical, looks=looks)

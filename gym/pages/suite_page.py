@@ -15,6 +15,7 @@ from gym.jobs.models import ACTIVE_STATES
 from gym.jobs.selectors import note_silence
 from gym.runs.pages.export_views import EXPORT_TABLES, citation
 from gym.runs.pages.forms import RunForm
+from gym.runs.pages.paper import PaperFiles
 from gym.runs.pages.run_figures import models_figure, regions_figure
 from gym.runs.read.comparison_selectors import on_another
 from gym.runs.read.leaderboard.build import field_scores
@@ -53,7 +54,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     None), findings and dismissed (lint), scores (Scored, best first), rule, rules, models_figure and regions_figure
     (Figure), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
     runs_stopped (failed or cancelled), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
-    downloads, pairs_refused (reasons why it cannot be exported as minimal pairs)."""
+    downloads, pairs_refused (reasons why it cannot be exported as minimal pairs), paper (PaperFiles)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
@@ -82,6 +83,9 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "findings": [finding for finding in findings if not finding["ignored"]],
         "dismissed": [finding for finding in findings if finding["ignored"]],
         "scores": scores,
+        "paper": PaperFiles(
+            "suite-predictions", {"suite": suite.slug, "r": str(revision.number), "rule": rule.key}
+        ),
         **_figures(revision, scores, request.GET.get("model", "")),
         "on_both": on_another(request.user, suite, revision.number) if done and len(revisions) > 1 else None,
         "rule": rule,

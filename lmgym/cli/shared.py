@@ -95,8 +95,10 @@ def share(text: str) -> float:
 
 PAIR_ENDINGS = {"jsonl": "blimp", "zip": "lm-eval"}
 """Formats of minimal pairs by file extension. The extensions of other formats are their names."""
-TABLE_ENDINGS = {"txt": "table"}
+TABLE_ENDINGS = {"txt": "table", "tex": "latex", "md": "markdown"}
 FORMATS = ("table", "csv", "json", "parquet")
+PAPER_FORMATS = ("latex", "markdown")
+"""Formats of tables for papers."""
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:

@@ -73,6 +73,16 @@ def test_tables_as_csv_and_json_equal_the_librarys_frames(capsysbinary, tmp_path
         )
 
 
+@pytest.mark.parametrize(
+    ("rows", "what"), [("rates", "predictions"), ("regions", "regions"), ("suites", "suites")]
+)
+def test_tables_for_papers_equal_the_librarys(capsysbinary, model, rows, what) -> None:
+    table = lmgym.evaluate("agreement.json", model).table(what)
+    given = ("evaluate", "agreement.json", "-m", model, "--rows", rows, "--format")
+    for form, text in (("latex", table.latex()), ("markdown", table.markdown())):
+        assert run(capsysbinary, *given, form) == (0, text, "")
+
+
 def test_parquet_equals_the_librarys_frame(capsysbinary, model) -> None:
     pytest.importorskip("pyarrow")
     given = ("evaluate", "agreement.json", "--model", model, "--format", "parquet", "-o", "out.parquet")
@@ -176,6 +186,8 @@ def test_convert_takes_the_format_from_the_extension(capsysbinary, tmp_path) -> 
         (["evaluate", "no*.json", "-m", "MODEL"], "No file matches no*.json"),
         (["evaluate", "agreement.json", "-m", "nowhere"], "No model found: there is no folder or file nowhere."),
         (["evaluate", "agreement.json", "-m", "MODEL", "--rows", "tokens"], "needs --format"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "--rows", "tokens", "-o", "t.tex"], "rates, regions, suites"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "--rows", "suites"], "--format latex or markdown"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--format", "parquet"], "--output"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--whitespace", "trailing"], "n-gram"),
         (["evaluate", "broken.json", "-m", "MODEL"], "broken.json cannot be read as a suite"),

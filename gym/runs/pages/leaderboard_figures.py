@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from gym.runs.pages.figures import FigureFiles
 from gym.runs.pages.heatmap import missing_words
+from gym.runs.pages.paper import PaperFiles, methods_files
 from gym.runs.read.leaderboard.build import StoredBoard, leaderboard
 from gym.runs.read.model_profile import (
     against_field,
@@ -51,6 +52,15 @@ _HEAT = ("leaderboard-heat", "Models on suites")
 def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
     """Return the files of `heat_figure`. The page shows its data as a table instead of drawing it."""
     return FigureFiles(*_HEAT, _query(board, **of))
+
+
+def board_paper_files(board: StoredBoard, **of: str) -> PaperFiles:
+    """Return the files of `gym.runs.pages.paper.board_paper_table`."""
+    return PaperFiles("leaderboard", _query(board, **of))
+
+
+def board_methods_files(board: StoredBoard, **of: str) -> PaperFiles:
+    return methods_files("leaderboard-methods", _query(board, **of))
 
 
 def heat_figure(board: StoredBoard, **of: str) -> Figure:

@@ -27,6 +27,7 @@ from gym.runs.models import SentenceScore, SuiteRun
 from gym.runs.pages.export_views import is_within, run_table
 from gym.runs.pages.figures import figure_file
 from gym.runs.pages.forms import RunForm
+from gym.runs.pages.paper import PaperFiles, methods_files
 from gym.runs.pages.run_figures import item_figure, margins_figure, regions_figure
 from gym.runs.read.comparison_selectors import others_on
 from gym.runs.read.presenters import (
@@ -49,9 +50,10 @@ from gym.sharing.models import Visibility
 from lmgym.runs import report
 from lmgym.runs.coverage import coverage_of
 from lmgym.runs.rules import RULES, rule_of
+from lmgym.suites.formats.designs import looks
 from lmgym.text import listing
 from suites.presenters import shown_prediction
-from suites.selectors import document_of, listed_for, revisions_for, tags_of
+from suites.selectors import design_of, document_of, listed_for, revisions_for, tags_of
 
 PER_PAGE = 50
 
@@ -148,7 +150,8 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     When done also results (ShownResult), items (a page of ItemRow), sort (of the items), only ("" or a name
     of FILTERS), counts (items per filter), summary (see `region_means`), critical, failures (SentenceScore
     without scores), command (reproduces the run), by_rule (Scored under each rule), figure and margin_figures
-    (Figure), with_items, within (within-item intervals?). Deleted runs: see _deleted."""
+    (Figure), with_items, within (within-item intervals?), looks (of conditions, see `designs.looks`),
+    predictions_paper, regions_paper and methods_files (PaperFiles). Deleted runs: see _deleted."""
     run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
     if run is None:
         return _deleted(request, key)
@@ -176,8 +179,14 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
             row.result.position: margins_figure(run, row.result) for row in context["results"]
         }
         context["within"] = is_within(request)
+        context["predictions_paper"] = PaperFiles("run-predictions", {"run": run.key})
+        context["methods_files"] = methods_files("run-methods", {"run": run.key})
+        context["regions_paper"] = PaperFiles(
+            "run-regions", {"run": run.key} | ({"interval": "within"} if context["within"] else {})
+        )
         context["summary"] = region_means(run, within=context["within"])
         if run.region_summary:
+            context["looks"] = looks(design_of(run.revision), run.revision.condition_names)
             context["figure"] = regions_figure(run, items=context["with_items"], within=context["within"])
     return render(request, "runs/run_detail.html", context)
 

@@ -17,6 +17,7 @@ from lmgym.suites.formats.designs import (
     empty_cells,
     factors_in,
     in_meta,
+    looks,
     named_after_levels,
     outside,
     placed,
@@ -40,6 +41,14 @@ def with_verbs():
 
 def test_typed_factors_cross_into_named_conditions_the_last_changing_fastest():
     assert [condition_name(cell) for cell in cells(CROSSED)] == FOUR
+
+
+def test_two_factors_set_colour_and_shape_in_charts():
+    design = named_after_levels(CROSSED, FOUR)
+    assert looks(design, FOUR) == {
+        "match_sing": (0, 0), "match_plural": (0, 1), "mismatch_sing": (1, 0), "mismatch_plural": (1, 1),
+    }  # fmt: skip
+    assert looks(design, [*FOUR, "filler"]) == looks(design[:1], FOUR) == looks((), FOUR) == {}
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,11 @@ ROWS: list[Row] = [
     ("GET", "figure", ["leaderboard-scores", "pdf"], OPEN),
     ("GET", "figure", ["run-regions", "svg"], NOT_FOUND),
     ("GET", "figure", ["nothing-like-it", "svg"], NOT_FOUND),
+    ("GET", "paper", ["leaderboard", "tex"], OPEN),
+    ("GET", "paper", ["run-predictions", "md"], NOT_FOUND),
+    ("GET", "paper", ["leaderboard-methods", "tex"], OPEN),
+    ("GET", "paper", ["run-methods", "bib"], NOT_FOUND),
+    ("GET", "paper", ["nothing-like-it", "tex"], NOT_FOUND),
 ]
 NO_MODELS = (400, 400, 400, 400, 400, 400)  # no models are named
 ROWS += [
