@@ -92,7 +92,9 @@ def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "
     Args:
         joins: join policies of both, compared as well.
     """
-    changes = SuiteDiff(about=_about(old, new), predictions=_predictions(old, new))
+    changes = SuiteDiff(
+        about=_about(old, new), predictions=prediction_changes(old.predictions, new.predictions)
+    )
     if joins[0] != joins[1]:
         changes.about.append(Changed("join policy", *joins))
     regions = region_pairs(old.region_names, new.region_names)
@@ -246,15 +248,16 @@ def _in_words(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _predictions(old: SuiteDocument, new: SuiteDocument) -> list[PredictionChange]:
-    before, after = [_key(p) for p in old.predictions], [_key(p) for p in new.predictions]
+def prediction_changes(old: Sequence[PredictionDoc], new: Sequence[PredictionDoc]) -> list[PredictionChange]:
+    """Compare two lists of predictions in their order."""
+    before, after = [_key(p) for p in old], [_key(p) for p in new]
     changes: list[PredictionChange] = []
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
         for step in range(max(b - a, d - c)):
-            earlier = old.predictions[a + step] if a + step < b else None
-            later = new.predictions[c + step] if c + step < d else None
+            earlier = old[a + step] if a + step < b else None
+            later = new[c + step] if c + step < d else None
             number = (c + step if later is not None else a + step) + 1
             changes.append(PredictionChange(number, earlier, later))
     return changes
