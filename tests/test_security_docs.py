@@ -30,7 +30,7 @@ from lmgym.suites.formats import documents as suite_files
 from lmgym.suites.formulas import parser as formulas
 from lmgym.suites.intake import archives as several_files
 from models_registry import actors
-from suites import bulk, imports
+from suites import bulk, history, imports
 from suites.models import KEEP_IMPORTS
 from tests.test_house import ROOT
 from tests.test_settings_docs import CALLS
@@ -159,6 +159,7 @@ def limits() -> dict[str, list[object]]:
         ],
         "reading the suites of one import": [imports.SECONDS],
         "suites of one request that freezes, tags, runs or downloads them": [bulk.MAX_SUITES],
+        "history of a suite's drafts": [history.KEEP_EDITS, history.KEEP_BYTES],
         "report of an import": [KEEP_IMPORTS.total_seconds()],
         "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],
         "file of results": [results.MAX_BYTES, results.MAX_ROWS],
