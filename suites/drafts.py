@@ -40,6 +40,8 @@ LOOK_BACK = 200
 """Number of newest edits searched for the author of a change."""
 RESTORE = "restore"
 """Op that makes the draft what it was at a version; the only op of its edit."""
+INSERTS = frozenset({"insert_items", "insert_condition", "insert_region"})
+"""Ops that undo a deletion in the editor."""
 
 GONE = "This draft was frozen or discarded. Open a new draft to continue editing."
 MOVED = "Another editor changed the items, conditions or regions. Your edit was not applied."
@@ -258,6 +260,10 @@ BATCH = 250
 FEW = 16
 
 
+def _names(ops: Sequence[dict[str, Any]]) -> set[Any]:
+    return {op["op"] for op in ops}
+
+
 def _restores(ops: Sequence[dict[str, Any]]) -> bool:
     return len(ops) == 1 and ops[0].get("op") == RESTORE
 
@@ -282,7 +288,11 @@ def _perform(
     else:
         sheet = Sheet(before, join)
         conflicts = edit_sheet(sheet, ops)
-        after, new_join, sentences = sheet.document(), sheet.join, sheet.sentences()
+        after, new_join = sheet.document(), sheet.join
+        if _names(ops) & INSERTS:
+            after = history.with_former_data(draft.suite, before, after)
+        origins = [origin for origin, _ in sheet.sentences()]
+        sentences = list(zip(origins, after.sentences, strict=True))
     _write_rows(draft, rows, sentences, moves=everything)
     if after.predictions != before.predictions:
         _write_predictions(draft, predictions, after.predictions)

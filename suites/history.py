@@ -8,15 +8,15 @@ KEEP_EDITS and KEEP_BYTES.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import F, Max, QuerySet
 
 from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
-from lmgym.suites.formats import SuiteDocument
-from lmgym.suites.history import Past, Step, steps_of, undo_of
+from lmgym.suites.formats import SentenceDoc, SuiteDocument
+from lmgym.suites.history import Key, Past, Step, steps_of, undo_of
 from suites.models import DraftEdit, Suite, SuiteRevision
 from suites.quotas import SUITES, bytes_of_edit
 from suites.selectors import document_of
@@ -197,6 +197,50 @@ def state_at(draft: SuiteRevision, version: int) -> State:
     if here != version:
         raise NotKept
     return past.document(), past.join
+
+
+def with_former_data(suite: Suite, before: SuiteDocument, after: SuiteDocument) -> SuiteDocument:
+    """Give rows that an edit brings back their data: an editor that undoes a deletion sends the texts only. A row is
+    back if item, condition and all texts are those of a deleted one."""
+    known = before.table()
+    new = {key for key, row in after.table().items() if known.get(key) != row and any(row.contents)}
+    if not new:
+        return after
+    deleted, items = _deleted(suite, new)
+    rows = [_completed(row, deleted) for row in after.sentences]
+    numbers = {str(item) for item, _ in new if item not in set(before.items)}
+    extra = after.extra
+    if returned := {key: value for key, value in items.items() if key in numbers}:
+        extra = {**extra, "items": {**returned, **extra.get("items", {})}}
+    return replace(after, sentences=tuple(rows), extra=extra)
+
+
+Texts = tuple[int, str, tuple[str, ...]]
+
+
+def _deleted(suite: Suite, keys: Collection[Key]) -> tuple[dict[Texts, list[Any]], dict[str, Any]]:
+    """Return raw texts and extra keys of the newest deleted rows at these keys, and the data of deleted items."""
+    edits = suite.edits.filter(undo__isnull=False).order_by("-version")
+    versions = [
+        version
+        for version, ops in edits.values_list("version", "ops")[:MOST_EARLIER]
+        if any(str(op.get("op")).startswith("delete_") for op in ops)
+    ]
+    deleted: dict[Texts, list[Any]] = {}
+    items: dict[str, Any] = {}
+    for undo in list(edits.filter(version__in=versions).values_list("undo", flat=True)):
+        for item, condition, contents, raw, extra in undo.get("rows", ()):
+            if (item, condition) in keys:
+                deleted.setdefault((item, condition, tuple(contents)), [raw, extra])
+        items = {**undo.get("items", {}).get("put", {}), **items}
+    return deleted, items
+
+
+def _completed(row: SentenceDoc, deleted: dict[Texts, list[Any]]) -> SentenceDoc:
+    raw, extra = deleted.get((row.item, row.condition, row.contents), (None, {}))
+    if row.raw is None and raw is not None:
+        row = replace(row, raw=tuple(raw))
+    return replace(row, extra={**row.extra, **extra}) if extra else row
 
 
 def earlier_edits(draft: SuiteRevision, user: User) -> list[dict[str, Any]]:

@@ -44,7 +44,8 @@ def suite_history(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_past(request: SignedInRequest, slug: str, version: int) -> HttpResponse:
     """Show what the draft was after a change, and restore it on POST. Parameter: `version`, the draft's version on the
-    page. Context: suite, draft, version, change (None for the oldest state), diff, cells, more_cells, conditions."""
+    page. Context: suite, draft, version, change (None for the oldest state), and that of
+    suites/_diff.html."""
     suite = editable(request, slug)
     draft = _draft(suite)
     if draft is None:

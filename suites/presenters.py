@@ -102,11 +102,13 @@ def critical_regions(revision: SuiteRevision) -> set[int]:
 
 
 def diff_context(old: State, new: State) -> dict[str, Any]:
-    """Return the context of suites/_diff.html: diff, cells, more_cells, conditions."""
+    """Return the context of suites/_diff.html: diff, cells, more_cells, data, more_data, conditions."""
     changes = diff(old[0], new[0], (old[1], new[1]))
     return {
         "diff": changes,
         "cells": changes.cells[:SHOWN_CELLS],
         "more_cells": max(0, len(changes.cells) - SHOWN_CELLS),
+        "data": changes.data[:SHOWN_CELLS],
+        "more_data": max(0, len(changes.data) - SHOWN_CELLS),
         "conditions": new[0].conditions,
     }

@@ -8,11 +8,12 @@ from typing import Any
 
 from lmgym.suites.diff import prediction_changes
 from lmgym.suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
+from lmgym.text import number_runs, numbered
 
 Key = tuple[int, str]
 _ITEMS = "items"
 _NAMED = 12
-"""Most numbers or names that a line lists."""
+"""Most predictions of one edit that are described one by one."""
 
 
 # ---- earlier states ----
@@ -111,7 +112,7 @@ def _order(document: SuiteDocument) -> dict[str, Any]:
     every sentence."""
     keys = list(document.table())
     regular = [(item, condition) for item in document.items for condition in document.conditions]
-    return {"ranges": _ranges(document.items)} if keys == regular else {"keys": keys}
+    return {"ranges": number_runs(document.items)} if keys == regular else {"keys": keys}
 
 
 def _keys(order: Mapping[str, Any], conditions: Sequence[str]) -> Iterable[Key]:
@@ -119,17 +120,6 @@ def _keys(order: Mapping[str, Any], conditions: Sequence[str]) -> Iterable[Key]:
         return [(item, condition) for item, condition in order["keys"]]
     items = (item for first, last in order["ranges"] for item in range(first, last + 1))
     return [(item, condition) for item in items for condition in conditions]
-
-
-def _ranges(items: Iterable[int]) -> list[list[int]]:
-    """Merge runs of consecutive numbers: [[1, 5000], [7001, 7001]]."""
-    ranges: list[list[int]] = []
-    for item in items:
-        if ranges and ranges[-1][1] + 1 == item:
-            ranges[-1][1] = item
-        else:
-            ranges.append([item, item])
-    return ranges
 
 
 def _plain(value: Any) -> Any:
@@ -210,13 +200,7 @@ def _cells(cells: Sequence[Sequence[Any]]) -> list[Step]:
 
 
 def _items(numbers: Sequence[Any]) -> str:
-    if len(numbers) == 1:
-        return f"item {numbers[0]}"
-    ranges = _ranges(number for number in numbers if isinstance(number, int))
-    parts = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
-    if not parts or len(parts) > _NAMED:
-        return f"{len(numbers)} items"
-    return f"items {', '.join(parts)}"
+    return numbered("item", [number for number in numbers if isinstance(number, int)])
 
 
 _VERBS = {"added": "added", "removed": "deleted", "changed": "changed"}

@@ -77,7 +77,7 @@ def test_the_undo_of_an_added_item_does_not_grow_with_the_suite():
         ),
         (
             {"op": "set_cells", "cells": [[2 * k, "a", 1, "", "x"] for k in range(20)]},
-            "changed 20 cells of 20 items",
+            "changed 20 cells of items 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 and 8 more",
         ),
         ({"op": "set_cells", "cells": []}, "changed nothing"),
         ({"op": "insert_items", "at": 0, "items": [{"number": 4, "rows": {}}]}, "added item 4"),
