@@ -185,9 +185,7 @@ export function duplicateCondition(doc, source) {
 
 /* Formulas keep the name of a deleted condition, which is an error until it is replaced. */
 export function deleteCondition(doc, name) {
-  return entry(`deleted condition ${name}${warning(usersOfCondition(doc, name))}`, [
-    { op: "delete_condition", name },
-  ]);
+  return entry(`deleted condition ${name}${warning(usersOfCondition(doc, name))}`, [{ op: "delete_condition", name }]);
 }
 
 export function moveCondition(doc, name, by) {
