@@ -43,7 +43,8 @@ export class Editor {
    * @param {() => void} [options.hooks.onFind]
    * @param {() => void} [options.hooks.onSentence]
    * @param {(question: {title: string, users: string[]}, go: () => void) => void} [options.hooks.onAsk]
-   * @param {(kind: "undo" | "redo") => boolean} [options.hooks.onStep] takes a step from before this visit, if it is next
+   * @param {(kind: "undo" | "redo") => Promise<void> | null} [options.hooks.onStep] takes a step from before this visit, if it
+   *   is next
    * @param {() => void} [options.hooks.onHidden] called when `goTo` needs a row that the filter hides
    */
   constructor({ box, menu, title, headed, rightToLeft = false, hooks = {} }) {
@@ -51,6 +52,8 @@ export class Editor {
     this.headed = headed;
     this.selection = new Selection();
     this.loading = true;
+    this.stepping = false; // the server takes a step back or forth
+    this.waiting = []; // steps that were asked for meanwhile
     const nothing = { on: false, bitsOf: () => undefined, outcomeOf: () => undefined };
     this.sheet = {
       title,
@@ -204,8 +207,20 @@ export class Editor {
   }
 
   step(kind) {
+    if (this.stepping) {
+      this.waiting.push(kind);
+      return;
+    }
     if (!this.mayEdit() || !this.keyboard.commit()) return;
-    if (this.hooks.onStep?.(kind)) return;
+    const earlier = this.hooks.onStep?.(kind);
+    if (earlier) {
+      this.stepping = true;
+      earlier.then(() => {
+        this.stepping = false;
+        while (this.waiting.length && !this.stepping) this.step(this.waiting.shift());
+      });
+      return;
+    }
     const next = kind === "undo" ? this.history.done.at(-1)?.inverse : this.history.undone.at(-1)?.ops;
     const hidden = this.doc.hiddenIn(next ?? []);
     let entry = null;

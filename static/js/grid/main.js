@@ -135,8 +135,7 @@ function stateChanged(state, detail) {
 /* Take the step if no step of this visit is next. */
 function stepEarlier(kind) {
   const isNext = kind === "undo" ? !editor.history.canUndo && earlier.canUndo : earlier.canRedo;
-  if (isNext) restoreEarlier(kind);
-  return isNext;
+  return isNext ? restoreEarlier(kind) : null;
 }
 
 async function restoreEarlier(kind) {
