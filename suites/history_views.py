@@ -35,7 +35,7 @@ def suite_history(request: SignedInRequest, slug: str) -> HttpResponse:
         "draft": draft,
         "page": page,
         "changes": history.changes_in(page.object_list, suite, draft),
-        "keep_edits": history.KEEP_EDITS,
+        "keep_edits": f"{history.KEEP_EDITS:,}",
     }
     return render(request, "suites/history.html", context)
 

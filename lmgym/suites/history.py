@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lmgym.suites.diff import prediction_changes
+from lmgym.suites.diff import PredictionChange, prediction_changes
 from lmgym.suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
 from lmgym.text import number_runs, numbered
 
@@ -203,30 +203,33 @@ def _items(numbers: Sequence[Any]) -> str:
     return numbered("item", [number for number in numbers if isinstance(number, int)])
 
 
-_VERBS = {"added": "added", "removed": "deleted", "changed": "changed"}
-
-
 def _predictions(old: Any, new: Sequence[Any]) -> list[Step]:
     if not isinstance(old, list):
         return [Step("changed the predictions")]
     changes = prediction_changes(*([_document(entry) for entry in entries] for entries in (old, new)))
     if len(changes) > _NAMED:
         return [Step(f"changed {len(changes)} predictions")]
-    return [
-        Step(f"{_VERBS[one.kind]} prediction {one.number}", _prediction(one.old), _prediction(one.new))
-        for one in changes
-    ]
+    return [step for change in changes for step in _prediction(change)]
 
 
 def _document(entry: Mapping[str, Any]) -> PredictionDoc:
     return PredictionDoc(*(str(entry.get(key, "")) for key in ("formula", "name", "description")))
 
 
-def _prediction(prediction: PredictionDoc | None) -> str:
-    if prediction is None:
-        return ""
-    parts = (prediction.name, prediction.description, prediction.formula)
-    return ", ".join(part for part in parts if part)
+def _prediction(change: PredictionChange) -> list[Step]:
+    number = f"prediction {change.number}"
+    if change.old is None and change.new is not None:
+        return [Step(f"added {number}", new=_label(change.new))]
+    if change.new is None and change.old is not None:
+        return [Step(f"deleted {number}", old=_label(change.old))]
+    return [
+        Step(f"changed the {part.what} of {number}", part.old or "∅", part.new or "∅")
+        for part in change.parts
+    ]
+
+
+def _label(prediction: PredictionDoc) -> str:
+    return ": ".join(part for part in (prediction.name, prediction.formula) if part)
 
 
 def _scoring(op: Mapping[str, Any]) -> list[Step]:

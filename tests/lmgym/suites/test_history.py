@@ -122,6 +122,11 @@ def test_texts_before_and_after_are_part_of_the_words():
 def test_predictions_are_told_one_by_one():
     first, second = ({"name": name, "description": "", "formula": "(1;%a%) > 1"} for name in ("one", "two"))
     op = {"op": "set_predictions", "old": [first], "predictions": [first, second]}
-    assert steps_of([op]) == [Step("added prediction 2", new="two, (1;%a%) > 1")]
+    assert steps_of([op]) == [Step("added prediction 2", new="two: (1;%a%) > 1")]
     op = {"op": "set_predictions", "old": [first, second], "predictions": [second]}
-    assert steps_of([op]) == [Step("deleted prediction 1", "one, (1;%a%) > 1")]
+    assert steps_of([op]) == [Step("deleted prediction 1", "one: (1;%a%) > 1")]
+    op = {"op": "set_predictions", "old": [first], "predictions": [{**first, "name": "", "formula": "1 > 2"}]}
+    assert steps_of([op]) == [
+        Step("changed the name of prediction 1", "one", "∅"),
+        Step("changed the formula of prediction 1", "(1;%a%) > 1", "1 > 2"),
+    ]
