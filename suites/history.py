@@ -7,7 +7,7 @@ KEEP_EDITS and KEEP_BYTES.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,7 +149,7 @@ def edits_of(suite: Suite) -> QuerySet[DraftEdit]:
     return suite.edits.select_related("actor").defer("undo", "conflicts").order_by("-version")
 
 
-def changes_in(edits: Collection[DraftEdit], suite: Suite, draft: SuiteRevision | None) -> list[Change]:
+def changes_in(edits: Iterable[DraftEdit], suite: Suite, draft: SuiteRevision | None) -> list[Change]:
     """Return these edits to display; without a draft, no state can be restored."""
     oldest = last_version(suite) + 1 if draft is None else oldest_state(draft)
     frozen = dict(
@@ -229,18 +229,24 @@ def _deleted(suite: Suite, keys: Collection[Key]) -> tuple[dict[Texts, list[Any]
     deleted: dict[Texts, list[Any]] = {}
     items: dict[str, Any] = {}
     for undo in list(edits.filter(version__in=versions).values_list("undo", flat=True)):
+        if undo is None:
+            continue
         for item, condition, contents, raw, extra in undo.get("rows", ()):
             if (item, condition) in keys:
                 deleted.setdefault((item, condition, tuple(contents)), [raw, extra])
-        items = {**undo.get("items", {}).get("put", {}), **items}
+        put: dict[str, Any] = undo.get("items", {}).get("put", {})
+        items = {**put, **items}
     return deleted, items
 
 
 def _completed(row: SentenceDoc, deleted: dict[Texts, list[Any]]) -> SentenceDoc:
-    raw, extra = deleted.get((row.item, row.condition, row.contents), (None, {}))
+    known = deleted.get((row.item, row.condition, row.contents))
+    if known is None:
+        return row
+    raw, extra = known
     if row.raw is None and raw is not None:
         row = replace(row, raw=tuple(raw))
-    return replace(row, extra={**row.extra, **extra}) if extra else row
+    return replace(row, extra={**row.extra, **extra})
 
 
 def earlier_edits(draft: SuiteRevision, user: User) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ def suite_history(request: SignedInRequest, slug: str) -> HttpResponse:
         "suite": suite,
         "draft": draft,
         "page": page,
-        "changes": history.changes_in(page.object_list, suite, draft),
+        "changes": history.changes_in(page, suite, draft),
         "keep_edits": f"{history.KEEP_EDITS:,}",
     }
     return render(request, "suites/history.html", context)

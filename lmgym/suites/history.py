@@ -100,7 +100,7 @@ def _mapping(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, A
 
 def _put(now: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     gone = set(change.get("drop", ()))
-    return {key: value for key, value in now.items() if key not in gone} | change.get("put", {})
+    return {**{key: value for key, value in now.items() if key not in gone}, **change.get("put", {})}
 
 
 def _row(sentence: SentenceDoc) -> list[Any]:
@@ -213,7 +213,8 @@ def _predictions(old: Any, new: Sequence[Any]) -> list[Step]:
 
 
 def _document(entry: Mapping[str, Any]) -> PredictionDoc:
-    return PredictionDoc(*(str(entry.get(key, "")) for key in ("formula", "name", "description")))
+    formula, name, description = (str(entry.get(key, "")) for key in ("formula", "name", "description"))
+    return PredictionDoc(formula, name, description)
 
 
 def _prediction(change: PredictionChange) -> list[Step]:
