@@ -29,10 +29,10 @@ def undo_of(before: SuiteDocument, after: SuiteDocument, joins: tuple[str, str])
     old, new = before.table(), after.table()
     undo: dict[str, Any] = {
         "name": None if before.name == after.name else before.name,
-        "metric": None if before.metric == after.metric else before.metric,
+        "metric": None if before.metric == after.metric else _listed(before.metric),
         "join": None if joins[0] == joins[1] else joins[0],
-        "regions": None if before.region_names == after.region_names else before.region_names,
-        "conditions": None if before.conditions == after.conditions else before.conditions,
+        "regions": None if before.region_names == after.region_names else list(before.region_names),
+        "conditions": None if before.conditions == after.conditions else list(before.conditions),
         "predictions": None
         if before.predictions == after.predictions
         else [[p.formula, p.name, p.description, p.extra] for p in before.predictions],
@@ -42,7 +42,7 @@ def undo_of(before: SuiteDocument, after: SuiteDocument, joins: tuple[str, str])
         "order": None if list(old) == list(new) else _order(before),
         "rows": [_row(sentence) for key, sentence in old.items() if new.get(key) != sentence] or None,
     }
-    return {name: _plain(value) for name, value in undo.items() if value is not None}
+    return {name: value for name, value in undo.items() if value is not None}
 
 
 class Past:
@@ -52,7 +52,9 @@ class Past:
         self.join = join
         self._base = document
         self._rows: dict[Key, SentenceDoc] = document.table()
-        self._order: Sequence[Key] = list(self._rows)
+        self._order: dict[str, Any] = {"keys": list(self._rows)}
+        self._conditions = document.conditions
+        """Conditions at the time of `_order`."""
         self._items: dict[str, Any] = dict(document.extra.get(_ITEMS, {}))
 
     def back(self, undo: Mapping[str, Any]) -> None:
@@ -77,13 +79,13 @@ class Past:
             texts = None if raw is None else tuple(raw)
             self._rows[item, condition] = SentenceDoc(item, condition, tuple(contents), texts, extra)
         if "order" in undo:
-            self._order = list(_keys(undo["order"], self._base.conditions))
-            self._rows = {key: self._rows[key] for key in self._order}
+            # Rows that are not in it stay in `_rows`: an edit that deleted a row keeps it, so none comes back stale.
+            self._order, self._conditions = undo["order"], self._base.conditions
 
     def document(self) -> SuiteDocument:
         """Return the suite at this point."""
         extra = _top(self._base.extra) | ({_ITEMS: self._items} if self._items else {})
-        sentences = tuple(self._rows[key] for key in self._order)
+        sentences = tuple(self._rows[key] for key in _keys(self._order, self._conditions))
         return replace(self._base, sentences=sentences, extra=extra)
 
 
@@ -104,7 +106,12 @@ def _put(now: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _row(sentence: SentenceDoc) -> list[Any]:
-    return [sentence.item, sentence.condition, sentence.contents, sentence.raw, sentence.extra]
+    raw = None if sentence.raw is None else list(sentence.raw)
+    return [sentence.item, sentence.condition, list(sentence.contents), raw, sentence.extra]
+
+
+def _listed(metric: str | tuple[str, ...]) -> str | list[str]:
+    return list(metric) if isinstance(metric, tuple) else metric
 
 
 def _order(document: SuiteDocument) -> dict[str, Any]:
@@ -112,7 +119,9 @@ def _order(document: SuiteDocument) -> dict[str, Any]:
     every sentence."""
     keys = list(document.table())
     regular = [(item, condition) for item in document.items for condition in document.conditions]
-    return {"ranges": number_runs(document.items)} if keys == regular else {"keys": keys}
+    return (
+        {"ranges": number_runs(document.items)} if keys == regular else {"keys": [list(key) for key in keys]}
+    )
 
 
 def _keys(order: Mapping[str, Any], conditions: Sequence[str]) -> Iterable[Key]:
@@ -120,13 +129,6 @@ def _keys(order: Mapping[str, Any], conditions: Sequence[str]) -> Iterable[Key]:
         return [(item, condition) for item, condition in order["keys"]]
     items = (item for first, last in order["ranges"] for item in range(first, last + 1))
     return [(item, condition) for item in items for condition in conditions]
-
-
-def _plain(value: Any) -> Any:
-    """Turn tuples into lists, as JSON does."""
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 # ---- edits in words ----
