@@ -22,7 +22,7 @@ from lmgym.suites.formats import (
     MAX_SENTENCES,
     SuiteDocument,
     designs,
-    inherit,
+    next_version,
 )
 from lmgym.suites.formats.designs import Design
 from lmgym.suites.intake import parse_upload
@@ -75,8 +75,8 @@ class DocumentForm(forms.Form):
             if parsed.document is None:
                 raise FormatError(parsed.problems)
             document = parsed.document
-            if known is not None and document.is_table:
-                document = inherit(document, known)
+            if known is not None:
+                document = next_version(document, known)
             cleaned["document"] = document
         except FormatError as error:
             if parsed.asks:

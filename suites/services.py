@@ -19,7 +19,7 @@ from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.languages import tag_of
 from lmgym.suites.lint import CODES
-from suites import drafts, permissions
+from suites import drafts, history, permissions
 from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag
 from suites.options import DEFAULT, SuiteOptions
 from suites.quotas import SUITES, bytes_of
@@ -86,11 +86,17 @@ def replace_draft(
         if author and author not in authors_in_files(suite):  # the new version names other authors
             suite.author = author
             suite.save(update_fields=["author", "updated"])
+        replaced = draft or newest
+        before = history.state_of(replaced) if replaced else None
         if draft:
             draft.delete()
-        version = drafts.note_replacement(suite, actor=actor)
+        version = history.last_version(suite) + 1
         scored = with_metric(document, metric)
-        return _write_revision(suite, scored, number=number, actor=actor, join_policy=policy, edits=version)
+        new = _write_revision(suite, scored, number=number, actor=actor, join_policy=policy, edits=version)
+        if before:
+            after = history.state_of(new)
+            history.log_whole(suite, "replace_draft", version, before, after, actor=actor)
+        return new
 
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
@@ -109,7 +115,7 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
             number=frozen.number + 1,
             actor=actor,
             join_policy=frozen.join_policy,
-            edits=drafts.last_version(suite),
+            edits=history.last_version(suite),
         )
 
 
@@ -155,12 +161,14 @@ def discard_draft(suite: Suite, *, actor: User) -> None:
     permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)
-        if suite.latest_frozen is None:
+        frozen, draft = suite.latest_frozen, suite.draft
+        if frozen is None:
             raise ValidationError("This draft is the suite's only revision. Delete the suite instead.")
-        draft = suite.draft
         if draft:
+            before, after = history.state_of(draft), history.state_of(frozen)
+            version = history.last_version(suite) + 1
             draft.delete()
-            drafts.note_replacement(suite, actor=actor)
+            history.log_whole(suite, "discard_draft", version, before, after, actor=actor)
 
 
 def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:

@@ -31,7 +31,7 @@ from lmgym.suites.formats.files import FORMS, file_name
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
 from models_registry.selectors import runnable_by, strongest_first
-from suites import drafts, imports, permissions, services
+from suites import drafts, history, imports, permissions, services
 from suites.answer_forms import pasted_sheet
 from suites.exports import file_content
 from suites.fields import METRIC_NAMES
@@ -288,9 +288,9 @@ def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
     """Show the grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen.
-    Context with a draft: suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview,
-    lint, formula, design, freeze, sheet}, models [{slug, name, parameters}] (the strongest first), metrics
-    {name: words}, joins [(name, words)], may_freeze."""
+    Context with a draft: suite, draft, card (the draft as in the REST API), earlier (own newest changes, for undo),
+    endpoints {draft, cells, preview, lint, formula, design, freeze, history, sheet}, models [{slug, name, parameters}]
+    (the strongest first), metrics {name: words}, joins [(name, words)], may_freeze."""
     suite = editable(request, slug)
     if request.method == "POST":
         services.open_draft(suite, actor=request.user)
@@ -303,6 +303,7 @@ def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
         "suite": suite,
         "draft": draft,
         "card": drafts.card(draft),
+        "earlier": history.earlier_edits(draft, request.user),
         "endpoints": {
             "draft": reverse("api-draft", args=[slug]),
             "cells": reverse("api-draft-cells", args=[slug]),
@@ -311,6 +312,7 @@ def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
             "formula": reverse("api-formula-explain"),
             "design": reverse("api-design-explain"),
             "freeze": reverse("suite-freeze", args=[slug]),
+            "history": reverse("suite-history", args=[slug]),
             "sheet": reverse("suite-pasted-sheet", args=[slug]),
         },
         "models": list(strongest_first(runnable_by(request.user)).values("slug", "name", "parameters")),

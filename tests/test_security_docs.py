@@ -30,7 +30,7 @@ from lmgym.suites.formats import documents as suite_files
 from lmgym.suites.formulas import parser as formulas
 from lmgym.suites.intake import archives as several_files
 from models_registry import actors
-from suites import bulk, imports
+from suites import bulk, history, imports
 from suites.models import KEEP_IMPORTS
 from tests.test_house import ROOT
 from tests.test_settings_docs import CALLS
@@ -137,7 +137,7 @@ def limits() -> dict[str, list[object]]:
         "LM Challenge games that an account keeps": quota("GYM_QUOTA_GAMES"),
         "cases of an agent suite": [agents.MAX_CASES],
         "collaborators of one thing, and invitations to it": [sharing.MAX_COLLABORATORS],
-        "open invitations that an account sent": [invitations.MAX_OPEN],
+        "people with open invitations from an account": [invitations.MAX_OPEN],
         "file packed with gzip": [bounded.MAX_MEMBERS],
         "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
         "workbook (.xlsx, .ods)": [
@@ -158,7 +158,10 @@ def limits() -> dict[str, list[object]]:
             several_files.LIMITS.entries,
         ],
         "reading the suites of one import": [imports.SECONDS],
-        "suites of one request that freezes, tags, runs or downloads them": [bulk.MAX_SUITES],
+        "suites of one request that freezes, runs, publishes, collects, shares, tags or downloads them": [
+            bulk.MAX_SUITES
+        ],
+        "history of a suite's drafts": [history.KEEP_EDITS, history.KEEP_BYTES],
         "report of an import": [KEEP_IMPORTS.total_seconds()],
         "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],
         "file of results": [results.MAX_BYTES, results.MAX_ROWS],

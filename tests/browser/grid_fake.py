@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def render(card: Doc) -> str:
     endpoints = {
         name: f"/{name}/"
-        for name in ("draft", "cells", "preview", "lint", "formula", "design", "freeze", "sheet")
+        for name in ("draft", "cells", "preview", "lint", "formula", "design", "freeze", "history", "sheet")
     }
     suite = SimpleNamespace(
         slug="demo",

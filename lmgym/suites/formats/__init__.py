@@ -18,7 +18,7 @@ from lmgym.suites.formats.documents import (
     SuiteDocument,
 )
 from lmgym.suites.formats.json_reader import read_json, schema
-from lmgym.suites.formats.predictions import inherit
+from lmgym.suites.formats.next_version import next_version
 from lmgym.suites.formats.tables import (
     name_from,
     parse_table,
@@ -44,7 +44,7 @@ __all__ = [
     "PredictionDoc",
     "SentenceDoc",
     "SuiteDocument",
-    "inherit",
+    "next_version",
     "read_json",
     "read_jsonl",
     "read_long_csv",

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lmgym.suites.blueprints import BLUEPRINTS
-from lmgym.suites.formats import inherit, read_suite, write_json, write_long_csv
+from lmgym.suites.formats import next_version, read_suite, write_json, write_long_csv
 from lmgym.suites.formats.designs import (
     DesignError,
     cell_of,
@@ -164,7 +164,7 @@ def test_a_table_as_a_new_version_keeps_what_still_fits():
             {"op": "rename_condition", "name": "match", "to": "m"},
         ],
     )
-    newer = inherit(
+    newer = next_version(
         read_suite(write_long_csv(table).encode(), "a.csv"),
         apply(older, [{"op": "set_predictions", "predictions": []}]),
     )
