@@ -42,7 +42,7 @@ from models_registry.models import AGENT, RegisteredModel
 from models_registry.quotas import MODELS
 
 CARD = ("slug", "title", "visibility", "description", "judge", "judge_agent", "judge_votes", "updated")
-"""Fields of a suite that forms and the API can change, except its variables."""
+"""Columns that are written when an existing suite is saved; its variables are saved separately."""
 MAX_CASES = 500
 READING_SECONDS = 30
 """Maximum CPU time in seconds to read all cases of an upload."""
@@ -110,7 +110,7 @@ def change_server(
 
 
 def queue_check(server: AgentServer, *, actor: User) -> None:
-    """Queue a check, which reads the server's version and agents."""
+    """Queue a check, which reads the server's version, agents and call graphs. Does nothing while one is active."""
     if not model_permissions.can_edit(actor, server.model):
         raise PermissionDenied("this server belongs to another user")
     model = server.model
@@ -451,7 +451,7 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
 
 def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
     """Queue the naming of a case's failures by an agent. Earlier choices are deleted, but their names are kept and
-    offered again. Raises LimitReached."""
+    offered again. Raises ValidationError, PermissionDenied and LimitReached."""
     _require_edit(actor, case_run.run.suite)
     if not servers_usable_by(actor).filter(pk=server.pk).exists():
         raise ValidationError(f"{server} is not ready, or you may not use it.")
@@ -484,7 +484,8 @@ def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: U
 
 
 def forget_naming(case_run: CaseRun, *, actor: User) -> None:
-    """Discard a model's choices and group the failures by text again. The names are kept."""
+    """Discard a model's choices, cancelling a naming in progress, and group the failures by text again. The names are
+    kept."""
     _require_edit(actor, case_run.run.suite)
     naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
     if naming is None:
@@ -497,7 +498,7 @@ def forget_naming(case_run: CaseRun, *, actor: User) -> None:
 
 
 def kept_suites(user: User) -> Any:
-    """Return suites on which other users depend: public suites, and suites with collaborators or other users' runs."""
+    """Return the user's suites on which others depend: public suites, and suites with collaborators or others' runs."""
     others = AgentRun.objects.exclude(owner=user).values("suite")
     relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AgentSuite)
     return AgentSuite.objects.filter(owner=user).filter(relied_on)
@@ -508,7 +509,7 @@ def doomed_suites(user: User) -> Any:
 
 
 def doomed_agents(user: User) -> Any:
-    """Return servers that only their owner and staff can use: private servers without collaborators."""
+    """Return the user's servers that only they and staff can see: private servers without collaborators."""
     private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
     return RegisteredModel.objects.filter(private, owner=user, backend=AGENT)
 

@@ -106,7 +106,7 @@ class Servers(ServerView, ListView):
 
     @operation("List agent servers", response=AgentServerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List agent servers, chat endpoints and embedded demo agents."""
+        """List the agent servers, chat endpoints and embedded demo agents that you may see."""
         return self.page(selectors.servers_visible_to(request.user).order_by("pk"))
 
     @operation("Register an agent server", body=NewServer, response=AgentServerDetailSerializer, status=201)
