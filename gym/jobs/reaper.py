@@ -31,8 +31,8 @@ SILENT = "no heartbeat: probably killed or out of memory"
 
 
 def reap() -> int:
-    """Run one pass: recover lost jobs, send missing wake-ups, announce batches, delete old rows. Return the number of
-    expired attempts."""
+    """Run one pass: recover lost jobs, send missing wake-ups, announce batches, send `time_passes`, delete rows of
+    silent workers. Return the number of expired attempts."""
     expired = recover_expired()
     if needs_messages():
         resend_wakeups()
