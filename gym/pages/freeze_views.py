@@ -46,7 +46,8 @@ class FreezeAndRunForm(FreezeForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
     """Freeze the draft and queue runs of the chosen models; GET shows a preview. Context: suite, draft, form, previous,
-    diff, cells, more_cells, problems (that prevent freezing), findings, shape, metric."""
+    problems (that prevent freezing), findings, shape, may_edit, metric; with an earlier revision also diff, cells,
+    more_cells, conditions."""
     suite = editable(request, slug)
     form = FreezeAndRunForm(request.POST if request.method == "POST" else None, user=request.user)
     if request.method == "POST":
@@ -99,8 +100,8 @@ def _freeze(request: SignedInRequest, suite: Suite, form: FreezeAndRunForm) -> H
 
 @require_safe
 def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
-    """Compare revision a with revision b. Context: suite, old, new, revisions, diff, cells, more_cells, on_both
-    (OnBoth, for models with results on both, or None)."""
+    """Compare revision a with revision b. Context: suite, old, new, revisions, diff, cells, more_cells, conditions,
+    on_both (OnBoth, for models with results on both, or None)."""
     suite = get_object_or_404(visible_to(request.user), slug=slug)
     revisions = list(revisions_for(request.user, suite).order_by("-number"))
     known = {row.number: row for row in revisions}
