@@ -89,7 +89,8 @@ def create_corpus(
     licence: str = "",
     description: str = "",
 ) -> Corpus:
-    """Save a corpus from bytes or a ReadCorpus. Raises CorpusError for the first unreadable line, and OverQuota."""
+    """Save a corpus from bytes or a ReadCorpus. Raises CorpusError for the first unreadable line, ValidationError for
+    invalid details, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to add a corpus")
     if visibility not in Visibility.values:
@@ -125,8 +126,8 @@ def _slug_of(name: str) -> str:
 
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
-    """Change title, language, licence, description and, for the owner and staff, visibility. The text never
-    changes."""
+    """Change title, language, licence, description and, for the owner and staff, visibility. The text never changes.
+    Raises ValidationError if it would become private while other people's games depend on it."""
     permissions.require(permissions.can_edit(actor, corpus))
     if fields.get("visibility", corpus.visibility) != corpus.visibility:
         permissions.require(permissions.can_manage(actor, corpus))
@@ -164,7 +165,7 @@ def _by_others(corpus: Corpus) -> int:
 
 
 def kept_corpora(user: User) -> Any:
-    """Return the corpora that other people depend on: public corpora, and corpora with collaborators or other
+    """Return the user's corpora that other people depend on: public corpora, and corpora with collaborators or other
     people's games.
     """
     others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
@@ -177,7 +178,7 @@ def doomed_corpora(user: User) -> Any:
 
 
 def doomed_games(user: User) -> Any:
-    """Return the games that only their owner and staff could see, and games on corpora to be deleted."""
+    """Return the user's games that only they and staff could see, and their games on corpora to be deleted."""
     hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
     return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
 
