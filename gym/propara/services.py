@@ -362,7 +362,8 @@ def on_other_versions(submission: Submission) -> QuerySet[Submission]:
 
 
 def unscored_on(version: AnswerSetVersion) -> QuerySet[Submission]:
-    """Return scored submissions to other versions that can still be scored on this version, only the first per file."""
+    """Return scored submissions to other versions that can still be scored on this version. Copies created by scoring a
+    file on another version are left out."""
     return _on_other_versions_only(version).exclude(does_not_fit__has_key=str(version.number))
 
 
@@ -526,7 +527,8 @@ def queue_rescore(*, actor: User) -> Job | None:
 
 
 def kept_sets(user: User) -> Any:
-    """Return sets on which others depend: public sets, and sets with collaborators or other people's submissions."""
+    """Return the user's sets on which others depend: public sets, and sets with collaborators or other people's saved
+    submissions."""
     mine = AnswerSet.objects.filter(owner=user)
     rows = Submission.objects.exclude(owner=user).exclude(state=Submission.State.CHECKED)
     others = rows.values("version__answer_set")
