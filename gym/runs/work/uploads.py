@@ -93,7 +93,8 @@ class ModelChoice:
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
-    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises LimitReached."""
+    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises ValidationError (also as
+    OverQuota), PermissionDenied and LimitReached."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
@@ -298,7 +299,8 @@ def may_see(user: AnyUser, upload: ResultUpload) -> bool:
 
 
 def retry_upload(upload: ResultUpload, *, actor: User) -> None:
-    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState and LimitReached."""
+    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState, LimitReached,
+    PermissionDenied, and ValidationError without a job."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     if upload.job is None:
