@@ -124,8 +124,8 @@ def _deleted(instance: Any, **kwargs: Any) -> None:
 
 
 def leave_note(obj: Any, note: str) -> None:
-    """Set the note shown at the object's last public address. Raises ValidationError if the object is public
-    or never left a public address."""
+    """Set the note shown at the object's last public address. Raises ValidationError for a note that is too long, or
+    that has no place because the object is public or never left a public address."""
     record = None if obj.visibility == Visibility.PUBLIC else obj.former_addresses.first()
     if record is not None:
         _set_note(record, note)
