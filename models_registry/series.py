@@ -36,7 +36,7 @@ REVIEW_SECONDS = 15.0
 
 
 def tagged(model: RegisteredModel, prefix: str) -> str:
-    """Return the rest of the model's first tag with this prefix."""
+    """Return the rest of the model's first tag with this prefix; "" if there is none."""
     tags = (str(tag) for tag in model.tags)
     return next((tag[len(prefix) :].strip() for tag in tags if tag.startswith(prefix)), "")
 
@@ -48,7 +48,7 @@ def group_of(model: RegisteredModel) -> tuple[int, str] | None:
 
 
 def step_of(model: RegisteredModel) -> float | None:
-    """Return the training step in the model's tag: `step:2000`, `step:2k`."""
+    """Return the training step in the model's tag (`step:2000`, `step:2k`), or None."""
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kKmM]?)", tagged(model, STEP))
     if match is None:
         return None
@@ -110,11 +110,12 @@ class SeriesDownload:
 def choose_checkpoints(
     backend: str, config: dict[str, Any], revisions: str, *, actor: AnyUser
 ) -> list[Checkpoint]:
-    """Choose checkpoints among the branches and tags that the Hub lists. The Hub is queried with the actor's
-    own token, never with the site's.
+    """Choose checkpoints among the branches and tags that the Hub lists. The Hub is queried without a token or, if it
+    denies access, with the actor's own token, never with the site's.
 
     Raises:
         ValidationError: unknown checkpoint, unreachable Hub, or invalid configuration.
+        PermissionDenied: the actor is not signed in.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")

@@ -1,4 +1,4 @@
-"""Models: list, register, read, change, delete, check, approve. Backends: list, read."""
+"""Models: list, register, read, change, delete, check, approve. Series: register, approve. Backends: list, read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ModelList(ListView):
 
     @operation("List models", response=ModelSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public models, your own, and models shared with you."""
+        """List public models, your own, and models shared with you; for staff all models."""
         return self.page(visible_to(request.user))
 
     @operation("Register a model", body=NewModel, response=ModelDetailSerializer, status=201)
