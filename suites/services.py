@@ -1,4 +1,4 @@
-"""Use cases for suites. Every function takes the acting user as `actor` and raises PermissionDenied."""
+"""Use cases for suites. They take the acting user as `actor` and raise PermissionDenied."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def replace_draft(
 
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
-    """Return the suite's draft, creating it from the newest frozen revision if needed."""
+    """Return the suite's draft, creating it from the newest frozen revision if needed. Raises ValidationError if there
+    is neither, and OverQuota."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -114,7 +115,8 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
 
 
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
-    """Make the draft immutable and compute its sha256. Models can then be run on it."""
+    """Make the draft immutable and compute its sha256. Models can then be run on it. Raises NothingToFreeze without a
+    draft, and ValidationError with the `freeze_problems`."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -164,7 +166,7 @@ def discard_draft(suite: Suite, *, actor: User) -> None:
 
 
 def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
-    """Set the errata of a frozen revision, shown with it. Its content does not change."""
+    """Set the errata of a revision, shown with it. Its content does not change."""
     permissions.require_edit(actor, revision.suite)
     with SUITES.growing(revision.suite.owner, actor=actor):
         SuiteRevision.objects.filter(pk=revision.pk).update(errata=text)
@@ -248,7 +250,7 @@ CARD = ("title", "author", "language", "licence", "reference", "bibtex", "descri
 
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
     """Change a suite's card: any of CARD, `slug`, `tags`, `visibility`, `without_modifier` (a slug or None) and
-    `former_address_note` (see addresses.leave_note). Raises ValidationError before anything is saved."""
+    `former_address_note` (see addresses.leave_note). Raises ValidationError, in which case nothing is saved."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
