@@ -203,6 +203,7 @@ def register_series(
 
     Raises:
         ValidationError: see `choose_checkpoints`; or an address is taken, or the quota is exhausted.
+        PermissionDenied: the actor is not signed in.
     """
     checkpoints = choose_checkpoints(backend, config, revisions, actor=actor)
     kept = [tag for tag in tags if not tag.startswith(STEP)]

@@ -169,7 +169,7 @@ def _require_reference(config: dict[str, Any], owner: User) -> None:
 
 
 def delete_model(model: RegisteredModel, *, actor: User) -> None:
-    """Delete an unused model. Raises InUse, and ValidationError for an agent."""
+    """Delete an unused model. Raises PermissionDenied, InUse, and ValidationError for an agent."""
     _require_manage(actor, model)
     if model.backend == AGENT:
         raise ValidationError(f"{model.name} is an agent: delete it on its own page.")

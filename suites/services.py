@@ -95,7 +95,7 @@ def replace_draft(
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
     """Return the suite's draft, creating it from the newest frozen revision if needed. Raises ValidationError if there
-    is neither, and OverQuota."""
+    is neither, PermissionDenied, and OverQuota."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -116,7 +116,7 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
 
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
     """Make the draft immutable and compute its sha256. Models can then be run on it. Raises NothingToFreeze without a
-    draft, and ValidationError with the `freeze_problems`."""
+    draft, ValidationError with the `freeze_problems`, PermissionDenied, and OverQuota."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -153,7 +153,7 @@ def freeze_problems(document: SuiteDocument) -> list[str]:
 
 
 def discard_draft(suite: Suite, *, actor: User) -> None:
-    """Delete the draft. Raises ValidationError if it is the suite's only revision."""
+    """Delete the draft, if there is one. Raises ValidationError if no revision is frozen, and PermissionDenied."""
     permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)
@@ -173,8 +173,8 @@ def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
 
 
 def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
-    """Change who can see a suite, and its address with it (see `gym.sharing.addresses.set_visibility`). Raises InUse
-    for a suite in a published collection."""
+    """Change who can see a suite, and its address with it (see `gym.sharing.addresses.set_visibility`). Raises
+    InUse if a suite in a published collection would no longer be public, and PermissionDenied."""
     permissions.require_edit(actor, suite)
     addresses.set_visibility(suite, visibility, _base(suite))
 
@@ -250,7 +250,8 @@ CARD = ("title", "author", "language", "licence", "reference", "bibtex", "descri
 
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
     """Change a suite's card: any of CARD, `slug`, `tags`, `visibility`, `without_modifier` (a slug or None) and
-    `former_address_note` (see addresses.leave_note). Raises ValidationError, in which case nothing is saved."""
+    `former_address_note` (see addresses.leave_note). Raises ValidationError, PermissionDenied or OverQuota, and then
+    saves nothing."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
@@ -282,7 +283,8 @@ def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
 def delete_suite(suite: Suite, *, actor: User, note: str = "") -> None:
     """Delete a suite. The address of a public one then shows that it was withdrawn, with the note.
 
-    Raises ValidationError if it has runs or is in a collection, InUse if that collection is published."""
+    Raises ValidationError if it has runs or is in a collection, InUse if that collection is published, and
+    PermissionDenied unless the actor is its owner or staff."""
     if not permissions.can_delete(actor, suite):
         raise PermissionDenied("only its owner may delete a suite")
     suite.require_not_in_use()

@@ -96,7 +96,8 @@ def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @login_required
 def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Upload a new version as the draft. Context: suite, form, problems, version (of the draft to be replaced)."""
+    """Upload a new version as the draft; a file that raises questions becomes an import. Context: suite, form,
+    problems, version (of the draft to be replaced, or "")."""
     suite = editable(request, slug)
     draft = suite.draft
     version = str(draft.edits) if draft else ""

@@ -27,7 +27,7 @@ class TooManySentences(LimitReached):
 
 def charge(user: User, n_sentences: int) -> None:
     """Count sentences towards the account's limit for 24 hours, whether or not they are scored. Raises
-    TooManySentences. Call in the transaction that queues them."""
+    TooManySentences, but not for staff. Call in the transaction that queues them."""
     if not n_sentences:
         return
     with transaction.atomic():

@@ -26,7 +26,8 @@ def create_token(
 ) -> tuple[ApiToken, str]:
     """Create a token; returns its row and the secret string, which is not stored.
 
-    Raises ValidationError for no or unknown scopes, a name that is too long, a past expiry or too many live tokens."""
+    Raises ValidationError for no or unknown scopes, an empty or too long name, a past expiry or too many live tokens;
+    PermissionDenied if the actor is not signed in."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to create a token")
     chosen = [scope for scope in Scope.values if scope in set(scopes)]

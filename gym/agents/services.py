@@ -229,7 +229,8 @@ def delete_case(case: AgentCase, *, actor: User) -> None:
 
 
 def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> list[AgentCase]:
-    """Add or replace cases by name, either all or none. Raises ValidationError with all problems."""
+    """Add or replace cases by name, either all or none. Raises ValidationError with all problems, PermissionDenied, and
+    OverQuota."""
     _require_edit(actor, suite)
     problems = []
     agents = {}
@@ -320,7 +321,8 @@ def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> A
 def queue_runs(
     suite: AgentSuite, servers: list[AgentServer], *, actor: User, **options: Any
 ) -> list[AgentRun]:
-    """Queue a run of the same cases on each server, either all or none. Raises the same errors as `queue_run`."""
+    """Queue a run of the same cases on each server, either all or none. Raises the same errors as `queue_run`; those
+    about a server have the key `servers`."""
     try:
         with transaction.atomic():
             return [queue_run(suite, server, actor=actor, **options) for server in servers]
@@ -331,7 +333,8 @@ def queue_runs(
 
 
 def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
-    """Raise an error if `actor` may not start a run, which uses the suite's variables and judge and the server's keys.
+    """Raise PermissionDenied or ValidationError if `actor` may not start a run, which uses the suite's variables and
+    judge and the server's keys.
 
     `checked`: the server must also be ready.
     """

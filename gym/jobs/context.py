@@ -182,7 +182,7 @@ class JobContext:
 
     @contextmanager
     def finish(self) -> Iterator[None]:
-        """Open the last transaction, which also sets the state `done`. Raises LostLease."""
+        """Open the last transaction, which also sets the state `done`. Call it once. Raises LostLease."""
         if self.finished:
             raise RuntimeError("finish() was already called for this job")
         with self.transaction():

@@ -89,8 +89,8 @@ def create_corpus(
     licence: str = "",
     description: str = "",
 ) -> Corpus:
-    """Save a corpus from bytes or a ReadCorpus. Raises CorpusError for the first unreadable line, ValidationError for
-    invalid details, and OverQuota."""
+    """Save a corpus from bytes or a ReadCorpus. Raises CorpusError if it is empty or for the first unreadable line,
+    ValidationError for invalid details, PermissionDenied, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to add a corpus")
     if visibility not in Visibility.values:
@@ -127,7 +127,8 @@ def _slug_of(name: str) -> str:
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
     """Change title, language, licence, description and, for the owner and staff, visibility. The text never changes.
-    Raises ValidationError if it would become private while other people's games depend on it."""
+    Raises ValidationError, e.g. if the corpus would become private while other people's games depend on it,
+    PermissionDenied, and OverQuota."""
     permissions.require(permissions.can_edit(actor, corpus))
     if fields.get("visibility", corpus.visibility) != corpus.visibility:
         permissions.require(permissions.can_manage(actor, corpus))
@@ -146,7 +147,8 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
 
 
 def delete_corpus(corpus: Corpus, *, actor: User, note: str = "") -> None:
-    """Delete a corpus with its games, unless other people's games depend on it."""
+    """Delete a corpus with its games. Raises ValidationError while other people's games depend on it, and
+    PermissionDenied unless the actor is its owner or staff."""
     permissions.require(permissions.can_manage(actor, corpus))
     if n := _by_others(corpus):
         raise ValidationError(f"{n} game(s) of other people depend on it, so it cannot be deleted.")

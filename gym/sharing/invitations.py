@@ -37,7 +37,7 @@ def invite(obj: Any, username: str, role: str, *, actor: User) -> Invitation:
     """Invite an account to edit or view the object.
 
     Raises ValidationError if the account is unknown, the owner, already a collaborator, or has declined recently, or if
-    there are too many invitations."""
+    there are too many collaborators and invitations; PermissionDenied unless the actor is the owner or staff."""
     require_owner(actor, obj)
     require_role(role)
     user = get_user_model().objects.filter(username=username.strip(), is_active=True).first()

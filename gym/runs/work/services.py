@@ -151,7 +151,8 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
 
 def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:
     """Delete a run that has ended, with its results. Scores stay in the cache, so a new run is fast. The address of a
-    finished public run keeps a description and the note. Raises InUse for a run that a published collection shows."""
+    finished public run keeps a description and the note. Raises PermissionDenied, InUse for a run that a published
+    collection shows, and ValidationError for an unfinished run or a note that is too long."""
     if not permissions.can_delete(actor, run):
         raise PermissionDenied("this run belongs to someone else")
     if run.job is not None and run.job.is_active:

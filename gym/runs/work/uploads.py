@@ -310,7 +310,7 @@ def retry_upload(upload: ResultUpload, *, actor: User) -> None:
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
     """Delete an upload with all its runs and its job; the models' cards are kept. Returns the number of runs. Raises
-    InUse if a published collection shows one of them."""
+    PermissionDenied, and InUse if a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     with transaction.atomic():
