@@ -42,7 +42,8 @@ def tagged(model: RegisteredModel, prefix: str) -> str:
 
 
 def group_of(model: RegisteredModel) -> tuple[int, str] | None:
-    """Return the model's group as (owner id, name), since other owners' groups may have the same name."""
+    """Return the model's group as (owner id, name), since other owners' groups may have the same name;
+    None without a group."""
     name = tagged(model, GROUP)
     return (model.owner_id, name) if name else None
 

@@ -201,8 +201,9 @@ SOURCES = {
 
 @login_required
 def suite_new(request: SignedInRequest) -> HttpResponse:
-    """Create a suite, which is a private draft and opens in the editor. Context: source, sources [(key, label)], form,
-    parsed (ParseResult of a pasted sheet or a file, or None), blueprints."""
+    """Create a suite, which is a private draft and opens in the editor; a file that raises questions becomes an import.
+    Context: source, sources [(key, label)], form, parsed (ParseResult of a pasted sheet or a file, or None),
+    blueprints."""
     source = request.POST.get("by") or request.GET.get("by") or "guided"
     source = source if source in SOURCES else "guided"
     form = _new_form(request, source)

@@ -125,7 +125,7 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
 
 
 def delete_server(server: AgentServer, *, actor: User) -> None:
-    """Delete a server with its card and secrets. A server with runs cannot be deleted."""
+    """Delete a server with its card and secrets. A server with runs, or whose check is active, cannot be deleted."""
     model = server.model
     if not model_permissions.can_manage(actor, model):
         raise PermissionDenied("this server belongs to another user")

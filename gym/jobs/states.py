@@ -192,7 +192,8 @@ def _back_to_queue(ended: QuerySet[Job], **changes: Any) -> bool:
 
 
 def append_log(jobs: QuerySet[Job], entry: str) -> bool:
-    """Append a time-stamped entry to the selected jobs' logs, dropping the oldest text beyond MAX_LOG."""
+    """Append a time-stamped entry to the selected jobs' logs, dropping the oldest text beyond MAX_LOG. Return
+    False if no job is selected."""
     stamp = f"{timezone.now():%Y-%m-%d %H:%M:%S}Z "
     line = stamp + text.clean(entry, text.MAX_ENTRY, keep="end") + "\n"
     longer = Concat(F("log"), Value(line), output_field=TextField())

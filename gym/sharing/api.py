@@ -187,8 +187,8 @@ class InvitationAccept(ApiView):
 
     @operation("Accept an invitation", response=AcceptedSerializer)
     def post(self, request: SignedInApiRequest, pk: int) -> Response:
-        """Accept the invitation. 409 if it was withdrawn, the owner of the object has changed, or the inviter
-        may no longer share it."""
+        """Accept the invitation. 404 if it was withdrawn or declined; 409 if the owner of the object has changed or the
+        inviter may no longer share it."""
         row = _mine(request, pk)
         obj = invitations.accept(row, actor=request.user)
         data = {"kind": row.noun, "slug": obj.slug, "title": str(obj), "role": row.role}

@@ -92,8 +92,8 @@ class UserUse:
 
 
 def busiest_users() -> list[UserUse]:
-    """Return accounts with active jobs, sentences queued in the last day, kept runs or individual limits; heaviest
-    first."""
+    """Return accounts with active jobs, sentences queued in the last day, kept runs or individual limits; the
+    heaviest first, at most MOST_USERS."""
     has_limits = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in CUSTOM_LIMITS))
     users: QuerySet[Any] = (
         get_user_model()
