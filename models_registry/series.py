@@ -68,7 +68,7 @@ def members(user: AnyUser, model: RegisteredModel) -> list[tuple[float, Register
 
 
 def waiting_members(user: AnyUser, model: RegisteredModel) -> list[RegisteredModel]:
-    """Return the checkpoints of the model's series that wait for approval, in order."""
+    """Return the checkpoints of the model's series that wait for approval and that this user may see, in order."""
     return [row for _, row in members(user, model) if row.status == RegisteredModel.Status.UNAPPROVED]
 
 

@@ -283,7 +283,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
     """Compare every game with the first, using a metric (default: the main metric) and a filter (see `keep_of`).
 
     p values are corrected together. Raises LogError if texts or games differ, OptionError for a metric that they do not
-    share.
+    share, and LmcError for logs that are too large.
     """
     if not 2 <= len(games) <= MOST_COMPARED or len({game.pk for game in games}) < len(games):
         raise LogError(f"Compare two to {MOST_COMPARED} different games.", "Select them in the list.")

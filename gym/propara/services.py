@@ -201,7 +201,7 @@ def submit(
 ) -> Submission:
     """Parse and score a file. A file that needs repairs is scored only if `agreed`; otherwise it waits for `agree`.
 
-    Raises ProParaError with all problems, in which case nothing is saved.
+    Raises ProParaError with all problems, PermissionDenied or OverQuota, and then saves nothing.
     """
     with _new_submission(version, data, filename, about, actor) as submission:
         if submission.repairs and not agreed:

@@ -121,8 +121,8 @@ def withdraw(obj: Any, invitation: Invitation, *, actor: User) -> None:
 
 
 def accept(invitation: Invitation, *, actor: User) -> Any:
-    """Accept an invitation and return the object. Raises Conflict if it is no longer valid, and OverQuota if the new owner
-    may not keep another such object."""
+    """Accept an invitation and return the object. Raises Conflict if it is no longer valid, and OverQuota if the new
+    owner may not keep another such object."""
     obj = invitation.thing
     if obj is None:
         raise Conflict(GONE)

@@ -56,7 +56,8 @@ def hand_over(obj: Any, heir: User) -> None:
 
 
 def settle_owner(obj: Any) -> None:
-    """Clean up after a change of owner: delete the new owner's collaboration, open invitations and secrets."""
+    """Clean up after a change of owner: delete the new owner's collaboration, and the object's open invitations and
+    secrets."""
     obj.collaborations.filter(user=obj.owner).delete()
     obj.invitations.filter(declined=None).delete()
     forget_secrets(obj)

@@ -61,8 +61,8 @@ class ModelList(ListView):
     @operation("Register a model", body=NewModel, response=ModelDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
         """Register a model. `config` is validated against the backend's JSON schema. A model that reads files waits for
-        approval by staff; others are checked at once: poll the model until its status is ready or broken. Private by
-        default."""
+        approval by staff, unless you are staff; others are checked at once: poll the model until its status is ready or
+        broken. Private by default."""
         body = self.body()
         require_fitting(body["backend"], body["config"])
         model = services.register_model(actor=request.user, **body)
