@@ -74,7 +74,8 @@ def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:
 def replace_draft(
     suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None, metric: str = ""
 ) -> SuiteRevision:
-    """Replace the suite's draft with the document, or open a draft with it. Frozen revisions are kept."""
+    """Replace the suite's draft with the document, or open a draft with it. Frozen revisions are kept. An author who is
+    not in earlier files becomes the author on the suite's card."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)

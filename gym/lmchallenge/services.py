@@ -52,7 +52,7 @@ class ReadCorpus:
 
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
-    """Decompress a corpus and check every line. Raises CorpusError naming the line."""
+    """Decompress a corpus and check every line. Raises CorpusError, which names the line if it is about one."""
     limits = Limits(bytes=MAX_BYTES, lines=MAX_LINES, line_bytes=LINE_BYTES, seconds=SECONDS)
     with named(source, CorpusError):
         raw = opened(io.BytesIO(data), limits).read()

@@ -53,7 +53,7 @@ KINDS = (
 
 
 def ask_before_leaving(request: HttpRequest, obj: Any, form: Any) -> HttpResponse | None:
-    """Return the confirmation page for a valid form that hides a public object, or None once `confirmed` is sent.
+    """Return the confirmation page for a valid form that hides a public object, unless `confirmed` is sent; else None.
     Context: obj, form, new_visibility, kind."""
     new_visibility = form.cleaned_data.get("visibility", obj.visibility)
     if (
