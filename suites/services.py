@@ -273,7 +273,7 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
 
 
 def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
-    """Set `without_modifier` to the suite with this slug."""
+    """Set `without_modifier` to the suite with this slug; None clears it."""
     plain = pairable(actor, suite).filter(slug=slug).first() if slug else None
     if slug and plain is None:
         raise ValidationError({"without_modifier": f"There is no other suite “{slug[:80]}” in your lists."})

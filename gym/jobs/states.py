@@ -72,7 +72,7 @@ def renew(job_id: UUID, attempt: int, **changes: Any) -> bool:
 
 
 def complete(job_id: UUID, attempt: int, **changes: Any) -> bool:
-    """Mark the job as done (running -> done)."""
+    """Mark the job as done (running -> done). Return False if the attempt is no longer live."""
     return bool(
         fenced(job_id, attempt).update(state=State.DONE, finished=timezone.now(), error="", **changes, **IDLE)
     )

@@ -209,8 +209,8 @@ def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Gam
 
 
 def start_games(corpus: Corpus, game_requests: Sequence[GameRequest], *, actor: User) -> list[Game]:
-    """Queue games, or none if one fails. Raises the same errors as `start_game`, and ValidationError for none or more than
-    MAX_GAMES. If several were requested, validation errors name the game and the player."""
+    """Queue games, or none if one fails. Raises the same errors as `start_game`, and ValidationError for none or more
+    than MAX_GAMES. If several were requested, validation errors name the game and the player."""
     if not 1 <= len(game_requests) <= MAX_GAMES:
         raise ValidationError(f"You selected {len(game_requests)} games. Start 1 to {MAX_GAMES} at once.")
     made = []

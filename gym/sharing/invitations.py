@@ -104,7 +104,7 @@ def lock_both(actor: User, user: User) -> None:
 
 
 def change_offer(obj: Any, invitation: Invitation, role: str, *, actor: User) -> None:
-    """Change the offered role."""
+    """Change the role that an open invitation offers. Raises Conflict for an offer of ownership."""
     require_owner(actor, obj)
     require_role(role)
     if not invited_to(obj).filter(pk=invitation.pk).exclude(role=Offer.OWNER).update(role=role):

@@ -150,7 +150,7 @@ class Server(ServerView):
 
     @operation("Delete an agent server", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """Delete the server. A server with runs cannot be deleted."""
+        """Delete the server. A server with runs, or whose check is active, cannot be deleted."""
         return self.remove(services.delete_server)
 
 
