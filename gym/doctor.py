@@ -93,7 +93,7 @@ def _database() -> list[Finding]:
 
 
 def _secrets() -> list[Finding]:
-    """Check that stored keys of servers and models can be decrypted, e.g. after restoring a backup without the key."""
+    """Check that all stored secrets can be decrypted, e.g. after restoring a backup without the key."""
     try:
         rows = list(secrets.stored())
     except DatabaseError as error:

@@ -1,4 +1,4 @@
-"""Forms for suites: creating, editing the card, uploading a version."""
+"""Forms for suites: creating, importing, copying, editing the card, uploading a version, freezing, errata."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from suites.selectors import document_of, fixed_address_reason, pairable, revisi
 
 
 class DocumentForm(forms.Form):
-    """Form for a suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument;
-    `problems` are its errors with their locations; `asks` is the file if it can be read once the user has
-    answered questions about it."""
+    """Form for a suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument; `problems`
+    are its errors with their locations; `ambiguous_file` is the file if it can be read once the user has answered
+    questions about it, else None."""
 
     file = SingleFileField(
         required=False,
@@ -409,7 +409,7 @@ class TemplateForm(NewSuiteForm):
 
 
 class _SheetForm(NewSuiteForm):
-    """Base of forms that parse a sheet; `parsed` is the result with its problems."""
+    """Base of forms that parse a sheet or a file; `parsed` is the result with its problems."""
 
     parsed: ParseResult | None = None
     ambiguous_file: SourceFile | None = None

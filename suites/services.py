@@ -1,4 +1,4 @@
-"""Use cases for suites. Every function takes the acting user as `actor` and raises PermissionDenied."""
+"""Use cases for suites. They take the acting user as `actor` and raise PermissionDenied."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:
 def replace_draft(
     suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None, metric: str = ""
 ) -> SuiteRevision:
-    """Replace the suite's draft with the document, or open a draft with it. Frozen revisions are kept."""
+    """Replace the suite's draft with the document, or open a draft with it. Frozen revisions are kept. An author who is
+    not in earlier files becomes the author on the suite's card."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -100,7 +101,8 @@ def replace_draft(
 
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
-    """Return the suite's draft, creating it from the newest frozen revision if needed."""
+    """Return the suite's draft, creating it from the newest frozen revision if needed. Raises ValidationError if there
+    is neither, PermissionDenied, and OverQuota."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -120,7 +122,8 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
 
 
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
-    """Make the draft immutable and compute its sha256. Models can then be run on it."""
+    """Make the draft immutable and compute its sha256. Models can then be run on it. Raises NothingToFreeze without a
+    draft, ValidationError with the `freeze_problems`, PermissionDenied, and OverQuota."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -157,7 +160,7 @@ def freeze_problems(document: SuiteDocument) -> list[str]:
 
 
 def discard_draft(suite: Suite, *, actor: User) -> None:
-    """Delete the draft. Raises ValidationError if it is the suite's only revision."""
+    """Delete the draft, if there is one. Raises ValidationError if no revision is frozen, and PermissionDenied."""
     permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)
@@ -172,15 +175,15 @@ def discard_draft(suite: Suite, *, actor: User) -> None:
 
 
 def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
-    """Set the errata of a frozen revision, shown with it. Its content does not change."""
+    """Set the errata of a revision, shown with it. Its content does not change."""
     permissions.require_edit(actor, revision.suite)
     with SUITES.growing(revision.suite.owner, actor=actor):
         SuiteRevision.objects.filter(pk=revision.pk).update(errata=text)
 
 
 def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
-    """Change who can see a suite, and its address with it (see `gym.sharing.addresses.set_visibility`). Raises InUse
-    for a suite in a published collection."""
+    """Change who can see a suite, and its address with it (see `gym.sharing.addresses.set_visibility`). Raises
+    InUse if a suite in a published collection would no longer be public, and PermissionDenied."""
     permissions.require_edit(actor, suite)
     addresses.set_visibility(suite, visibility, _base(suite))
 
@@ -256,7 +259,8 @@ CARD = ("title", "author", "language", "licence", "reference", "bibtex", "descri
 
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
     """Change a suite's card: any of CARD, `slug`, `tags`, `visibility`, `without_modifier` (a slug or None) and
-    `former_address_note` (see addresses.leave_note). Raises ValidationError before anything is saved."""
+    `former_address_note` (see addresses.leave_note). Raises ValidationError, PermissionDenied or OverQuota, and then
+    saves nothing."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
@@ -277,7 +281,7 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
 
 
 def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
-    """Set `without_modifier` to the suite with this slug."""
+    """Set `without_modifier` to the suite with this slug; None clears it."""
     plain = pairable(actor, suite).filter(slug=slug).first() if slug else None
     if slug and plain is None:
         raise ValidationError({"without_modifier": f"There is no other suite “{slug[:80]}” in your lists."})
@@ -288,7 +292,8 @@ def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
 def delete_suite(suite: Suite, *, actor: User, note: str = "") -> None:
     """Delete a suite. The address of a public one then shows that it was withdrawn, with the note.
 
-    Raises ValidationError if it has runs or is in a collection, InUse if that collection is published."""
+    Raises ValidationError if it has runs or is in a collection, InUse if that collection is published, and
+    PermissionDenied unless the actor is its owner or staff."""
     if not permissions.can_delete(actor, suite):
         raise PermissionDenied("only its owner may delete a suite")
     suite.require_not_in_use()

@@ -96,7 +96,8 @@ def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @login_required
 def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Upload a new version as the draft. Context: suite, form, problems, version (of the draft to be replaced)."""
+    """Upload a new version as the draft; a file that raises questions becomes an import. Context: suite, form,
+    problems, version (of the draft to be replaced, or "")."""
     suite = editable(request, slug)
     draft = suite.draft
     version = str(draft.edits) if draft else ""
@@ -200,8 +201,9 @@ SOURCES = {
 
 @login_required
 def suite_new(request: SignedInRequest) -> HttpResponse:
-    """Create a suite, which is a private draft and opens in the editor. Context: source, sources [(key, label)],
-    form, parsed (ParseResult of a pasted sheet), blueprints."""
+    """Create a suite, which is a private draft and opens in the editor; a file that raises questions becomes an import.
+    Context: source, sources [(key, label)], form, parsed (ParseResult of a pasted sheet or a file, or None),
+    blueprints."""
     source = request.POST.get("by") or request.GET.get("by") or "guided"
     source = source if source in SOURCES else "guided"
     form = _new_form(request, source)

@@ -89,7 +89,7 @@ def create_collection(
     reference: str,
     revisions: Sequence[SuiteRevision],
 ) -> Collection:
-    """Create an unpublished collection. Raises OverQuota."""
+    """Create an unpublished collection. Raises ValidationError, also (as OverQuota) if the quota is exceeded."""
     _require_usable(revisions, actor)
     collection = Collection(slug=slug, title=title, description=description, reference=reference, owner=actor)
     if slug in RESERVED_SLUGS:

@@ -188,7 +188,7 @@ def collection_download(request: HttpRequest, slug: str, form: str) -> HttpRespo
 @require_http_methods(["GET", "HEAD", "POST"])
 def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the state of a collection's zip. POST queues the zip, or redirects to it if it exists. Context: collection,
-    zip (CollectionZip or None), job, state, behind, is_current."""
+    zip (CollectionZip or None), job, state, is_current; behind only with a zip."""
     collection = _visible(request, slug)
     if request.method == "POST":
         try:

@@ -73,7 +73,7 @@ def renew(job_id: UUID, attempt: int, **changes: Any) -> bool:
 
 
 def complete(job_id: UUID, attempt: int, **changes: Any) -> bool:
-    """Mark the job as done (running -> done)."""
+    """Mark the job as done (running -> done). Return False if the attempt is no longer live."""
     return bool(
         fenced(job_id, attempt).update(state=State.DONE, finished=timezone.now(), error="", **changes, **IDLE)
     )
@@ -193,7 +193,8 @@ def _back_to_queue(ended: QuerySet[Job], **changes: Any) -> bool:
 
 
 def append_log(jobs: QuerySet[Job], entry: str) -> bool:
-    """Append a time-stamped entry to the selected jobs' logs, dropping the oldest text beyond MAX_LOG."""
+    """Append a time-stamped entry to the selected jobs' logs, dropping the oldest text beyond MAX_LOG. Return
+    False if no job is selected."""
     stamp = f"{timezone.now():%Y-%m-%d %H:%M:%S}Z "
     line = stamp + text.clean(entry, text.MAX_ENTRY, keep="end") + "\n"
     longer = Concat(F("log"), Value(line), output_field=TextField())

@@ -88,7 +88,7 @@ class WorkerProcess:
         self.device = "" if visible is None else f"CUDA_VISIBLE_DEVICES={visible}"[:200]
 
     def run(self) -> None:
-        """Work until a signal arrives or the parent exits."""
+        """Work until a signal arrives, the parent exits or the watchdog ends the process."""
         self._listen_to_signals()
         if self.replaces and (released := release_dead_worker(self.replaces, self.exit_code)):
             log.warning("released jobs of the dead worker: %d", released)
@@ -271,8 +271,8 @@ def _is_work_left(queues: list[str], started: datetime) -> bool:
 
 
 class Watchdog:
-    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its
-    process is broken (a lost GPU) or a handler never stops. The main thread calls `look` about once a second.
+    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process
+    is broken (a lost GPU) or a handler never stops. The main thread calls `check` about once a second.
 
     A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download
     or a kernel cannot be interrupted, because Python cannot interrupt a thread. Its attempt is ended anyway,

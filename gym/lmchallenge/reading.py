@@ -181,8 +181,8 @@ def is_indexed(game: Game) -> bool:
 
 
 def html_of(game: Game, query: TextSearch) -> Iterator[str]:
-    """Export the coloured text as one file: the whole log, or the first MOST_FOUND matches. Raises LmcError before
-    anything is written.
+    """Export the coloured text as one file: the whole log, or the first MOST_FOUND matching rows. Raises LmcError
+    before anything is written.
     """
     about = [f"{game.get_game_display()} ({game.game}), LM Challenge {game.version}"]
     if game.has_filters:

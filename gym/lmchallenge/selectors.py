@@ -63,8 +63,8 @@ def known_to(user: AnyUser) -> QuerySet[Corpus]:
 
 
 def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
-    """Return the visible game with this key. A former key works only for the game's owner, staff and collaborators on
-    the corpus, and only while the corpus's address may be shown to them.
+    """Return the visible game with this key. A former key works only for the game's owner, staff, and the owner and
+    collaborators of the corpus, and only while the corpus's address may be shown to them.
     """
     before = Q(pk__in=FormerGameKey.objects.filter(key=key).values("game"))
     before &= Q(corpus=None) | Q(corpus__in=known_to(user).values("pk"))

@@ -19,7 +19,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Dashboard:
-    """At most SHOWN objects of each kind; `more_…` is True if others exist."""
+    """All open invitations, and at most SHOWN objects of each other kind; `more_…` is True if others exist."""
 
     invitations: list[Invitation]
     suites: list[Suite]

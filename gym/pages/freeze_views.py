@@ -42,7 +42,7 @@ class FreezeAndRunForm(FreezeForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
     """Freeze the draft and queue runs of the chosen models; GET shows a preview. Context: suite, draft, form, previous,
-    problems (that prevent freezing), findings, shape, metric, and that of suites/_diff.html."""
+    problems (that prevent freezing), findings, shape, may_edit, metric, and that of suites/_diff.html."""
     suite = editable(request, slug)
     form = FreezeAndRunForm(request.POST if request.method == "POST" else None, user=request.user)
     if request.method == "POST":

@@ -53,8 +53,9 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     example (Sentence rows of the first item), critical (region numbers that formulas refer to), design (DesignTable or
     None), findings and dismissed (lint), scores (Scored, best first), rule, rules, models_figure and regions_figure
     (Figure), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
-    runs_stopped (failed or cancelled), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
-    downloads, pairs_refused (reasons why it cannot be exported as minimal pairs), paper (PaperFiles)."""
+    runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit, may_see_people, may_delete, may_run,
+    n_items, n_sentences, export_tables, citation, downloads, pairs_refused (reasons why it cannot be exported as
+    minimal pairs), paper (PaperFiles)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
@@ -133,8 +134,9 @@ def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
-    """Return the context of the figures: models_figure (pass rates of all models), regions_figure (bits by region of
-    `shown_run`)."""
+    """Return the context of the figures: models_figure (pass rates of all models; None for fewer than two), shown_run
+    (the chosen run, else the best of `drawable`, or None), regions_figure (its bits by region, or None), drawable (runs
+    with surprisals)."""
     drawable = [score.run for score in scores if score.run.has_surprisals]
     run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
     rated = [score for score in scores if score.rate is not None]

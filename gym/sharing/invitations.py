@@ -39,7 +39,7 @@ def invite(obj: Any, username: str, role: str, *, actor: User, by_mail: bool = T
     """Invite an account to edit or view the object. `by_mail`: also send an e-mail, if the account wants it.
 
     Raises ValidationError if the account is unknown, the owner, already a collaborator, or has declined recently, or if
-    there are too many invitations."""
+    there are too many collaborators and invitations; PermissionDenied unless the actor is the owner or staff."""
     require_owner(actor, obj)
     require_role(role)
     user = get_user_model().objects.filter(username=username.strip(), is_active=True).first()
@@ -129,7 +129,7 @@ def lock_both(actor: User, user: User) -> None:
 
 
 def change_offer(obj: Any, invitation: Invitation, role: str, *, actor: User) -> None:
-    """Change the offered role."""
+    """Change the role that an open invitation offers. Raises Conflict for an offer of ownership."""
     require_owner(actor, obj)
     require_role(role)
     if not invited_to(obj).filter(pk=invitation.pk).exclude(role=Offer.OWNER).update(role=role):
@@ -147,7 +147,8 @@ def withdraw(obj: Any, invitation: Invitation, *, actor: User) -> None:
 
 
 def accept(invitation: Invitation, *, actor: User) -> Any:
-    """Accept an invitation and return the object. Raises Conflict if it is no longer valid."""
+    """Accept an invitation and return the object. Raises Conflict if it is no longer valid, and OverQuota if the new
+    owner may not keep another such object."""
     obj = invitation.thing
     if obj is None:
         raise Conflict(GONE)

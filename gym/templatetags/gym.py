@@ -1,4 +1,5 @@
-"""Template tags and filters, loaded in all templates (TEMPLATES builtins). They do not query the database."""
+"""Template tags and filters, loaded in all templates (TEMPLATES builtins). Except for the filters that take a user,
+they do not query the database."""
 
 from __future__ import annotations
 
@@ -396,7 +397,7 @@ def sort_heading(
 
 @register.inclusion_tag("includes/when.html")
 def when(moment: datetime | None) -> dict[str, Any]:
-    """Render a time as "3 minutes ago", with the exact time in the tooltip."""
+    """Render a time as "3 minutes ago", or as a date after 30 days, with the exact time in the tooltip."""
     if moment is None:
         return {"moment": None}
     age = (timezone.now() - moment).total_seconds()

@@ -114,8 +114,8 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(RecordSerializer):
-    """Second − first over the common items. The interval is Newcombe's for pass rates, and from a paired
-    bootstrap for margins; null if all differences are equal."""
+    """Second − first over the common items. The interval is Newcombe's for pass rates, and from a paired bootstrap for
+    margins, whose limits are null for fewer than two items or equal differences."""
 
     class Meta:
         dataclass = Difference

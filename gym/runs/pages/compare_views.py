@@ -141,10 +141,12 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     with a as the baseline; `&r=1&r=2`: two revisions; `&item=3`: one item with its tokens.
 
     Context: choices, options, rules, correction, corrections, models, all_models, choosing (is the form open?),
-    all_suites and all_tags (callables). With a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a
-    page of ItemRow), only, sort, orders; with an item also lenses. Without a suite: found (OnAllSuites), suite_rows
-    (a page of SuiteRow), unlike (sentences), tests. figure is None if there is nothing to draw, or more suites than
-    one page has. paper, methods_files: PaperFiles.
+    all_suites and all_tags (callables). With a suite: suite, revision, revisions, wrong_revisions, all_revisions, found
+    (OnASuite), sides, pairs, has_skewed_margins, items (a page of ItemRow), n_items, n_differ, texts (by item), only,
+    sort, orders; with an item, instead of texts, item, row, lenses, previous, next. Without a suite, for two or more
+    models: found (OnAllSuites), suite_rows (a page of SuiteRow). In both cases unlike [(sentence, number)], tests,
+    figure (None if there is nothing to draw, or more suites than one page has), paper and
+    methods_files (PaperFiles).
     """
     choices = read_choices(request)
     with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()

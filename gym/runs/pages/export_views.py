@@ -80,7 +80,7 @@ def table_file(
     revisions: QuerySet[SuiteRevision] | None = None,
 ) -> HttpResponseBase:
     """Build the file for a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs.
-    Raises TooMuch."""
+    Raises TooMuch, and Http404 (e.g. NoRuns) if nothing matches."""
     key = selection.get("run", "")
     if key:
         return run_table(finished_run(user, key[:24]), what, form)
@@ -209,7 +209,8 @@ def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> Htt
 
 
 def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> HttpResponseBase:
-    """Export a frozen revision in one of SUITE_FORMS for this reader. `address`: URL of its page. Raises Refused."""
+    """Export a frozen revision in one of SUITE_FORMS for this reader. `address`: URL of its page. Raises Refused, and
+    Http404 for another form."""
     if form not in SUITE_FORMS:
         raise Http404(f"A revision is available as {', '.join(SUITE_FORMS)} here.")
     slug, number = revision.suite.slug, revision.number

@@ -300,9 +300,10 @@ def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
-    """Build the context of a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at
-    most five each, no suite in both), pairs (RobustPair of this model), own (its row of the leaderboard), missing
-    (suites missing from its score, in words)."""
+    """Build the context of a model's page: figures (tags, checkpoints, robustness, parameters, perplexity), strengths
+    and weaknesses (at most five each, no suite in both), pairs (RobustPair of this model), own (its row of the
+    leaderboard), missing (suites missing from its score, in words). Without a row: figures (empty) and own (None)
+    only."""
     board = leaderboard(user, Options(rule=rule))
     own_row = row_of(board, model)
     if own_row is None:

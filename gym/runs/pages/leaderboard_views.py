@@ -49,8 +49,10 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
 
 
 def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: str) -> dict[str, Any]:
-    """Build the context for templates/runs/_board.html: board (leaderboard.Board), columns (the shown page of them),
-    table (BoardTable), rules, note, n_runnable (missing cells whose runs this user may queue), sorts, dense.
+    """Build the context for templates/runs/_board.html: board (StoredBoard), options, columns (the shown page of them),
+    table (BoardTable), rules, note, dense, low_coverage, missing (words by row), n_runnable (missing cells whose runs
+    this user may queue), heads (see `_heads`), sorts, query, address, export_tables, whole_site (is it the site's
+    leaderboard?), heat_files, scores_figure.
 
     `address`: URL of the page, without query. `of`: slug of the collection, for figures.
     """
@@ -112,7 +114,8 @@ def _prefetch_owners(board: StoredBoard) -> None:
 
 
 def _heads(board: StoredBoard, columns: Iterable[Column]) -> dict[str, Any]:
-    """Return the sort links of the headings: key -> (query, order)."""
+    """Return the sort links of the headings: (query, order) for name and sg, and lists for tags and suites, whose
+    entries begin with the tag or column."""
     options = board.options
 
     def link(key: str) -> tuple[str, str]:

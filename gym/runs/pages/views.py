@@ -91,7 +91,8 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 
 def _compare(request: HttpRequest) -> HttpResponse:
-    """Redirect to the comparison of the ticked runs: their models on their suites."""
+    """Redirect to the comparison of the ticked runs: their models on their suites; to the list if fewer than two of
+    them are finished."""
     keys = [key.replace("\0", "")[:24] for key in request.GET.getlist("run")[:PER_PAGE]]
     ticked = list(listed_runs(request.user).filter(key__in=keys, completed_at__isnull=False).order_by("pk"))
     if len(ticked) < 2:
@@ -146,12 +147,11 @@ def run_start(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Show a run. Context: run, suite, revision, model, job, state, behind, may_steer, may_delete, is_public.
-    When done also results (ShownResult), items (a page of ItemRow), sort (of the items), only ("" or a name
-    of FILTERS), counts (items per filter), summary (see `region_means`), critical, failures (SentenceScore
-    without scores), command (reproduces the run), by_rule (Scored under each rule), figure and margin_figures
-    (Figure), with_items, within (within-item intervals?), looks (of conditions, see `designs.looks`),
-    predictions_paper, regions_paper and methods_files (PaperFiles). Deleted runs: see _deleted."""
+    """Show a run. Context: run, suite, revision, model, job, state, behind, may_steer, may_delete, is_public. When done
+    also that of `result_context`, texts (by item), summary (see `region_means`), by_rule (Scored under each rule),
+    margin_figures (by prediction), figure (of regions, if the run has surprisals), with_items, within (within-item
+    intervals?), looks (of conditions, see `designs.looks`), predictions_paper, regions_paper and methods_files
+    (PaperFiles). Deleted runs: see _deleted."""
     run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
     if run is None:
         return _deleted(request, key)
@@ -227,10 +227,10 @@ def run_delete(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
-    """Show one item in detail. Context: run, suite, revision, model, item, sentences (ShownSentence), figure
-    (token strips, or None), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous,
-    next (item numbers or None), unknown_words (of this item), others (other models with results on the
-    revision)."""
+    """Show one item in detail. Context: run, suite, revision, model, item, has_bits, has_tokens, sentences
+    (ShownSentence), figure (token strips, or None), outcomes [(ShownPrediction, code, margin, too close to call?,
+    sides)], previous, next (item numbers or None), unknown_words (of this item), others (a few other models with
+    results on the revision)."""
     run = _visible(request, key)
     number = _number(item)
     scores = list(

@@ -43,7 +43,7 @@ def queue_scores(
 ) -> ScoreRequest:
     """Queue sentences on the quick queue. They count towards the daily cap.
 
-    Raises ValidationError, TooManySentences, LimitReached.
+    Raises PermissionDenied, ValidationError, TooManySentences, LimitReached.
     """
     if not permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model")

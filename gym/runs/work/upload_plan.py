@@ -80,7 +80,8 @@ def plan_upload(
 ) -> Plan:
     """Parse a file and fit it to one revision, or to the suites it names. Saves nothing.
 
-    Raises FormatError with all reasons if nothing in the file can be used.
+    Raises FormatError with all reasons if nothing in the file can be used, and PermissionDenied or ValidationError if
+    the user may not upload results, see `require_target`.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to upload results")
@@ -178,7 +179,8 @@ def _candidates(
     uploaded: Uploaded, revision: SuiteRevision | None, actor: User, plan: Plan
 ) -> dict[str, list[SuiteRevision]]:
     """Map each suite name in the file to the revisions it may refer to, best first (`_rank`). With
-    `revision`, only names of its suite are matched, or all names if the file has none of them."""
+    `revision`, only names of its suite are matched, or all names if the file has none of them. Names without a
+    revision are added to `plan.unmatched`."""
     if revision is not None:
         names = {"", *_names(revision)} & set(uploaded.suites) or set(uploaded.suites)
         others = [name for name in uploaded.suites if name not in names]

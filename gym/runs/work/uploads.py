@@ -94,7 +94,8 @@ class ModelChoice:
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
-    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises LimitReached."""
+    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises ValidationError (also as
+    OverQuota), PermissionDenied and LimitReached."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
@@ -299,7 +300,8 @@ def may_see(user: AnyUser, upload: ResultUpload) -> bool:
 
 
 def retry_upload(upload: ResultUpload, *, actor: User) -> None:
-    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState and LimitReached."""
+    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState, LimitReached,
+    PermissionDenied, and ValidationError without a job."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     if upload.job is None:
@@ -309,7 +311,7 @@ def retry_upload(upload: ResultUpload, *, actor: User) -> None:
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
     """Delete an upload with all its runs and its job; the models' cards are kept. Returns the number of runs. Raises
-    InUse if a published collection shows one of them."""
+    PermissionDenied, and InUse if a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     with transaction.atomic():
