@@ -56,7 +56,7 @@ class Client(Games, Submissions, AgentTests):
 
     def suite_file(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:
         """Download a revision (default: the newest frozen one). `form`: json, json-trimmed, json-early, csv, tsv, xlsx,
-        csv-excel, blimp (minimal pairs, JSONL), lm-eval (a zipped task folder) or bib."""
+        csv-excel, blimp (minimal pairs, JSONL), lm-eval or inspect-ai (zipped folders of tasks) or bib."""
         number = revision or next(iter(self.suite(slug).revisions), None)
         if number is None:
             raise ApiError(404, {"detail": f"{slug} has no frozen revision yet."})
