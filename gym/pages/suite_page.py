@@ -22,6 +22,7 @@ from gym.runs.read.scores import Scored, scored_runs
 from gym.runs.read.selectors import UNFINISHED, newest_and_unfinished, under_way
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.sharing.permissions import may_read
+from lmgym.runs.compute import metric_of
 from lmgym.runs.evaluation_tasks import evaluation_tasks
 from lmgym.runs.other_programs import Refused, minimal_pairs
 from lmgym.runs.rules import RULES, rule_of
@@ -61,7 +62,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     revision = _chosen(suite, revisions, number)
     prefetch_related_objects([revision], "sentences", "predictions")
     document = document_of(revision)
-    shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
+    metric = metric_of(document)
+    shown = [shown_prediction(row, revision.regions, metric) for row in revision.predictions.all()]
     runs = visible_runs(request.user).filter(revision__suite=suite)
     done, unfinished = newest_and_unfinished(runs, revision, results=len(shown) > 1)
     for run in done:

@@ -42,7 +42,7 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         "complete": result.complete,
         **({} if result.complete else {"note": INCOMPLETE}),
         "predictions": [
-            _prediction(document, row, result.items, verdict)
+            _prediction(document, row, result.items, verdict, head["policy"].get("metric", "sum"))
             for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True)
         ],
         "items": [{"item": item, "conditions": rows} for item, rows in conditions.items()],
@@ -54,7 +54,7 @@ def _verdicts(result: RunResult, head: dict[str, Any]) -> list[Verdict]:
 
 
 def _prediction(
-    document: SuiteDocument, row: PredictionOutcome, items: list[int], verdict: Verdict
+    document: SuiteDocument, row: PredictionOutcome, items: list[int], verdict: Verdict, metric: str
 ) -> dict[str, Any]:
     regions = dict(enumerate(document.region_names, start=1))
     close = row.close or [False] * len(items)
@@ -63,7 +63,7 @@ def _prediction(
     )
     return {
         **record(rate),
-        "description": parse(row.formula).describe(regions),
+        "description": parse(row.formula).describe(regions, metric),
         "outcomes": [code == TRUE for code in row.outcomes],
         "details": [
             {"item": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": near}
@@ -122,13 +122,14 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         + ", ".join(f"{name}={value}" for name, value in head["policy"].items()),
         "",
     ]
-    regions = dict(enumerate(document.region_names, start=1))
+    regions, metric = dict(enumerate(document.region_names, start=1)), head["policy"]["metric"]
     for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True):
         lines += [
             f"{row.prediction}: {row.formula.strip()}",
-            f"  {parse(row.formula).describe(regions)}",
+            f"  {parse(row.formula).describe(regions, metric)}",
             f"  {_rate_text(row)}",
             *([f"  {_verdict_text(verdict, len(result.predictions))}"] if verdict.words else []),
+            *([f"  {row.length_words}"] if row.length_words else []),
             "",
         ]
     lines += [_summary_table(document, result), ""]

@@ -89,6 +89,14 @@ class Rate(Predicted):
         "outcomes within the bound on the numeric error; they count by their sign", "items"
     )
     not_evaluable: int = described("outcomes in which a region has no value; they do not pass", "items")
+    passed_with_sums: int | None = described(
+        "items that pass if sums of bits are compared; empty: compared regions have equally many tokens, or unknown",
+        "items",
+    )
+    passed_with_means: int | None = described(
+        "items that pass if means of bits per token are compared, also of sentences (`*`)", "items"
+    )
+    changed_by_length: int | None = described("items that pass with only one of the two", "items")
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
     p_corrected: float | None = described("p, Holm-corrected for the number of predictions in the run")

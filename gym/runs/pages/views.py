@@ -249,7 +249,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         "figure": item_figure(run, number, sentences),
         "outcomes": [
             (
-                shown_prediction(result.prediction, run.revision.regions),
+                shown_prediction(result.prediction, run.revision.regions, run.policy.get("metric", "sum")),
                 result.outcomes[place],
                 result.margins[place],
                 result.is_close(place),

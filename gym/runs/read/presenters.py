@@ -74,7 +74,7 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
     chosen, order = in_order(filtered(rows, only), sort, item_orders(results, rows))
     shown = [
         ShownResult(
-            shown_prediction(result.prediction, revision.regions),
+            shown_prediction(result.prediction, revision.regions, run.policy.get("metric", "sum")),
             result,
             verdict,
         )
