@@ -26,6 +26,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="one row per prediction, per item and prediction, per region, or per token; table shows only rates",
     )  # fmt: skip
     top.add_argument(
+        "--by",
+        metavar="ITEM_DATA",
+        help="one row per prediction and value of this item data, such as the class of a verb",
+    )
+    top.add_argument(
         "--save", type=Path, metavar="FOLDER",
         help="also write all tables and the provenance to this folder, for `lmgym compare` and `lmgym upload`",
     )  # fmt: skip
@@ -53,6 +58,8 @@ def _evaluate(options: argparse.Namespace) -> int:
         raise shared.Failed(
             f"--rows {options.rows} needs --format csv, json or parquet, or an output file with that extension."
         )
+    if options.by is not None and options.rows != "rates":
+        raise shared.Failed(f"--by gives rates; leave out --rows {options.rows}.")
     _require_different_names(options.models)
     documents = [load(path, options) for path in _paths(options.suites)]
     try:
@@ -72,6 +79,15 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.save is not None:
         result.save(options.save)
     frame = result.rates()
+    if options.by is not None:
+        groups = result.rates_by(options.by)
+        text = (
+            rates.groups_table(groups)
+            if options.format == "table"
+            else shared.rendered(groups, options.format)
+        )
+        shared.write(text, options.output)
+        return rates.gate(frame, options.fail_under)
     if options.rows == "rates":
         return rates.report(frame, options)
     shared.write(shared.rendered(getattr(result, options.rows)(), options.format), options.output)

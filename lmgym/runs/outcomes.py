@@ -158,6 +158,32 @@ def outcomes_alone(
     return _counted(position, prediction, parse(prediction.formula), n_regions, *judged)
 
 
+def outcome_of_items(outcome: PredictionOutcome, places: Sequence[int]) -> PredictionOutcome:
+    """Restrict an outcome to some items. `places`: their indices; `too_close` counts those that are known."""
+    codes = [outcome.outcomes[place] for place in places]
+    margins = [outcome.margins[place] for place in places]
+    close = [outcome.close[place] for place in places] if outcome.close else []
+    known = [margin for margin in margins if margin is not None]
+    interval = wilson(codes.count(TRUE), len(codes))
+    return replace(
+        outcome,
+        n=len(codes),
+        passed=codes.count(TRUE),
+        ties=codes.count(TIE),
+        not_evaluable=codes.count(NOT_EVALUABLE),
+        too_close=sum(close),
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        mean_margin=math.fsum(known) / len(known) if known else None,
+        outcomes=codes,
+        margins=margins,
+        close=close,
+        passed_with_sums=None,
+        passed_with_means=None,
+        changed_by_length=None,
+    )
+
+
 def evaluate_predictions(document: SuiteDocument, grid: Grid, error: TokenError) -> list[PredictionOutcome]:
     """Evaluate every prediction of the document over all items."""
     n_regions = len(document.region_names)

@@ -11,11 +11,13 @@ from typing import Any
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RegionBits, RunResult, SentenceResult, TokenBits, region_bits, token_bits
 from lmgym.runs.coverage import Spelling, coverage_words
+from lmgym.runs.groups import group_rates
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.rules import prediction_statistics
 from lmgym.runs.tables import prediction_rate
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import OUTCOME_NAMES, TRUE, parse
+from lmgym.suites.item_data import item_data
 from lmgym.text import listing
 from lmgym.text.columns import record
 from lmgym.text.number_format import format_named_p
@@ -31,7 +33,7 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
 
     `predictions[].outcomes[k]`: whether the prediction held for item k of `items`. `details` adds ties, missing values
     and margins. `items[].conditions[].regions[].surprisal`: value of each region; `tokens[].surprisal`: of each token.
-    `complete` is false if only needed tokens were computed.
+    `complete` is false if only needed tokens were computed. `groups`: pass rates by item data, if the suite has any.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:
@@ -45,8 +47,21 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
             _prediction(document, row, result.items, verdict, head["policy"].get("metric", "sum"))
             for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True)
         ],
+        **_groups(document, result),
         "items": [{"item": item, "conditions": rows} for item, rows in conditions.items()],
     }
+
+
+def _groups(document: SuiteDocument, result: RunResult) -> dict[str, Any]:
+    """Return the pass rates by item data as "groups", if the suite has data that divides its items."""
+    data = item_data(document)
+    rows = [
+        record(group)
+        for name in data.classes
+        for row in result.predictions
+        for group in group_rates(row, result.items, name, data.by_item[name])
+    ]
+    return {"groups": rows} if rows else {}
 
 
 def _verdicts(result: RunResult, head: dict[str, Any]) -> list[Verdict]:

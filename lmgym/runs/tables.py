@@ -112,6 +112,27 @@ class PredictionRate(RunStatistics, Rate):
 
 
 @dataclass(frozen=True)
+class GroupCounts(Predicted):
+    """Counts of a prediction over the items with one value of item data."""
+
+    item_data: str = described("name of the item data")
+    group: str | None = described("value that these items have; empty: they have none")
+    n: int = described("items", "items")
+    passed: int = described("items that pass", "items")
+    rate: float | None = described("pass rate", "0 to 1")
+    low: float | None = described("lower limit of the rate’s 95% interval (Wilson)", "0 to 1")
+    high: float | None = described("upper limit of the rate’s 95% interval (Wilson)", "0 to 1")
+    chance: float | None = described("chance level of the rate", "0 to 1")
+    ties: int = described("outcomes decided by equal sides; they do not pass", "items")
+    not_evaluable: int = described("outcomes in which a region has no value; they do not pass", "items")
+
+
+@dataclass(frozen=True)
+class GroupRate(RunStatistics, GroupCounts):
+    """The items with one value of item data, under one prediction (`rates_by()`)."""
+
+
+@dataclass(frozen=True)
 class Outcome(Predicted):
     """One item under one prediction (`outcomes()`)."""
 

@@ -25,12 +25,12 @@ from gym.runs.tables.registry import (
     Budget,
     Frame,
     TooMuch,
-    designed,
     frame_for,
     parquet_file,
     require_row_limit,
     rows_at_least,
     rows_of,
+    with_more_columns,
 )
 from lmgym.runs.evaluation_tasks import FOLDERS, task_folder
 from lmgym.runs.other_programs import Refused, blimp_jsonl, evaluated_json
@@ -87,7 +87,7 @@ def table_file(
         return run_table(finished_run(user, key[:24]), what, form)
     runs, stem = _runs(user, selection, every, revisions)
     streamed_runs: Any = runs.iterator(chunk_size=100)
-    frame = frame_for(what, designed(runs))
+    frame = frame_for(what, with_more_columns(runs))
     if form == "csv":
         return _table(frame, what, form, streamed_runs, stem)
     require_row_limit(rows_at_least(what, runs), AS_CSV)

@@ -32,6 +32,7 @@ from gym.runs.read.comparison_selectors import others_on
 from gym.runs.read.presenters import (
     bare_sentences,
     compared_sides,
+    grouping,
     has_tokens,
     item_texts,
     region_means,
@@ -148,7 +149,7 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     When done also results (ShownResult), items (a page of ItemRow), sort (of the items), only ("" or a name
     of FILTERS), counts (items per filter), summary (see `region_means`), critical, failures (SentenceScore
     without scores), command (reproduces the run), by_rule (Scored under each rule), figure and margin_figures
-    (Figure), with_items, within (within-item intervals?). Deleted runs: see _deleted."""
+    (Figure), with_items, within (within-item intervals?), and those of `grouping`. Deleted runs: see _deleted."""
     run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
     if run is None:
         return _deleted(request, key)
@@ -169,6 +170,8 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
         context.update(result_context(run, *chosen))
+        results = [row.result for row in context["results"]]
+        context.update(grouping(run, results, request.GET.get("by", "")))
         context["texts"] = item_texts(run, context["items"])
         context["by_rule"] = under_every_rule(run)
         context["with_items"] = "items" in request.GET
