@@ -21,8 +21,8 @@ from lmgym.runs.figures import Drawn, regions_figure
 from lmgym.runs.groups import group_rates
 from lmgym.runs.rules import prediction_statistics
 from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats.item_data import item_data as item_data_of
 from lmgym.suites.formulas import parse
-from lmgym.suites.item_data import item_data as item_data_of
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class Result:
         and margins in bits. Items without a value come last, with an empty `group`. All columns: docs/names.md.
 
         Args:
-            item_data: name of item data, such as "verb class"; see `lmgym.suites.item_data`. Suites without it are left
-                out.
+            item_data: name of item data, such as "verb class" (docs/suite-format.md). Suites without it are left out.
 
         Raises:
             InvalidArgument: no suite has item data of this name with one value for each item.

@@ -29,8 +29,8 @@ from gym.sharing.shareable import Shareable
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.files import FORMS, file_name
+from lmgym.suites.formats.item_data import ItemData, data_of_rows
 from lmgym.suites.intake.sheets import shape
-from lmgym.suites.item_data import ItemData, data_of_rows
 from lmgym.text import count
 from models_registry.selectors import runnable_by, strongest_first
 from suites import drafts, imports, permissions, services

@@ -20,6 +20,7 @@ from lmgym.stats.intervals import wilson
 from lmgym.suites.formats import PredictionDoc, SuiteDocument
 from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, Slopes, parse
 from lmgym.suites.formulas.nodes import Comparison, references, walk
+from lmgym.text import count
 
 ROUNDING_BITS = 1e-9
 """Margins below this are float64 rounding."""
@@ -115,10 +116,13 @@ class PredictionOutcome:
         """How much of the rate is due to the number of tokens; "" if nothing is."""
         if self.changed_by_length is None:
             return ""
+        sums, means = (
+            f"{count(n, 'item')} {'passes' if n == 1 else 'pass'}"
+            for n in (self.passed_with_sums or 0, self.passed_with_means or 0)
+        )
         return (
-            f"Compared regions differ in their number of tokens: {self.passed_with_sums} items pass with sums of "
-            f"bits, {self.passed_with_means} with means per token; the outcome of {self.changed_by_length} of "
-            f"{self.n} changes."
+            f"Compared regions differ in their number of tokens: {sums} with sums of bits, {means} with means per "
+            f"token; the outcome of {self.changed_by_length} of {self.n} changes."
         )
 
     def columns(self) -> dict[str, Any]:
@@ -202,7 +206,7 @@ def evaluate_prediction(
     return replace(outcome, **length_counts(formula, grid))
 
 
-def length_counts(formula: Formula, grid: Grid) -> dict[str, int]:
+def length_counts(formula: Formula, grid: Grid) -> dict[str, Any]:
     """Count the items that pass with sums of bits and with means per token; empty if the compared regions have equally
     many tokens in every item, or the numbers of tokens are unknown. Means of a region without tokens have no value."""
     if not grid.sums or not _differ_in_length(formula, grid):
@@ -231,9 +235,9 @@ def _differ_in_length(formula: Formula, grid: Grid) -> bool:
     return False
 
 
-def _passes(formula: Formula, values: Mapping[Reference, Floats]) -> NDArray[np.bool_]:
+def _passes(formula: Formula, values: Mapping[Any, Floats]) -> NDArray[np.bool_]:
     judged = formula.evaluate_items(values)
-    return (judged.outcome == TRUE) & (np.abs(judged.margin) >= ROUNDING_BITS)
+    return np.asarray((judged.outcome == TRUE) & (np.abs(judged.margin) >= ROUNDING_BITS))
 
 
 def _counted(

@@ -16,8 +16,8 @@ from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.rules import prediction_statistics
 from lmgym.runs.tables import prediction_rate
 from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats.item_data import item_data
 from lmgym.suites.formulas import OUTCOME_NAMES, TRUE, parse
-from lmgym.suites.item_data import item_data
 from lmgym.text import listing
 from lmgym.text.columns import record
 from lmgym.text.number_format import format_named_p

@@ -122,7 +122,9 @@ def test_a_pandas_user_reproduces_the_scoring_rules_of_the_run_page(client, run)
 def test_items_that_pass_with_sums_and_with_means_are_on_the_page_and_in_tables(client, run):
     page = client.get(run.get_absolute_url()).content.decode()
     assert (
-        page.count("5 items pass with sums of bits, 3 with means per token; the outcome of 4 of 8 changes")
+        page.count(
+            "5 items pass with sums of bits, 3 items pass with means per token; the outcome of 4 of 8 changes"
+        )
         == 1
     )
     told = table(client, "predictions", f"run={run.key}").set_index("prediction_number")

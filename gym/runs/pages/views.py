@@ -52,7 +52,7 @@ from lmgym.runs.coverage import coverage_of
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.text import listing
 from suites.presenters import shown_prediction
-from suites.selectors import document_of, listed_for, revisions_for, tags_of
+from suites.selectors import document_of, listed_for, revisions_for, sentence_data, tags_of
 
 PER_PAGE = 50
 
@@ -150,7 +150,8 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     of FILTERS), counts (items per filter), summary (see `region_means`), critical, failures (SentenceScore
     without scores), command (reproduces the run), by_rule (Scored under each rule), figure and margin_figures
     (Figure), with_items, within (within-item intervals?), and those of `grouping`. Deleted runs: see _deleted."""
-    run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
+    runs = run_at(request.user, key).select_related("revision__suite__owner", "model__owner")
+    run = runs.annotate(has_sentence_data=sentence_data("revision")).first()
     if run is None:
         return _deleted(request, key)
     if run.key != key:
@@ -170,8 +171,9 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
         context.update(result_context(run, *chosen))
-        results = [row.result for row in context["results"]]
-        context.update(grouping(run, results, request.GET.get("by", "")))
+        if run.has_sentence_data or "items" in run.revision.extra:
+            results = [row.result for row in context["results"]]
+            context.update(grouping(run, results, request.GET.get("by", "")))
         context["texts"] = item_texts(run, context["items"])
         context["by_rule"] = under_every_rule(run)
         context["with_items"] = "items" in request.GET

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import IO, Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, prefetch_related_objects
+from django.db.models import Q, QuerySet, Sum, prefetch_related_objects
 
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.read.selectors import rates_alone
@@ -27,11 +27,11 @@ from lmgym.runs.rules import RULE_COUNTS
 from lmgym.runs.statistics import STATISTICS
 from lmgym.runs.tables import values
 from lmgym.suites.formats.designs import KEY, column_of
-from lmgym.suites.item_data import ItemData
-from lmgym.suites.item_data import column_of as data_column_of
+from lmgym.suites.formats.item_data import ItemData
+from lmgym.suites.formats.item_data import column_of as data_column_of
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
-from suites.models import Sentence, SuiteRevision
-from suites.selectors import design_of, item_data_of
+from suites.models import SuiteRevision
+from suites.selectors import design_of, item_data_of, sentence_data
 
 CONTEXT = columns(tables.StoredRunFacts)
 NO_DATA = ItemData({}, {})
@@ -161,9 +161,8 @@ def _with_more(frame: Frame, factors: tuple[str, ...], data: tuple[str, ...], ru
 
 def with_more_columns(runs: QuerySet[SuiteRun]) -> Iterator[SuiteRevision]:
     """Yield the revisions of these runs that have a factorial design or item data."""
-    with_data = Sentence.objects.filter(revision=OuterRef("pk")).exclude(extra={})
     rows = SuiteRevision.objects.filter(
-        Q(meta__has_key=KEY) | Q(extra__has_key="items") | Exists(with_data),
+        Q(meta__has_key=KEY) | Q(extra__has_key="items") | sentence_data("pk"),
         pk__in=runs.order_by().values("revision"),
     )
     return rows.order_by("pk").only("meta", "condition_names", "extra").iterator(chunk_size=100)

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 
 from lmgym.files.workbooks import write_xlsx
 from lmgym.suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
+from lmgym.suites.formats.item_data import item_data
 from lmgym.suites.formats.tables import DATA_PREFIX
-from lmgym.suites.item_data import item_data
 from lmgym.text import guard
 
 Dialect: TypeAlias = Literal["current", "early"]

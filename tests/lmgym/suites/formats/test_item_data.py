@@ -7,9 +7,9 @@ import json
 import pytest
 
 from lmgym.suites.formats import read_suite
+from lmgym.suites.formats.item_data import item_data
 from lmgym.suites.formats.write import WRITERS
 from lmgym.suites.intake import read_any
-from lmgym.suites.item_data import item_data
 from tests.lmgym.suites.documents import suite_json
 
 TABLE = """item\tcondition\tSubject\tVerb\tdata_frequency\tdata_class
