@@ -20,12 +20,14 @@ from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
+from lmgym.runs.groups import group_rates
 from lmgym.runs.methods import Methods, References, methods
 from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suites_table
 from lmgym.runs.rules import RULES, Rule, Score, prediction_statistics, score
 from lmgym.runs.studied import Studied
 from lmgym.suites.authors import read_authors
 from lmgym.suites.formats import SuiteDocument, designs
+from lmgym.suites.formats.item_data import item_data as item_data_of
 from lmgym.suites.formulas import parse
 from lmgym.text import count
 from lmgym.text.bibtex import Entry, bibtex, plain_key
@@ -120,6 +122,30 @@ class Result:
         `chance`, `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All
         columns: docs/names.md."""
         return self._frame(columns(*tables.RATES), Run._predictions)
+
+    def rates_by(self, item_data: str) -> pd.DataFrame:
+        """Return one row per prediction and value of item data: `group`, `n`, `passed`, `rate` with its 95% interval,
+        and margins in bits. Items without a value come last, with an empty `group`. All columns: docs/names.md.
+
+        Args:
+            item_data: name of item data, such as "verb class" (docs/suite-format.md). Suites without it are left out.
+
+        Raises:
+            InvalidArgument: no suite has item data of this name with one value for each item.
+        """
+        by_suite = {id(run.suite): item_data_of(run.suite).by_item for run in self.runs}
+        if not any(item_data in names for names in by_suite.values()):
+            known = dict.fromkeys(name for names in by_suite.values() for name in names)
+            raise InvalidArgument(f"No item data {item_data!r}. Item data: {', '.join(known) or 'none'}.")
+
+        def rows(run: Run) -> Iterator[Row]:
+            if (of_items := by_suite[id(run.suite)].get(item_data)) is None:
+                return
+            for row in run.result.predictions:
+                for group in group_rates(row, run.result.items, item_data, of_items):
+                    yield astuple(group)
+
+        return self._frame(columns(tables.GroupRate), rows)
 
     def outcomes(self) -> pd.DataFrame:
         """Return one row per run, prediction and item: `outcome` (held, failed, tie, not evaluable), `margin`, and

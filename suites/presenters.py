@@ -58,7 +58,8 @@ class ShownPrediction:
     error: str = ""
 
 
-def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPrediction:
+def shown_prediction(prediction: Prediction, regions: dict[int, str], metric: str = "sum") -> ShownPrediction:
+    """Explain a prediction. `metric`: how a region's value is computed from its tokens."""
     try:
         formula = parse(prediction.formula)
     except FormulaError as error:
@@ -66,7 +67,7 @@ def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPr
     return ShownPrediction(
         prediction,
         formula.pieces(regions),
-        formula.describe(regions),
+        formula.describe(regions, metric),
         formula.chance_level(n_regions=len(regions)),
     )
 

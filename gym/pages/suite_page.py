@@ -23,6 +23,8 @@ from gym.runs.read.scores import Scored, scored_runs
 from gym.runs.read.selectors import UNFINISHED, newest_and_unfinished, under_way
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.sharing.permissions import may_read
+from lmgym.runs.compute import metric_of
+from lmgym.runs.evaluation_tasks import evaluation_tasks
 from lmgym.runs.other_programs import Refused, minimal_pairs
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.suites.formats import SuiteDocument
@@ -55,13 +57,15 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     (Figure), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
     runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit, may_see_people, may_delete, may_run,
     n_items, n_sentences, export_tables, citation, downloads, pairs_refused (reasons why it cannot be exported as
-    minimal pairs), paper (PaperFiles)."""
+    minimal pairs), tasks_exported and tasks_refused (number of predictions exported as tasks, and reasons why others
+    are not), paper (PaperFiles)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
     prefetch_related_objects([revision], "sentences", "predictions")
     document = document_of(revision)
-    shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
+    metric = metric_of(document)
+    shown = [shown_prediction(row, revision.regions, metric) for row in revision.predictions.all()]
     runs = visible_runs(request.user).filter(revision__suite=suite)
     done, unfinished = newest_and_unfinished(runs, revision, results=len(shown) > 1)
     for run in done:
@@ -104,6 +108,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "export_tables": EXPORT_TABLES,
         "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url()), request.user),
         "pairs_refused": _no_pairs(document) if revision.is_frozen else [],
+        **_exported_tasks(document),
         "downloads": [(form, one.label) for form, one in FORMS.items()],
     }
     return render(request, "suites/detail.html", context)
@@ -115,6 +120,15 @@ def _no_pairs(document: SuiteDocument) -> list[str]:
     except Refused as refusal:
         return refusal.reasons
     return []
+
+
+def _exported_tasks(document: SuiteDocument) -> dict[str, Any]:
+    try:
+        chosen = evaluation_tasks(document, "")
+    except Refused as refusal:
+        return {"tasks_exported": 0, "tasks_refused": refusal.reasons}
+    whole = [task for task in chosen.tasks if not task.is_part]
+    return {"tasks_exported": len(whole), "tasks_refused": chosen.left_out}
 
 
 @require_safe

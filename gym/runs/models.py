@@ -322,6 +322,13 @@ class PredictionResult(models.Model):
         help_text="items whose margin is within the numeric error (too close to call); passed or failed by the sign "
         "of the margin",
     )
+    passed_with_sums = models.PositiveIntegerField(
+        null=True, help_text="null = compared regions have equally many tokens, or unknown"
+    )
+    passed_with_means = models.PositiveIntegerField(null=True, help_text="means of bits per token")
+    changed_by_length = models.PositiveIntegerField(
+        null=True, help_text="items that pass with only one of sums and means"
+    )
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     chance = models.FloatField(null=True)
@@ -345,6 +352,7 @@ class PredictionResult(models.Model):
     judged = PredictionOutcome.judged
     rate = PredictionOutcome.rate
     p = PredictionOutcome.p
+    length_words = PredictionOutcome.length_words
 
     @property
     def name(self) -> str:

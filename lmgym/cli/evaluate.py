@@ -32,6 +32,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "suites suites by models",
     )  # fmt: skip
     top.add_argument(
+        "--by",
+        metavar="ITEM_DATA",
+        help="one row per prediction and value of this item data, such as the class of a verb",
+    )
+    top.add_argument(
         "--save", type=Path, metavar="FOLDER",
         help="also write all tables and the provenance to this folder, for `lmgym compare` and `lmgym upload`",
     )  # fmt: skip
@@ -56,6 +61,10 @@ def _evaluate(options: argparse.Namespace) -> int:
     from lmgym.evaluation import evaluate
 
     _require_possible(options.format, options.rows)
+    if options.by is not None and (options.rows != "rates" or options.format in shared.PAPER_FORMATS):
+        raise shared.Failed(
+            "--by gives rates as a table, csv, json or parquet; leave out --rows and other formats."
+        )
     _require_different_names(options.models)
     documents = [load(path, options) for path in _paths(options.suites)]
     try:
@@ -77,6 +86,15 @@ def _evaluate(options: argparse.Namespace) -> int:
     frame = result.rates()
     if options.format in shared.PAPER_FORMATS:
         shared.write(_for_paper(result, options), options.output)
+        return rates.gate(frame, options.fail_under)
+    if options.by is not None:
+        groups = result.rates_by(options.by)
+        text = (
+            rates.groups_table(groups)
+            if options.format == "table"
+            else shared.rendered(groups, options.format)
+        )
+        shared.write(text, options.output)
         return rates.gate(frame, options.fail_under)
     if options.rows == "rates":
         return rates.report(frame, options)

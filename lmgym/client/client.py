@@ -59,8 +59,8 @@ class Client(Games, Submissions, AgentTests):
 
     def suite_file(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:
         """Download a revision (default: the newest frozen one). `form`: json, json-trimmed, json-early, csv, tsv, xlsx,
-        csv-excel, blimp (minimal pairs, JSONL), lm-eval (a zipped task folder) or bib. Raises ApiError if no revision
-        is frozen."""
+        csv-excel, blimp (minimal pairs, JSONL), lm-eval or inspect-ai (zipped folders of tasks) or bib. Raises
+        ApiError if no revision is frozen."""
         number = revision or next(iter(self.suite(slug).revisions), None)
         if number is None:
             raise ApiError(404, {"detail": f"{slug} has no frozen revision yet."})

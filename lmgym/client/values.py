@@ -87,6 +87,9 @@ class Prediction:
     ties: int
     too_close: int
     not_evaluable: int
+    passed_with_sums: int | None
+    passed_with_means: int | None
+    changed_by_length: int | None
     p: float | None
     p_below: float | None
     p_corrected: float | None

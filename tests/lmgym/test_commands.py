@@ -83,6 +83,24 @@ def test_tables_for_papers_equal_the_librarys(capsysbinary, model, rows, what) -
         assert run(capsysbinary, *given, form) == (0, text, "")
 
 
+def test_rates_by_item_data_equal_the_librarys(capsysbinary, tmp_path, model) -> None:
+    data = json.loads(suite_bytes())
+    for item, name in zip(data["items"], ("motion", "motion", "sound"), strict=True):
+        item["verb class"] = name
+    (tmp_path / "classes.json").write_text(json.dumps(data))
+    given = ("evaluate", "classes.json", "-m", model, "--by", "verb class")
+    rows = json.loads(run(capsysbinary, *given, "--format", "json")[1])
+    frame = lmgym.evaluate("classes.json", model).rates_by("verb class")
+    assert [(row["group"], row["n"], row["passed"], row["low"]) for row in rows] == [
+        (row["group"], row["n"], row["passed"], pytest.approx(row["low"])) for row in frame.to_dict("records")
+    ]
+    status, out, _ = run(capsysbinary, *given)
+    assert status == 0
+    assert [line.split()[2] for line in out.splitlines()[1:]] == ["Prediction", "Prediction"]
+    assert "motion" in out
+    assert run(capsysbinary, *given[:-1], "list")[0] == 2
+
+
 def test_parquet_equals_the_librarys_frame(capsysbinary, model) -> None:
     pytest.importorskip("pyarrow")
     given = ("evaluate", "agreement.json", "--model", model, "--format", "parquet", "-o", "out.parquet")

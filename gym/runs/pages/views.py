@@ -33,6 +33,7 @@ from gym.runs.read.comparison_selectors import others_on
 from gym.runs.read.presenters import (
     bare_sentences,
     compared_sides,
+    grouping,
     has_tokens,
     item_texts,
     region_means,
@@ -53,7 +54,7 @@ from lmgym.runs.rules import RULES, rule_of
 from lmgym.suites.formats.designs import looks
 from lmgym.text import listing
 from suites.presenters import shown_prediction
-from suites.selectors import design_of, document_of, listed_for, revisions_for, tags_of
+from suites.selectors import design_of, document_of, listed_for, revisions_for, sentence_data, tags_of
 
 PER_PAGE = 50
 
@@ -151,8 +152,9 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     also that of `result_context`, texts (by item), summary (see `region_means`), by_rule (Scored under each rule),
     margin_figures (by prediction), figure (of regions, if the run has surprisals), with_items, within (within-item
     intervals?), looks (of conditions, see `designs.looks`), predictions_paper, regions_paper and methods_files
-    (PaperFiles). Deleted runs: see _deleted."""
-    run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
+    (PaperFiles), and those of `grouping`. Deleted runs: see _deleted."""
+    runs = run_at(request.user, key).select_related("revision__suite__owner", "model__owner")
+    run = runs.annotate(has_sentence_data=sentence_data("revision")).first()
     if run is None:
         return _deleted(request, key)
     if run.key != key:
@@ -172,6 +174,9 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
         context.update(result_context(run, *chosen))
+        if run.has_sentence_data or "items" in run.revision.extra:
+            results = [row.result for row in context["results"]]
+            context.update(grouping(run, results, request.GET.get("by", "")))
         context["texts"] = item_texts(run, context["items"])
         context["by_rule"] = under_every_rule(run)
         context["with_items"] = "items" in request.GET
@@ -258,7 +263,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         "figure": item_figure(run, number, sentences),
         "outcomes": [
             (
-                shown_prediction(result.prediction, run.revision.regions),
+                shown_prediction(result.prediction, run.revision.regions, run.policy.get("metric", "sum")),
                 result.outcomes[place],
                 result.margins[place],
                 result.is_close(place),

@@ -16,6 +16,7 @@ from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.coverage import is_low
+from lmgym.runs.groups import group_rates
 from lmgym.runs.lens import ShownSentence, shown_sentence
 from lmgym.runs.region_means import within_item_means
 from lmgym.runs.run_differences import MASKED_WORDS
@@ -25,6 +26,7 @@ from lmgym.suites.regions import join
 from lmgym.text.number_format import adding_up
 from suites.models import SuiteRevision
 from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
+from suites.selectors import item_data_of
 
 Row = TypeVar("Row")
 ITEMS_PER_PAGE = 200
@@ -86,7 +88,7 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
     chosen, order = in_order(filtered(rows, only), sort, item_orders(results, rows))
     shown = [
         ShownResult(
-            shown_prediction(result.prediction, revision.regions),
+            shown_prediction(result.prediction, revision.regions, run.policy.get("metric", "sum")),
             result,
             verdict,
         )
@@ -114,6 +116,25 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
         "has_tokens": has_tokens(run),
         "low_coverage": is_low(run.coverage),
     }
+
+
+def grouping(run: SuiteRun, results: Sequence[PredictionResult], name: str) -> dict[str, Any]:
+    """Return the pass rates by item data. `name`: of the item data, or another text for the first that divides the
+    items. Context: group_names, group_by, groups [(label of the prediction, [GroupRate])]; group_names is empty if the
+    suite has no such data."""
+    data = item_data_of(run.revision)
+    names = list(data.classes)
+    if not names or not results:
+        return {"group_names": []}
+    chosen = name if name in names else names[0]
+    groups = [
+        (
+            result.prediction.label,
+            list(group_rates(result.outcome(), result.items, chosen, data.by_item[chosen])),
+        )
+        for result in results
+    ]
+    return {"group_names": names, "group_by": chosen, "groups": groups}
 
 
 def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ def fit_part(part: Part, document: SuiteDocument) -> FittedPart:
     _refuse_if_nothing_fits(rows, report)
     check_mean(rows, document, metric, report)
     report.raise_problems()
-    result = result_of_rows(document, rows)
+    result = result_of_rows(document, rows, metric=metric)
     return FittedPart(result, tuple(missing), tuple(report.notices), metric, end_scored)
 
 

@@ -215,9 +215,14 @@ class Formula:
     def _names_a_sentence(self) -> bool:
         return any(region == "*" for _, region in self.references)
 
-    def describe(self, regions: Mapping[int, str]) -> str:
-        """Describe the formula in plain English: "surprisal at Verb is higher in mismatch than in match"."""
-        return prose.describe(self.ast, regions)
+    def describe(self, regions: Mapping[int, str], metric: str = "sum") -> str:
+        """Describe the formula in plain English: "surprisal at Verb is higher in mismatch than in match".
+
+        Args:
+            regions: region number to name.
+            metric: how a region's value is computed from its tokens; a sentence (`*`) is a sum under every metric.
+        """
+        return prose.describe(self.ast, regions, metric)
 
     def pieces(self, regions: Mapping[int, str]) -> list[Piece]:
         """Split the text into pieces for rendering; joined, they give the text."""

@@ -21,7 +21,7 @@ from lmgym.suites.formats.documents import (
     MAX_SENTENCES,
     SuiteDocument,
 )
-from lmgym.suites.formats.tables import Row, Table, check_table, read_long_table, read_wide
+from lmgym.suites.formats.tables import Row, Table, check_table, data_places, read_long_table, read_wide
 from lmgym.suites.intake.columns import doubts, in_words
 from lmgym.suites.intake.parsing import (
     NOTHING,
@@ -280,7 +280,7 @@ class _SheetReader:
         self, header: list[str], roles: Mapping[str, int], cells: Sequence[Sequence[str]]
     ) -> dict[int, str]:
         """Map columns that may not be regions to the reason."""
-        fixed = [roles[role] for role in ("item", "condition") if role in roles]
+        fixed = [roles[role] for role in ("item", "condition") if role in roles] + [*data_places(header)]
         places = [k for k in range(len(header)) if k not in fixed]
         empty = [""] * (len(cells[0]) if cells else 0)
         item, condition = (_filled(cells[roles[r]]) if r in roles else empty for r in ("item", "condition"))
@@ -315,7 +315,7 @@ class _SheetReader:
     def _data_places(self, header: list[str]) -> tuple[int, ...]:
         """Return the columns chosen as item data, and make their headings unique."""
         if not self.options.columns:
-            return ()
+            return data_places(header)
         kept = [column for column in self.result.columns if column.role in ROLES and column.role != "skip"]
         places = tuple(k for k, column in enumerate(kept) if column.role == "data")
         taken: set[str] = set()

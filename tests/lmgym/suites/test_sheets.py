@@ -151,7 +151,8 @@ def test_what_we_write_can_be_pasted_back(write):
     doc = start()
     reading = read_sheet(write(doc))
     assert reading.document.sentences == tuple(
-        type(s)(s.item, s.condition, s.contents, s.raw) for s in doc.sentences
+        type(s)(s.item, s.condition, s.contents, s.raw, {"data": {"note": "kept"}} if s.item == 1 else {})
+        for s in doc.sentences
     )
 
 

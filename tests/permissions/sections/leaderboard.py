@@ -61,6 +61,7 @@ ROWS += [
     ("GET", "export-evaluated", ["private-run"], HIDDEN),
     ("GET", "export-suite", ["public", 1, "blimp.jsonl"], OPEN),
     ("GET", "export-suite", ["private", 1, "lm-eval.zip"], HIDDEN),
+    ("GET", "export-suite", ["private", 1, "inspect-ai.zip"], HIDDEN),
     ("GET", "export-suite", ["private", 1, "bib"], HIDDEN),
     ("GET", "export-suite", ["public", 1, "exe"], NOT_FOUND),
 ]
