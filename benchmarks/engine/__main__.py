@@ -95,7 +95,7 @@ def load_of(part: str, options: argparse.Namespace) -> tuple[workload.Workload, 
         ours = workload.part_of(full_load, indices)
         return ours, workload.part_of(ours, few), tokenizer
     load = workload.published(most=options.suites)
-    tokenizer = workload.tokenizer(load.texts, gaps=part == "bert")
+    tokenizer = workload.tokenizer(load.texts, gaps=part == "bert", vocabulary=shapes.tokenizer_size(part))
     if part == "bert":
         chosen_few = workload.spread(len(load.texts), options.bert_sentences)
         load = workload.part_of(

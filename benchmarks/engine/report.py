@@ -11,7 +11,10 @@ from benchmarks.engine.record import Record
 GOALS = {"bert": (3.0, 15.0), "blimp": (3.0, 3.0)}
 GOAL = (5.0, 9.0)
 FLOOR_GOAL = 1.5
-ORDER = ("gpt2", "llama", "neox", "opt", "bert", "blimp", "gpt2-xl", "llama-7b", "llama-8b", "tiny")
+ORDER = (
+    *("gpt2", "llama", "neox", "opt", "smollm2", "gemma3", "bert", "blimp"),
+    *("gpt2-xl", "llama-7b", "llama-8b", "tiny"),
+)
 
 
 def report(folder: Path) -> str:

@@ -35,7 +35,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True, help="the JSON file to write")
     options = parser.parse_args()
     load = workload.published(most=1 if options.small else None)
-    tokenizer = workload.tokenizer(load.texts, vocabulary=1_500 if options.small else workload.VOCABULARY)
+    size = 1_500 if options.small else shapes.tokenizer_size(options.shape)
+    tokenizer = workload.tokenizer(load.texts, vocabulary=size)
     with tempfile.TemporaryDirectory() as root:
         folder = Path(root) / options.shape
         made = shapes.build(options.shape, options.device, options.dtype, small=options.small)

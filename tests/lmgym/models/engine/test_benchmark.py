@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.engine import outcomes, record, report, workload
+from benchmarks.engine import measure, outcomes, record, report, shapes, workload
+from benchmarks.engine.methods import ALL, Ground
 from lmgym.models.engine import TokenScores
 from lmgym.suites.formats import read_suite
 from lmgym.suites.regions import join
@@ -39,6 +40,23 @@ def test_without_published_suites_the_demo_suites_are_scored(
     load = workload.published(most=2)
     assert "2 demo suites" in load.name
     assert load.texts
+
+
+@pytest.mark.parametrize("shape", ["smollm2", "gemma3"])
+def test_the_floor_counts_shared_keys_gated_layers_and_the_tied_vocabulary_once(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = shapes.build(shape, small=True)
+    config = model.config
+    queries = config.num_attention_heads * config.head_dim
+    keys = config.num_key_value_heads * config.head_dim
+    layer = config.hidden_size * (2 * queries + 2 * keys + 3 * config.intermediate_size)
+    monkeypatch.setattr(measure, "_tree_work", lambda *_: {ALL: (5, 3)})
+    floor = measure.work(Ground(shape, model, None), workload.Workload("", [], [], []))
+    assert keys < queries
+    assert floor == {
+        ALL: 2.0 * (5 * config.num_hidden_layers * layer + 3 * config.vocab_size * config.hidden_size)
+    }
 
 
 def scored(text: str, bits: float) -> TokenScores:
