@@ -17,7 +17,7 @@ from gym.accounts.quotas import OverQuota
 from lmgym.suites.formats import SuiteDocument, inherit
 from lmgym.suites.intake import ENCODINGS, parse_upload
 from lmgym.suites.intake.archives import SourceFile
-from lmgym.suites.intake.parsing import NOTHING, Column, ParseOptions, ParseResult
+from lmgym.suites.intake.parsing import NOTHING, Choice, Column, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
 from lmgym.text.problems import FormatError, Problem
@@ -64,10 +64,12 @@ def stored_result(row: ImportedFile) -> ParseResult:
     stored = row.report["reading"]
     columns = [Column(**column) for column in stored["columns"]]
     problems = [Problem(**problem) for problem in row.report["problems"]]
+    choices = [Choice(**choice) for choice in stored.get("choices", [])]
     # PostgreSQL sorts the keys of stored JSON, and the first encoding is the proposed one.
     encodings = {name: stored["encodings"][name] for name in ENCODINGS if name in stored["encodings"]}
     restored = {
         "columns": columns,
+        "choices": choices,
         "problems": problems,
         "asks": tuple(stored["asks"]),
         "encodings": encodings,
@@ -93,7 +95,7 @@ def _import_file(row: ImportedFile, file: SourceFile, answers: ParseOptions, act
         newest = _newest(row.batch)
         parsed = parse_upload(file.data, file.name, answers, document_of(newest) if newest else None)
     if parsed.document is not None:
-        _store(row, parsed.document, actor)
+        _store(row, parsed, actor)
     elif parsed.asks or row.answers:
         _await_answers(row, file, parsed)
     else:
@@ -113,8 +115,10 @@ def _await_answers(row: ImportedFile, file: SourceFile, parsed: ParseResult) -> 
         _refuse(row, " ".join(error.messages))
 
 
-def _store(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
+def _store(row: ImportedFile, parsed: ParseResult, actor: User) -> None:
     """Save the document as a new suite, or as the draft of the target, unless an identical suite exists."""
+    document = parsed.document
+    assert document is not None
     options, target = ImportOptions(**row.batch.options), row.batch.target
     row.data = b""
     if target is None:
@@ -140,7 +144,7 @@ def _store(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
     row.state = ImportedFile.State.MADE
     row.report = {
         "text": f"{shape(document)}, {count(len(document.predictions), 'prediction')}.",
-        "notices": [str(notice) for notice in document.notices],
+        "notices": parsed.understood,
     }
     row.save()
 

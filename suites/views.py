@@ -216,7 +216,10 @@ def suite_new(request: SignedInRequest) -> HttpResponse:
         except OverQuota as error:
             form.add_error(None, error)
         else:
-            messages.success(request, f"Created {suite.title} as a draft. It is private until you share it.")
+            parsed = getattr(form, "parsed", None)
+            notices = " ".join(parsed.understood) if parsed else ""
+            created = f"Created {suite.title} as a draft. It is private until you share it. {notices}"
+            messages.success(request, created.strip())
             return redirect("suite-editor", suite.slug)
     refused = request.method == "POST" and bool(form.errors)
     context = {

@@ -67,7 +67,7 @@ def suite_import(request: SignedInRequest) -> HttpResponse:
             suite = only.suite
             assert suite is not None
             batch.delete()
-            messages.success(request, f"Imported as a draft: {only.report['text']}")
+            _tell(request, only)
             return redirect(suite)
         else:
             _freeze_and_run(batch, list(batch.files.all()), request.user)
@@ -151,5 +151,11 @@ def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, on
     ):
         return redirect(batch)
     suite = row.suite
-    messages.success(request, f"Imported as a draft: {row.report['text']}")
+    _tell(request, row)
     return redirect("suite-editor", suite.slug)
+
+
+def _tell(request: HttpRequest, row: ImportedFile) -> None:
+    """Say what a file has become, and how it was interpreted."""
+    notices = " ".join(row.report["notices"])
+    messages.success(request, f"Imported as a draft: {row.report['text']} {notices}".strip())

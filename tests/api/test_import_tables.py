@@ -16,7 +16,7 @@ def file(name, data):
     return SimpleUploadedFile(name, data)
 
 
-GERMAN = "Nr.;Bedingung;Nomen\n1;Einzahl;die Tür\n1;Mehrzahl;die Türen\n"
+GERMAN = "Nr.;Fassung;Nomen\n1;Einzahl;die Tür\n1;Mehrzahl;die Türen\n"
 ANSWERS = {"columns": {"A": "item", "B": "condition", "C": "text"}}
 
 

@@ -14,7 +14,7 @@ from suites.selectors import document_of
 from tests.factories import make_suite
 
 pytestmark = pytest.mark.django_db
-GERMAN = "Nr.;Bedingung;Nomen;Verb\n1;Einzahl;die Tür;klemmt\n1;Mehrzahl;die Türen;klemmen\n"
+GERMAN = "Nr.;Fassung;Nomen;Verb\n1;Einzahl;die Tür;klemmt\n1;Mehrzahl;die Türen;klemmen\n"
 HEADLESS = "1\tmatch\tThe cat\tsleeps\n1\tmismatch\tThe cat\tsleep\n"
 
 

@@ -1,0 +1,206 @@
+"""Split a file into rows of cells, whatever holds them: text with separators, JSON objects, workbooks.
+
+What the cells mean is decided later, in `lmgym.suites.intake.sheets`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from lmgym.files.bounded import Refused, check
+from lmgym.suites.formats.documents import LIMITS
+from lmgym.suites.formats.tables import Row, check_table
+from lmgym.suites.intake.headings import pair_of, roles_of
+from lmgym.text import CONTROL, SURROGATE
+from lmgym.text.json_text import load
+from lmgym.text.problems import FormatError, Report
+
+SEPARATOR = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
+"""Excel's line that declares the separator."""
+SAMPLED = 100
+"""Number of rows used to tell the separator."""
+_SUITE_KEYS = frozenset({"items", "meta", "region_meta", "predictions"})
+
+
+@dataclass(slots=True)
+class Record(Row):
+    """A row that was an object. `values` are the values of its cells before they became text."""
+
+    values: list[Any] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Grid:
+    """Rows of cells.
+
+    Attributes:
+        is_named: the first row has the names of the columns, because the container names them.
+        understood: how the container was interpreted, as sentences.
+        name: name of the suite, if the container has one.
+    """
+
+    rows: list[Row]
+    is_named: bool = False
+    understood: list[str] = field(default_factory=list)
+    name: str = ""
+
+
+# --- text with separators ---
+
+
+def split_text(text: str, report: Report) -> Grid:
+    """Split text into the cells of rows that are not blank. Raises FormatError."""
+    text = text.replace("\u2028", " ").replace("\u2029", " ")
+    if bad := CONTROL.search(text) or SURROGATE.search(text):
+        row = text.count("\n", 0, bad.start()) + 1
+        message = f"control character U+{ord(bad[0]):04X}"
+        report.problem(f"row {row}", message, "Remove it; it often results from a wrong encoding.")
+        report.raise_problems()
+    check_table(text, report)
+    return Grid(list(_records(text, _delimiter(text))))
+
+
+def _records(text: str, delimiter: str) -> Iterable[Row]:
+    """Yield rows that are not blank, with their numbers in the sheet; a quoted cell may span lines of the text."""
+    is_first = True
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    for number, record in enumerate(reader, start=1):
+        if not any(cell.strip() for cell in record):
+            continue
+        if not (is_first and SEPARATOR.fullmatch(delimiter.join(record))):
+            yield Row(number, record)
+        is_first = False
+
+
+def _delimiter(text: str) -> str:
+    """Choose the delimiter that finds a header; else the one that gives the most cells in many rows.
+
+    The first line alone does not tell: it may be a title.
+    """
+    best, most = ",", (0, 0)
+    for delimiter in "\t,;":
+        try:
+            rows = [row.cells for row in islice(_records(text, delimiter), SAMPLED)]
+        except csv.Error:
+            continue
+        widths = Counter(filled_width(cells) for cells in rows)
+        common = [width for width, times in widths.items() if width > 1 and 3 * times >= len(rows)]
+        score = (max(map(_known_names, rows[:20]), default=0), max(common, default=0))
+        if score > most:
+            best, most = delimiter, score
+    return best
+
+
+def filled_width(cells: Sequence[str]) -> int:
+    """Return the number of cells up to the last one that is not blank."""
+    return max((place for place, cell in enumerate(cells, start=1) if cell.strip()), default=0)
+
+
+def _known_names(cells: Sequence[str]) -> int:
+    """Return whether a row of several cells names the item and condition column, or a pair."""
+    roles = roles_of(cells) if len(cells) > 1 else []
+    return int({"item", "condition"} <= set(roles) or (len(cells) > 1 and pair_of(cells) is not None))
+
+
+# --- JSON objects ---
+
+
+def holds_records(text: str, filename: str = "") -> bool:
+    """Return whether a text is a JSON array, or has one JSON object per line."""
+    start = text.lstrip()
+    if start.startswith("["):
+        return True
+    if not start.startswith("{"):
+        return False
+    if filename.lower().endswith((".jsonl", ".ndjson")):
+        return True
+    first, _, rest = start.partition("\n")
+    if not first.rstrip().endswith("}") and not rest.lstrip().startswith("{"):
+        return False
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError):
+        return rest.lstrip().startswith("{")  # one object per line, the first of them broken
+    return isinstance(record, dict) and not _SUITE_KEYS & set(record)
+
+
+def split_records(text: str, report: Report) -> Grid:
+    """Split a JSON array of objects, or one JSON object per line, into rows. Raises FormatError.
+
+    The columns are the keys of all objects in the order of their first occurrence; values that are not text are kept
+    as JSON text.
+    """
+    is_array = text.lstrip().startswith("[")
+    numbered = list(enumerate(load(text, report, LIMITS), start=1)) if is_array else _lines(text, report)
+    if not numbered:
+        report.problem("$", "the list is empty", "A list has one object per item or sentence.")
+    where, hint = (
+        ("entry", "Every entry of the list is an object.")
+        if is_array
+        else ("line", "Every line is one JSON object.")
+    )
+    for number, record in numbered:
+        if not isinstance(record, dict):
+            report.problem(f"{where} {number}", "is not an object", hint)
+    report.raise_problems()
+    return rows_of_records(numbered, report)
+
+
+def rows_of_records(numbered: Sequence[tuple[int, dict[str, Any]]], report: Report) -> Grid:
+    """Lay objects out as rows under the keys of all of them. Raises FormatError."""
+    keys: dict[str, None] = {}
+    try:
+        for _, record in numbered:
+            keys.update(dict.fromkeys(record))
+            if LIMITS.columns is not None and len(keys) > LIMITS.columns:
+                raise Refused(f"more than {LIMITS.columns:,} columns", "Leave out unused keys.")
+        if LIMITS.cells is not None and len(keys) * len(numbered) > LIMITS.cells:
+            raise Refused(f"more than {LIMITS.cells:,} cells", "Split it into several files.")
+    except Refused as error:
+        report.refuse(error)
+    rows: list[Row] = [Row(numbered[0][0] if numbered else 1, list(keys))] if keys else []
+    for number, record in numbered:
+        values = [record.get(key) for key in keys]
+        rows.append(Record(number, [as_cell(value) for value in values], values))
+    return Grid(rows, is_named=True)
+
+
+def as_cell(value: Any) -> str:
+    """Format a JSON value as a cell: text as it is, null as an empty cell, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _lines(text: str, report: Report) -> list[tuple[int, Any]]:
+    try:
+        check(text, LIMITS)
+    except Refused as error:
+        report.refuse(error)
+    records = []
+    for number, source in enumerate(text.split("\n"), start=1):
+        if not source.strip():
+            continue
+        try:
+            records.append((number, load(source, Report(), LIMITS)))
+        except FormatError as error:
+            report.problem(f"line {number}", error.problems[0].message, "Every line is one JSON object.")
+    return records
+
+
+# --- workbooks ---
+
+
+def grid_of_cells(rows: Sequence[Sequence[str]]) -> Grid:
+    """Return the rows of a workbook's sheet that are not blank."""
+    return Grid(
+        [Row(n, list(cells)) for n, cells in enumerate(rows, 1) if any(cell.strip() for cell in cells)]
+    )
