@@ -14,8 +14,9 @@ from lmgym.suites.formats import SuiteDocument, read_suite
 from lmgym.suites.formats.documents import LIMITS, MAX_BYTES
 from lmgym.suites.formats.tables import name_from
 from lmgym.suites.intake.containers import holds_records
+from lmgym.suites.intake.ibex import holds_items
 from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
-from lmgym.suites.intake.sheets import read_cells, read_records, read_sheet
+from lmgym.suites.intake.sheets import read_cells, read_items, read_records, read_sheet
 from lmgym.text import listing
 from lmgym.text.problems import FormatError, Notice, Problem
 
@@ -62,6 +63,8 @@ def parse_upload(
         if not data.startswith(_UTF16)
         else data.decode("utf-16", "replace")
     )
+    if len(data) <= MAX_BYTES and holds_items(text, filename):
+        return read_items(text, name_from(filename), options, known)
     if len(data) <= MAX_BYTES and holds_records(text, filename):
         return read_records(text, name_from(filename), options, known)
     result = None if options.about_cells or pasted else _as_file(data, filename)

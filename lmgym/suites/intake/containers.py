@@ -44,13 +44,15 @@ class Grid:
     Attributes:
         is_named: the first row has the names of the columns, because the container names them.
         understood: how the container was interpreted, as sentences.
-        name: name of the suite, if the container has one.
+        roles: role of each column, if the container tells them.
+        is_cut: the container separates regions, so texts are not cut.
     """
 
     rows: list[Row]
     is_named: bool = False
     understood: list[str] = field(default_factory=list)
-    name: str = ""
+    roles: list[str] = field(default_factory=list)
+    is_cut: bool = False
 
 
 # --- text with separators ---

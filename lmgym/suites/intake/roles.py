@@ -37,10 +37,19 @@ _SAMPLED = 200
 _LONGEST_NAME = 40
 
 
-def roles_for(sheet: Headed, reading: Reading) -> list[str]:
-    """Return the role of each column. Raises FormatError if the user has to choose."""
+def roles_for(sheet: Headed, told: Sequence[str], reading: Reading) -> list[str]:
+    """Return the role of each column. Raises FormatError if the user has to choose.
+
+    Args:
+        told: roles that the container tells, if it does.
+    """
     if reading.options.columns:
         return _chosen(sheet, reading)
+    if told:
+        reading.result.columns = [
+            Column(column_letter(k), _heading(sheet, k), ROLES[role], role) for k, role in enumerate(told)
+        ]
+        return list(told)
     return _detected(sheet, reading)
 
 

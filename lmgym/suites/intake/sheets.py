@@ -26,6 +26,7 @@ from lmgym.suites.intake import items, pairs
 from lmgym.suites.intake.containers import Grid, grid_of_cells, holds_records, split_records, split_text
 from lmgym.suites.intake.cuts import cut_text
 from lmgym.suites.intake.header import Headed, split_header
+from lmgym.suites.intake.ibex import holds_items, split_items
 from lmgym.suites.intake.parsing import (
     NOTHING,
     ParseOptions,
@@ -67,6 +68,8 @@ def read_sheet(
             "sheet", f"the sheet is {len(data):,} bytes; at most {MAX_BYTES:,} are allowed", "Split it."
         )
         return ParseResult("sheet", problems=[problem])
+    if holds_items(text):
+        return read_items(text, name, options, known)
     if holds_records(text):
         return read_records(text, name, options, known)
     if text.lstrip()[:1] == "{":
@@ -80,6 +83,15 @@ def read_records(
     """Parse a JSON array of objects, or one JSON object per line. Never raises."""
     return _SheetReader(
         lambda report: split_records(text, report), name, options, known, is_sheet=False
+    ).read()
+
+
+def read_items(
+    text: str, name: str = "", options: ParseOptions = NOTHING, known: SuiteDocument | None = None
+) -> ParseResult:
+    """Parse a script with a list of items. Never raises."""
+    return _SheetReader(
+        lambda report: split_items(text, options.cut, report), name, options, known, is_sheet=False
     ).read()
 
 
@@ -137,6 +149,7 @@ class _SheetReader:
         self.report = self.reading.report
         self.result = self.reading.result
         self.form = ""
+        self.is_cut = False
         self.predictions: tuple[PredictionDoc, ...] = ()
 
     def read(self, *, whole: bool = True) -> ParseResult:
@@ -195,10 +208,10 @@ class _SheetReader:
         if not grid.rows:
             self.report.problem("sheet", "nothing was pasted", HEADER_HINT)
             self.report.raise_problems()
-        self.name = grid.name or self.name
+        self.is_cut = grid.is_cut
         self.result.understood += grid.understood
         sheet = split_header(grid, self.reading)
-        roles = roles_for(sheet, self.reading)
+        roles = roles_for(sheet, grid.roles, self.reading)
         if not sheet.body:
             self.report.problem("sheet", "the sheet has a header but no rows")
         self.report.raise_problems()
@@ -269,7 +282,7 @@ class _SheetReader:
         if not self.reading.is_part:
             items.leave_out_fillers(table, self.reading)
         rename_conditions(table, self.reading)
-        if not long:
+        if not long and not self.is_cut:
             cut_text(table, self.reading)
         rename_regions(table, long, self.reading)
         if table.data and not long:
