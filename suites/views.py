@@ -216,10 +216,9 @@ def suite_new(request: SignedInRequest) -> HttpResponse:
         except OverQuota as error:
             form.add_error(None, error)
         else:
-            parsed = getattr(form, "parsed", None)
-            notices = " ".join(parsed.understood) if parsed else ""
-            created = f"Created {suite.title} as a draft. It is private until you share it. {notices}"
-            messages.success(request, created.strip())
+            messages.success(request, f"Created {suite.title} as a draft. It is private until you share it.")
+            if (parsed := getattr(form, "parsed", None)) and parsed.understood:
+                messages.info(request, " ".join(parsed.understood))
             return redirect("suite-editor", suite.slug)
     refused = request.method == "POST" and bool(form.errors)
     context = {

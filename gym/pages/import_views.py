@@ -157,5 +157,6 @@ def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, on
 
 def _tell(request: HttpRequest, row: ImportedFile) -> None:
     """Say what a file has become, and how it was interpreted."""
-    notices = " ".join(row.report["notices"])
-    messages.success(request, f"Imported as a draft: {row.report['text']} {notices}".strip())
+    messages.success(request, f"Imported as a draft: {row.report['text']}")
+    if notices := row.report["notices"]:
+        messages.info(request, " ".join(notices))

@@ -52,7 +52,7 @@ def _choice(sign: str, texts: Sequence[str]) -> Choice:
     regions = Counter(len(parts(text, sign)) for text in texts).most_common(1)[0][0] if texts else 0
     answers = [
         (sign, f"Cut at “{sign}” into {count(regions, 'region')}"),
-        ("words", "Each word is a region, without the sign being special"),
+        ("words", "Make each word a region"),
         ("none", "Leave the text as it is"),
     ]
     return Choice("cut", "Regions", answers, sign)

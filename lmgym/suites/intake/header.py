@@ -50,7 +50,8 @@ class Headed:
 def split_header(grid: Grid, reading: Reading) -> Headed:
     """Split off the row that names the columns: the one the user chose, else the one that is found."""
     rows, option, result = grid.rows, reading.options.header, reading.result
-    result.preview = [[cell[:60] for cell in row.cells[:MAX_REGIONS]] for row in rows[:SAMPLE]]
+    width = min(max(len(row.cells) for row in rows[:SAMPLE]), MAX_REGIONS)
+    result.preview = [[cell[:60] for cell in (row.cells + [""] * width)[:width]] for row in rows[:SAMPLE]]
     result.preview_rows = [row.line for row in rows[:SAMPLE]]
     if grid.is_named:
         return _headed(rows[0], rows[1:])
