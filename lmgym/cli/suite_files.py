@@ -48,7 +48,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--layout",
         default="",
         choices=CHOICES["layout"],
-        help="each two rows of a list of sentences are a pair, with the good (or bad) sentence first",
+        help="each two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: without "
+        "an item column, an item begins when a condition comes again",
     )
     group.add_argument(
         "--prediction",
@@ -140,13 +141,12 @@ def _remedy(error: FormatError) -> str:
     if not isinstance(error, NotUnderstood):
         return ""
     read = error.result
-    if "columns" in read.asks and "layout" not in read.asks:
-        proposed = ",".join(f"{letter}={role}" for letter, role in read.proposed_columns.items())
-        better = " --prediction CONDITION" if "prediction" in read.asks else ""
-        return f"\nFor example: --columns {proposed}{better}"
     asked = [choice for choice in read.choices if choice.option in read.asks]
+    lines = [f"\n  --{one.option} {value}: {label}" for one in asked for value, label in one.answers]
+    if "columns" in read.asks:
+        proposed = ",".join(f"{letter}={role}" for letter, role in read.proposed_columns.items())
+        return "".join([f"\nFor example: --columns {proposed}", *lines])
     if asked:
-        lines = [f"\n  --{one.option} {value}: {label}" for one in asked for value, label in one.answers]
         return "".join(["\nChoose:", *lines])
     if "sheet" in read.asks:
         return f'\nSheets: {", ".join(read.sheets)}. For example: --sheet "{read.sheets[0]}"'

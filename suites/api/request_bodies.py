@@ -139,7 +139,8 @@ class AnswersBody(Body):
     layout = serializers.ChoiceField(
         CHOICES["layout"],
         required=False,
-        help_text="each two rows of a list of sentences are a pair, with the good (or bad) sentence first",
+        help_text="each two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: "
+        "without an item column, an item begins when a condition comes again",
     )
     prediction = serializers.CharField(
         max_length=MAX_NAME_CHARACTERS,

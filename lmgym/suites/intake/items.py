@@ -59,6 +59,21 @@ def fill_merged(table: Table, roles: Iterable[str], reading: Reading) -> None:
         )
 
 
+def number_groups(sheet: Headed, roles: Sequence[str], reading: Reading) -> list[str]:
+    """Add an item column to a sheet that has none: an item begins when a condition comes again. Returns the roles."""
+    places = [k for k, role in enumerate(roles) if role == "condition"]
+    number, seen = 1, set[tuple[str, ...]]()
+    for row in sheet.body:
+        condition = tuple(row.cells[k].strip() for k in places)
+        if condition in seen:
+            number, seen = number + 1, set()
+        seen.add(condition)
+        row.cells.append(str(number))
+    sheet.names = [*sheet.names, *[""] * (len(roles) - len(sheet.names)), "item"]
+    reading.say("No item numbers: a new item begins when a condition comes again.")
+    return [*roles, "item"]
+
+
 def number_items(table: Table, reading: Reading) -> None:
     """Check item numbers. If there are labels, number the items in the order of their first row and keep the labels."""
     place = table.roles["item"]

@@ -25,7 +25,7 @@ item use condition_text, once for each condition; others use text. Item data is 
 """
 NO_PREDICTION = "-"
 CHOICES = {
-    "layout": ("good_bad", "bad_good"),
+    "layout": ("good_bad", "bad_good", "groups"),
     "cut": ("none", "/", "|", "words"),
     "fillers": ("out", "keep"),
     "empty": ("text", "out"),
@@ -42,7 +42,8 @@ class ParseOptions:
         sheet: name of a sheet of a workbook.
         header: "yes", "no" (no row names the columns) or the number of the row that names them.
         columns: column letter to one of ROLES.
-        layout: "good_bad" or "bad_good": each two rows of a list of sentences are a pair, in this order.
+        layout: "good_bad" or "bad_good": each two rows of a list of sentences are a pair, in this order; "groups":
+            without an item column, an item begins when a condition comes again.
         prediction: condition that should have the lower total surprisal, or NO_PREDICTION.
         cut: sign that separates regions in a single column of text, "words", or "none".
         fillers: "out" or "keep": items that have other conditions than most.

@@ -10,6 +10,7 @@ from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.suites.intake import pairs
 from lmgym.suites.intake.columns import doubts, in_words, is_whole, metadata_heading
 from lmgym.suites.intake.containers import Record
+from lmgym.suites.intake.factors import TELLS_APART, telling_columns
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.headings import (
     condition_name,
@@ -19,7 +20,7 @@ from lmgym.suites.intake.headings import (
     pair_of,
     roles_of,
 )
-from lmgym.suites.intake.parsing import ROLES, Column, column_letter
+from lmgym.suites.intake.parsing import ROLES, Choice, Column, column_letter
 from lmgym.suites.intake.reading import Reading, at, hyphenated
 from lmgym.text import count, listing
 
@@ -29,12 +30,19 @@ HEADER_HINT = (
     "condition."
 )
 NUMBER = re.compile(r"[0-9]{1,9}(\.0+)?\Z")
+GROUPS = Choice(
+    "layout",
+    "If no column is the item",
+    [("groups", "The rows of an item stand together; a new one begins when a condition comes again")],
+    "groups",
+)
 SKIP, DATA, TEXT, CONDITION_TEXT = "skip", "data", "text", "condition_text"
 SENTENCES = "may be a sentence of another condition"
 _LONG = frozenset({"region", "name", "content"})
 _SAMPLED = 200
 """Number of rows used to guess roles of columns."""
 _LONGEST_NAME = 40
+_MOST_LABELS = 8
 
 
 def roles_for(sheet: Headed, told: Sequence[str], reading: Reading) -> list[str]:
@@ -73,7 +81,7 @@ def _chosen(sheet: Headed, reading: Reading) -> list[str]:
 def _check_combination(chosen: list[str], reading: Reading) -> None:
     """Ask again about roles that do not make a suite."""
     used = set(chosen)
-    for role in ("condition", *sorted(_LONG)):
+    for role in sorted(_LONG):
         places = [place for place, one in enumerate(chosen) if one == role]
         if len(places) > 1:
             message = f"more than one column has the role “{ROLES[role]}”"
@@ -81,7 +89,7 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
     if CONDITION_TEXT in used:
         _check_condition_texts(chosen, reading)
         return
-    if reading.options.layout:
+    if reading.options.layout in dict(pairs.LAYOUT.answers):
         if chosen.count(TEXT) != 1 or used & {"item", "condition", *_LONG}:
             message = "a list of sentences has a single column of text, without items and conditions"
             reading.ask(
@@ -89,7 +97,7 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
             )
         return
     for role in ("item", "condition"):
-        if role not in used:
+        if role not in used and not (role == "item" and "condition" in used and _are_groups(reading)):
             reading.ask("columns", "sheet", f"no {hyphenated(role)} column found", "Choose the column.")
     if "content" not in used and TEXT not in used:
         reading.ask("columns", "sheet", "no column contains text", "Choose the columns of regions.")
@@ -97,6 +105,17 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
         message = f"one column has the role “{ROLES['content']}”, and another is a region"
         hint = "A sheet has one row per region or one column per region, not both."
         reading.ask("columns", "sheet", message, hint)
+
+
+def _are_groups(reading: Reading) -> bool:
+    """Return whether items are told by conditions that come again, or ask."""
+    message = "no item-number column found"
+    hint = "Choose the column, or how rows make an item."
+    reading.result.choices.append(GROUPS)
+    if reading.options.layout == GROUPS.answers[0][0]:
+        return True
+    reading.ask("layout", "sheet", message, hint)
+    return False
 
 
 def _check_condition_texts(chosen: list[str], reading: Reading) -> None:
@@ -217,6 +236,10 @@ def _named(sheet: Headed, detected: list[str], reading: Reading) -> list[str]:
         headings = listing([f"“{cell[:40]}”" for cell in header], 8) or "nothing"
         message = f"no {hyphenated(role)} column found; the header has {headings}"
         reading.ask("columns", f"row {head.line}", message, HEADER_HINT)
+    proposed = {column.role for column in reading.result.columns}
+    if "item" in missing and "condition" in proposed and "item" not in proposed:
+        reading.result.choices.append(GROUPS)
+        reading.result.asks += ("layout",)
     if missing:
         reading.report.raise_problems()
     _check_regions(sheet, roles, bool(long), reading)
@@ -252,15 +275,31 @@ def _check_regions(sheet: Headed, roles: Mapping[str, int], long: bool, reading:
 
 def _ask_about_doubts(sheet: Headed, roles: dict[str, int], reading: Reading) -> None:
     """Ask for the roles of columns if one may not be a region; item data is proposed for doubtful ones."""
-    doubted = _doubts(sheet.names, roles, sheet.columns()[: len(sheet.names)], reading)
+    cells = sheet.columns()[: len(sheet.names)]
+    doubted = _doubts(sheet.names, roles, cells, reading)
+    factors = _further_factors(cells, roles)
+    doubted |= dict.fromkeys(factors, TELLS_APART)
     if not doubted:
         return
     reading.result.kind = "wide"
+    proposed = {place: "condition" if place in factors else DATA for place in doubted}
     reading.result.columns = [
-        replace(column, meaning=ROLES[DATA], role=DATA, doubt=doubted[place]) if place in doubted else column
+        replace(column, meaning=ROLES[proposed[place]], role=proposed[place], doubt=doubted[place])
+        if place in doubted
+        else column
         for place, column in enumerate(reading.result.columns)
     ]
     _ask_about(sheet, reading)
+
+
+def _further_factors(cells: Sequence[Sequence[str]], roles: Mapping[str, int]) -> list[int]:
+    """Return columns that tell sentences apart which have the same item and condition."""
+    items, conditions = _filled(cells[roles["item"]]), cells[roles["condition"]]
+    keys = list(zip(items, conditions, strict=True))
+    if len(set(keys)) == len(keys):
+        return []
+    places = [k for k in range(len(cells)) if k not in (roles["item"], roles["condition"])]
+    return telling_columns(cells, items, places, [roles["condition"]])
 
 
 def _ask_about(sheet: Headed, reading: Reading) -> None:
@@ -299,20 +338,14 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
     detected = (detected + [""] * width)[:width]
     cells = [[row.cells[k].strip() if k < len(row.cells) else "" for row in sample] for k in range(width)]
     if not reading.options.header and result.header_row:
-        result.has_header = not any(NUMBER.match(column[0]) for column in cells)
+        result.has_header = not any(map(_begins_with_data, cells))
     has_names = result.has_header
     below = [column[1:] if has_names else column for column in cells]
     header = (sheet.names + [""] * width)[:width] if has_names else [""] * width
     similar = _similar(header, below, detected)
-    if "item" not in detected:
-        numbers = [k for k in range(width) if not detected[k] and _all_numbers(below[k])]
-        if numbers:
-            detected[numbers[0]] = "item"
+    _propose_item(detected, below, bool(similar))
     if "condition" not in detected and not similar:
-        names = [k for k in range(width) if not detected[k] and _are_names(below[k])]
-        if names:
-            kinds = {k: len(set(below[k])) for k in names}
-            detected[min(names, key=lambda k: (kinds[k] == 1, kinds[k]))] = "condition"
+        _propose_conditions(detected, below)
     long = "content" in detected and bool({"region", "name"} & set(detected))
     doubted: dict[int, str] = {}
     if not long and not similar:
@@ -329,6 +362,37 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
         result.choices.append(pairs.prediction_choice(list(conditions.values())))
         if reading.known is None and not reading.is_part:
             result.asks += ("prediction",)
+
+
+def _begins_with_data(cells: Sequence[str]) -> bool:
+    """Return whether the first cell of a column is no heading: a number, a sentence, or a label that comes again."""
+    first, rest = cells[0], cells[1:]
+    is_label = first in rest and len(set(rest)) <= _MOST_LABELS
+    return bool(NUMBER.match(first)) or pairs.is_sentence(first) or (bool(first) and is_label)
+
+
+def _propose_item(detected: list[str], below: list[list[str]], has_row_per_item: bool) -> None:
+    if "item" in detected:
+        return
+    numbers = [k for k, cells in enumerate(below) if not detected[k] and _all_numbers(cells)]
+    repeating = [k for k in numbers if len(set(below[k])) < len(below[k])]
+    if numbers:
+        detected[numbers[0] if has_row_per_item or not repeating else repeating[0]] = "item"
+
+
+def _propose_conditions(detected: list[str], below: list[list[str]]) -> None:
+    """Propose the columns that tell the sentences of an item apart, else the names with the fewest values."""
+    free = [k for k, role in enumerate(detected) if not role]
+    if "item" in detected:
+        items = _filled(below[detected.index("item")])
+        for k in telling_columns(below, items, free):
+            detected[k] = "condition"
+    if "condition" in detected:
+        return
+    names = [k for k in free if _are_names(below[k])]
+    if names:
+        kinds = {k: len(set(below[k])) for k in names}
+        detected[min(names, key=lambda k: (kinds[k] == 1, kinds[k]))] = "condition"
 
 
 def _proposal(

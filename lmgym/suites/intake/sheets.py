@@ -25,6 +25,7 @@ from lmgym.suites.formats.tables import Row, Table, read_long_table, read_wide
 from lmgym.suites.intake import items, pairs
 from lmgym.suites.intake.containers import Grid, grid_of_cells, holds_records, split_records, split_text
 from lmgym.suites.intake.cuts import cut_text
+from lmgym.suites.intake.factors import Crossing, join_conditions, with_crossing
 from lmgym.suites.intake.header import Headed, split_header
 from lmgym.suites.intake.ibex import holds_items, split_items
 from lmgym.suites.intake.parsing import (
@@ -150,6 +151,7 @@ class _SheetReader:
         self.result = self.reading.result
         self.form = ""
         self.is_cut = False
+        self.crossing: Crossing | None = None
         self.predictions: tuple[PredictionDoc, ...] = ()
 
     def read(self, *, whole: bool = True) -> ParseResult:
@@ -176,6 +178,8 @@ class _SheetReader:
         notices = [notice for notice in document.notices if "no name" not in notice.message]
         if self.predictions:
             notices = [notice for notice in notices if "no predictions" not in notice.message]
+        if self.crossing is not None:
+            document = with_crossing(document, self.crossing, self.reading)
         extra = (
             {**document.extra, "items": self.reading.item_data} if self.reading.item_data else document.extra
         )
@@ -265,7 +269,12 @@ class _SheetReader:
 
     def _rows(self, sheet: Headed, roles: list[str]) -> Table:
         """Read a wide or long sheet, which have columns for item and condition."""
+        if "item" not in roles:
+            roles = items.number_groups(sheet, roles, self.reading)
         self._item_place(sheet, roles)
+        places = [k for k, role in enumerate(roles) if role == "condition"]
+        self.crossing = join_conditions(sheet, places, self.reading)
+        roles = [SKIP if k in places[1:] else role for k, role in enumerate(roles)]
         if "content" not in roles:
             items.merge_lists(sheet, roles, self.reading)
         table = self._selected(sheet, roles)

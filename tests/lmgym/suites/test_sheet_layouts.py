@@ -253,3 +253,48 @@ def test_an_odd_list_is_one_error():
     (problem,) = read(sheet("sentence", *LIST[:3]), "a.csv").problems
     assert "a list of 3 sentences" in problem.message
     assert "odd number" in problem.message
+
+
+# --- items and conditions without a column of their own ---
+
+
+def test_an_item_begins_when_a_condition_comes_again_if_the_user_says_so():
+    data = sheet("True|The owl hoots.", "False|The owl hoot.", "True|The cat naps.", "False|The cat nap.")
+    asked = read(data)
+    assert (asked.asks, asked.has_header) == (("columns", "layout"), False)
+    assert asked.proposed_columns == {"A": "condition", "B": "text"}
+    result = read(data, columns=asked.proposed_columns, layout="groups", header="no")
+    assert texts(result)[2:] == [(2, "True", "The cat naps."), (2, "False", "The cat nap.")]
+    assert said(result, "a new item begins when a condition comes again")
+    assert "layout" in read(data, columns=asked.proposed_columns, header="no").asks
+
+
+CROSSED = [
+    f"{n}|{number}|{kind}|The {noun} by the {other} {verb}"
+    for n, noun, verb in ((1, "owl", "hoots"), (2, "cat", "naps"), (3, "dog", "barks"))
+    for number, kind, other in (
+        ("sg", "match", "tree"), ("sg", "clash", "trees"), ("pl", "match", "woods"), ("pl", "clash", "wood"),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("second", ["attractor", "condition"])
+def test_factors_in_columns_are_asked_and_make_the_conditions(second):
+    data = sheet(f"item|number|{second}|sentence", *CROSSED)
+    asked = read(data)
+    assert asked.asks == ("columns",)
+    assert asked.proposed_columns == {"A": "item", "B": "condition", "C": "condition", "D": "text"}
+    document = read(data, columns=asked.proposed_columns).document
+    assert document.conditions == ("sg_match", "sg_clash", "pl_match", "pl_clash")
+    assert [factor["name"] for factor in document.meta["factors"]] == ["number", second]
+    assert document.meta["factors"][1]["conditions"]["pl_clash"] == "clash"
+
+
+def test_factors_follow_conditions_that_are_renamed_or_left_out():
+    data = sheet("item|number|attractor|sentence", *CROSSED)
+    columns = {"A": "item", "B": "condition", "C": "condition", "D": "text"}
+    names = {"pl_match": "", "pl_clash": "", "sg_match": "plain"}
+    result = read(data, columns=columns, conditions=names)
+    assert result.document.conditions == ("plain", "sg_clash")
+    assert "factors" not in result.document.meta
+    assert said(result, "The factors were not kept")
