@@ -42,6 +42,7 @@ def load_suite(
     cut: str = "",
     fillers: str = "",
     empty: str = "",
+    marks: str = "",
 ) -> SuiteDocument:
     """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), the dictionary of a JSON suite, or a
     DataFrame.
@@ -63,6 +64,7 @@ def load_suite(
         cut: "/", "|" or "words": where a single column of text is cut into regions; "none": it is not.
         fillers: "out" or "keep": what to do with items that have other conditions than most.
         empty: "text" or "out": take cells of a pair without a sentence as empty texts, or leave their items out.
+        marks: "remove" or "keep": what to do with marks of judgements such as * before sentences.
 
     Raises:
         InvalidArgument: unknown encoding or answer, or unsupported type of source.
@@ -71,7 +73,7 @@ def load_suite(
     """
     if encoding and encoding not in ENCODINGS:
         raise InvalidArgument(f"{encoding!r} is not a supported encoding. Choose {', '.join(ENCODINGS)}.")
-    answers = {"layout": layout, "cut": cut, "fillers": fillers, "empty": empty}
+    answers = {"layout": layout, "cut": cut, "fillers": fillers, "empty": empty, "marks": marks}
     for option, value in answers.items():
         if value and value not in CHOICES[option]:
             raise InvalidArgument(f"{option}={value!r} is unknown. Choose {', '.join(CHOICES[option])}.")
@@ -85,6 +87,7 @@ def load_suite(
         cut=cut,
         fillers=fillers,
         empty=empty,
+        marks=marks,
     )
     if isinstance(source, SuiteDocument):
         return source

@@ -13,7 +13,7 @@ from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake import ENCODINGS, NotUnderstood
 from lmgym.suites.intake.parsing import CHOICES, NO_PREDICTION, ROLES
 
-NAMES = ("columns", "sheet", "encoding", "header", "layout", "prediction", "cut", "fillers", "empty")
+NAMES = ("columns", "sheet", "encoding", "header", "layout", "prediction", "cut", "fillers", "empty", "marks")
 """Options that are arguments of `load_suite`."""
 
 
@@ -75,6 +75,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default="",
         choices=CHOICES["empty"],
         help="take cells of a pair without a sentence as empty texts, or leave their items out",
+    )
+    group.add_argument(
+        "--marks",
+        default="",
+        choices=CHOICES["marks"],
+        help="remove (or keep) marks of judgements such as * before sentences",
     )
 
 

@@ -160,6 +160,11 @@ class AnswersBody(Body):
         required=False,
         help_text="cells without a sentence: take them as empty texts, or leave their items out",
     )
+    marks = serializers.ChoiceField(
+        CHOICES["marks"],
+        required=False,
+        help_text="marks of judgements such as * before sentences: remove or keep them",
+    )
     conditions = Names(
         required=False, help_text="name in the table -> name in the suite; empty: leave it out"
     )

@@ -27,7 +27,7 @@ READING_OPTIONS = (
     "prediction",
     "cut",
     "fillers",
-    "empty",
+    "empty", "marks",
     "filename",
 )
 READING = "how a file is read; what it said is in the draft"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,7 +11,7 @@ from lmgym.suites.formats.designs import DesignError, condition_name, with_facto
 from lmgym.suites.formats.documents import SuiteDocument
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.parsing import column_letter
-from lmgym.suites.intake.reading import Reading
+from lmgym.suites.intake.reading import Reading, at
 from lmgym.text import listing, tidy, unguard
 
 TELLS_APART = "tells sentences of an item apart"
@@ -40,7 +41,7 @@ def telling_columns(
     candidates = [k for k in places if k not in fixed and _may_be_factor(columns[k])][:_CANDIDATES]
     for number in range(1, _MOST_FACTORS + 1):
         for chosen in combinations(candidates, number):
-            if _crosses([columns[k] for k in (*fixed, *chosen)], items):
+            if crosses([columns[k] for k in (*fixed, *chosen)], items):
                 return list(chosen)
     return []
 
@@ -50,13 +51,43 @@ def _may_be_factor(cells: Sequence[str]) -> bool:
     return "" not in levels and 2 <= len(levels) <= _MOST_LEVELS and max(map(len, levels)) <= _LONGEST_LEVEL
 
 
-def _crosses(factors: Sequence[Sequence[str]], items: Sequence[str]) -> bool:
+def crosses(factors: Sequence[Sequence[str]], items: Sequence[str]) -> bool:
+    """Return whether every item has the same combinations of levels, each once."""
     conditions: dict[str, list[tuple[str, ...]]] = {}
     for item, *levels in zip(items, *factors, strict=True):
         conditions.setdefault(item, []).append(tuple(levels))
     sets = {frozenset(names) for names in conditions.values()}
     has_each_once = all(len(set(names)) == len(names) for names in conditions.values())
     return has_each_once and len(sets) == 1 and len(conditions) > 1 and len(next(iter(sets))) > 1
+
+
+_LABEL = re.compile(r"(?P<item>\d{1,9})[\s_.\-]*(?P<condition>[^\W\d_][\w\-]{0,19})")
+
+
+def item_and_condition(label: str) -> tuple[str, str] | None:
+    """Split a label such as 12b or 12-match into item and condition; None if it is none."""
+    match = _LABEL.fullmatch(label.strip())
+    return (match["item"], match["condition"]) if match else None
+
+
+def split_labels(sheet: Headed, roles: Sequence[str], reading: Reading) -> list[str]:
+    """Split a column with item and condition (12b) into two. Returns the roles."""
+    place = roles.index("item_condition")
+    for row in sheet.body:
+        label = unguard(row.cells[place]).strip()
+        parts = item_and_condition(label)
+        if parts is None and label:
+            message, hint = (
+                f"“{label[:40]}” is no item number with a condition",
+                "Write it as 12b or 12-match.",
+            )
+            reading.report.problem(at(row, place, sheet.names), message, hint)
+        row.cells[place], condition = parts or ("", "")
+        row.cells.append(condition)
+    reading.report.raise_problems()
+    sheet.names = [*sheet.names, *[""] * (len(roles) - len(sheet.names)), "condition"]
+    reading.say(f"Column {column_letter(place)} has item and condition: 12b is item 12, condition b.")
+    return ["item" if role == "item_condition" else role for role in roles] + ["condition"]
 
 
 def join_conditions(sheet: Headed, places: Sequence[int], reading: Reading) -> Crossing | None:

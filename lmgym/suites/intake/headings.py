@@ -9,7 +9,8 @@ from collections.abc import Sequence
 _NAMES = {
     "item": "item items item_number item_no item_nr item_id itemnumber item_#",
     "condition": "condition conditions condition_name condition_id conditionname cond",
-    "region": "region_number region_no region_nr region_id regionnumber region_# position",
+    "region": "region_number region_no region_nr region_id regionnumber region_# position word_number word_no word_nr "
+    "wordnumber",
     "name": "region_name regionname region",
     "content": "content contents text region_content words word string",
 }

@@ -43,16 +43,16 @@ class Conditions:
     good: str
 
 
-def conditions_of(sheet: Headed, places: Sequence[int]) -> Conditions:
-    """Name the conditions after their columns."""
-    width = max(len(sheet.names), *(place + 1 for place in places))
-    headings = sheet.names + [""] * (width - len(sheet.names))
-    names = {place: condition_name(headings[place], column_letter(place)) for place in places}
-    if len(set(names.values())) < len(names):
-        names = {place: headings[place] or f"Column {column_letter(place)}" for place in places}
+def conditions_of(names: Sequence[str], places: Sequence[int]) -> Conditions:
+    """Name the conditions after their columns. `names`: headings of all columns."""
+    width = max(len(names), *(place + 1 for place in places))
+    headings = [*names, *[""] * (width - len(names))]
+    conditions = {place: condition_name(headings[place], column_letter(place)) for place in places}
+    if len(set(conditions.values())) < len(conditions):
+        conditions = {place: headings[place] or f"Column {column_letter(place)}" for place in places}
     pair = pair_of(headings)
-    good = names[pair[0]] if pair and set(pair) == set(places) else ""
-    return Conditions(names, good)
+    good = conditions[pair[0]] if pair and set(pair) == set(places) else ""
+    return Conditions(conditions, good)
 
 
 # --- which columns have similar sentences ---
@@ -66,10 +66,15 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
     return bool(rows) and 2 * similar > len(rows) and 2 * equal < len(rows)
 
 
+def are_similar(texts: Sequence[str]) -> bool:
+    """Return whether all texts are similar to the first."""
+    return all(_is_similar(texts[0], text) for text in texts[1:])
+
+
 def _is_similar(one: str, other: str) -> bool:
     first, second = _words(one), _words(other)
-    shorter = min(len(first), len(second))
-    return shorter > 1 and 2 * len(first & second) >= shorter
+    shorter, longer = sorted((len(first), len(second)))
+    return shorter > 1 and longer <= 2 * shorter and 2 * len(first & second) >= shorter
 
 
 def _words(text: str) -> set[str]:
@@ -102,8 +107,13 @@ def is_measure(cells: Sequence[str]) -> bool:
 def list_column(sheet: Headed) -> int | None:
     """Return the only column with sentences if the others are empty or number the rows."""
     cells = sheet.columns()
-    filled = [k for k, one in enumerate(cells) if any(cell and not cell.isdecimal() for cell in one)]
+    filled = [k for k, one in enumerate(cells) if not _numbers_rows(one)]
     return filled[0] if len(filled) == 1 and len(sheet.body) > 1 and is_text(cells[filled[0]]) else None
+
+
+def _numbers_rows(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell]
+    return all(map(str.isdecimal, filled)) and len(set(filled)) == len(filled)
 
 
 def is_sentence(heading: str) -> bool:

@@ -11,6 +11,7 @@ from lmgym.text.problems import Problem
 SAMPLE = 6
 ROLES = {
     "item": "item number",
+    "item_condition": "item number and condition (12b)",
     "condition": "condition",
     "text": "region",
     "condition_text": "text of one condition",
@@ -29,6 +30,7 @@ CHOICES = {
     "cut": ("none", "/", "|", "words"),
     "fillers": ("out", "keep"),
     "empty": ("text", "out"),
+    "marks": ("remove", "keep"),
 }
 """Values of the options that are answers about the whole sheet."""
 
@@ -48,6 +50,7 @@ class ParseOptions:
         cut: sign that separates regions in a single column of text, "words", or "none".
         fillers: "out" or "keep": items that have other conditions than most.
         empty: "text" or "out": cells without a sentence are empty texts, or their items are left out.
+        marks: "remove" or "keep": marks of judgements such as * before sentences.
         conditions, regions: name in the sheet to name in the suite; "" leaves it out.
     """
 
@@ -60,6 +63,7 @@ class ParseOptions:
     cut: str = ""
     fillers: str = ""
     empty: str = ""
+    marks: str = ""
     conditions: Mapping[str, str] = field(default_factory=dict)
     regions: Mapping[str, str] = field(default_factory=dict)
 

@@ -10,12 +10,13 @@ from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.suites.intake import pairs
 from lmgym.suites.intake.columns import doubts, in_words, is_whole, metadata_heading
 from lmgym.suites.intake.containers import Record
-from lmgym.suites.intake.factors import TELLS_APART, telling_columns
+from lmgym.suites.intake.factors import TELLS_APART, crosses, item_and_condition, telling_columns
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.headings import (
     condition_name,
     item_of_pairs,
     named_roles,
+    normal,
     other_of_pair,
     pair_of,
     roles_of,
@@ -38,6 +39,8 @@ GROUPS = Choice(
 )
 SKIP, DATA, TEXT, CONDITION_TEXT = "skip", "data", "text", "condition_text"
 SENTENCES = "may be a sentence of another condition"
+_PART_OF_PAIR = re.compile(r".*(prefix|suffix|stem|template|critical|word|target|cue|head|span).*")
+"""Headings of columns beside pairs with parts of the sentences."""
 _LONG = frozenset({"region", "name", "content"})
 _SAMPLED = 200
 """Number of rows used to guess roles of columns."""
@@ -97,6 +100,8 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
             )
         return
     for role in ("item", "condition"):
+        if "item_condition" in used:
+            break
         if role not in used and not (role == "item" and "condition" in used and _are_groups(reading)):
             reading.ask("columns", "sheet", f"no {hyphenated(role)} column found", "Choose the column.")
     if "content" not in used and TEXT not in used:
@@ -119,7 +124,10 @@ def _are_groups(reading: Reading) -> bool:
 
 
 def _check_condition_texts(chosen: list[str], reading: Reading) -> None:
-    others = sorted({ROLES[role] for role in chosen} & {ROLES[role] for role in ("condition", TEXT, *_LONG)})
+    others = sorted(
+        {ROLES[role] for role in chosen}
+        & {ROLES[role] for role in ("condition", "item_condition", TEXT, *_LONG)}
+    )
     if others:
         message = f"a column has the role “{ROLES[CONDITION_TEXT]}”, and another “{others[0]}”"
         hint = "With one column per condition, other columns are the item number, item data or not read."
@@ -164,7 +172,7 @@ def _pair(sheet: Headed, pair: tuple[int, int], columns: list[list[str]], readin
         CONDITION_TEXT if k in pair else "item" if k == item else DATA if k in rest else SKIP
         for k in range(len(columns))
     ]
-    conditions = pairs.conditions_of(sheet, pair).names
+    conditions = pairs.conditions_of(sheet.names, pair).names
     reading.result.columns = [
         Column(
             column_letter(k),
@@ -182,7 +190,8 @@ def _pair(sheet: Headed, pair: tuple[int, int], columns: list[list[str]], readin
 
 def _may_be_sentences(names: Sequence[str], columns: list[list[str]], place: int, good: int) -> bool:
     """Return whether a column beside a pair may be the text of another condition."""
-    if place < len(names) and metadata_heading(names[place]):
+    heading = names[place] if place < len(names) else ""
+    if metadata_heading(heading) or _PART_OF_PAIR.fullmatch(normal(heading)):
         return False
     return is_whole(columns[place]) or pairs.alike(columns[good], columns[place])
 
@@ -315,10 +324,14 @@ def _ask_about(sheet: Headed, reading: Reading) -> None:
 
 
 def _doubts(
-    header: Sequence[str], roles: Mapping[str, int], cells: Sequence[Sequence[str]], reading: Reading
+    header: Sequence[str],
+    roles: Mapping[str, int],
+    cells: Sequence[Sequence[str]],
+    reading: Reading,
+    others: Sequence[int] = (),
 ) -> dict[int, str]:
-    """Map columns that may not be regions to the reason."""
-    fixed = [roles[role] for role in ("item", "condition") if role in roles]
+    """Map columns that may not be regions to the reason. `others`: columns with the condition as well."""
+    fixed = [*(roles[role] for role in ("item", "condition") if role in roles), *others]
     places = [k for k in range(len(header)) if k not in fixed]
     empty = [""] * (len(cells[0]) if cells else 0)
     item, condition = (_filled(cells[roles[r]]) if r in roles else empty for r in ("item", "condition"))
@@ -339,18 +352,22 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
     cells = [[row.cells[k].strip() if k < len(row.cells) else "" for row in sample] for k in range(width)]
     if not reading.options.header and result.header_row:
         result.has_header = not any(map(_begins_with_data, cells))
+    similar = _similar([], [column[1:] for column in cells], detected)
+    if result.has_header and similar and not reading.options.header and result.header_row:
+        result.has_header = not pairs.are_similar([cells[k][0] for k in similar])
     has_names = result.has_header
     below = [column[1:] if has_names else column for column in cells]
     header = (sheet.names + [""] * width)[:width] if has_names else [""] * width
     similar = _similar(header, below, detected)
     _propose_item(detected, below, bool(similar))
-    if "condition" not in detected and not similar:
+    if "condition" not in detected and not similar and not _propose_labels(detected, below):
         _propose_conditions(detected, below)
     long = "content" in detected and bool({"region", "name"} & set(detected))
     doubted: dict[int, str] = {}
     if not long and not similar:
         places = {role: k for k, role in enumerate(detected) if role}
-        doubted = _doubts(header, places, below, reading)
+        fixed = [k for k, role in enumerate(detected) if role in ("condition", "item_condition")]
+        doubted = _doubts(header, places, below, reading, fixed)
     for place, role in enumerate(detected):
         proposed = _proposal(place, role, similar, long, bool(any(cells[place])), doubted)
         column = Column(
@@ -358,7 +375,7 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
         )
         result.columns.append(column)
     if similar:
-        conditions = pairs.conditions_of(sheet, similar).names
+        conditions = pairs.conditions_of(header, similar).names
         result.choices.append(pairs.prediction_choice(list(conditions.values())))
         if reading.known is None and not reading.is_part:
             result.asks += ("prediction",)
@@ -374,10 +391,32 @@ def _begins_with_data(cells: Sequence[str]) -> bool:
 def _propose_item(detected: list[str], below: list[list[str]], has_row_per_item: bool) -> None:
     if "item" in detected:
         return
-    numbers = [k for k, cells in enumerate(below) if not detected[k] and _all_numbers(cells)]
+    numbers = [
+        k
+        for k, cells in enumerate(below)
+        if not detected[k] and _all_numbers(cells) and not _is_binary(cells)
+    ]
     repeating = [k for k in numbers if len(set(below[k])) < len(below[k])]
     if numbers:
         detected[numbers[0] if has_row_per_item or not repeating else repeating[0]] = "item"
+
+
+def _propose_labels(detected: list[str], below: list[list[str]]) -> bool:
+    """Propose the column that has item and condition in one label, such as 12b, if there is one."""
+    for k, cells in enumerate(below):
+        labels = [item_and_condition(cell) for cell in cells]
+        if detected[k] in ("", "item") and cells and all(labels):
+            items, conditions = zip(*(label for label in labels if label), strict=True)
+            if crosses([conditions], items):
+                detected[:] = ["" if role == "item" else role for role in detected]
+                detected[k] = "item_condition"
+                return True
+    return False
+
+
+def _is_binary(cells: Sequence[str]) -> bool:
+    """Return whether numbers are the labels 0 and 1 of several rows."""
+    return set(cells) <= {"0", "1"} and len(cells) > 2
 
 
 def _propose_conditions(detected: list[str], below: list[list[str]]) -> None:
@@ -400,8 +439,8 @@ def _proposal(
 ) -> str:
     if place in similar:
         return CONDITION_TEXT
-    if role == "item" or (role and not similar and (long or role == "condition")):
-        return DATA if place in doubted else role
+    if role in ("item", "item_condition") or (role and not similar and (long or role == "condition")):
+        return role
     if not is_filled or long:
         return SKIP
     return DATA if similar or place in doubted else TEXT
@@ -414,7 +453,7 @@ def _similar(header: Sequence[str], below: list[list[str]], detected: list[str])
     places = [
         k
         for k, cells in enumerate(below)
-        if detected[k] != "item" and pairs.is_text(cells) and not metadata_heading(header[k])
+        if detected[k] != "item" and pairs.is_text(cells) and not (header and metadata_heading(header[k]))
     ]
     return similar if len(similar := pairs.similar_columns(below, places)) > 1 else []
 

@@ -25,9 +25,10 @@ from lmgym.suites.formats.tables import Row, Table, read_long_table, read_wide
 from lmgym.suites.intake import items, pairs
 from lmgym.suites.intake.containers import Grid, grid_of_cells, holds_records, split_records, split_text
 from lmgym.suites.intake.cuts import cut_text
-from lmgym.suites.intake.factors import Crossing, join_conditions, with_crossing
+from lmgym.suites.intake.factors import Crossing, join_conditions, split_labels, with_crossing
 from lmgym.suites.intake.header import Headed, split_header
 from lmgym.suites.intake.ibex import holds_items, split_items
+from lmgym.suites.intake.marks import remove_marks
 from lmgym.suites.intake.parsing import (
     NOTHING,
     ParseOptions,
@@ -222,6 +223,8 @@ class _SheetReader:
         even_rows(sheet, roles, self.reading)
         if CONDITION_TEXT in roles:
             return self._pairs(sheet, roles)
+        if "item_condition" in roles:
+            roles = split_labels(sheet, roles, self.reading)
         if "condition" not in roles:
             return self._list(sheet, roles)
         return self._rows(sheet, roles)
@@ -230,7 +233,7 @@ class _SheetReader:
         self.form = self.result.kind = "pairs"
         places = [k for k, role in enumerate(roles) if role == CONDITION_TEXT]
         self._check_amount(len(sheet.body) * len(places))
-        conditions = pairs.conditions_of(sheet, places)
+        conditions = pairs.conditions_of(sheet.names, places)
         item = self._item_place(sheet, roles)
         data = [k for k, role in enumerate(roles) if role == DATA]
         table = pairs.unpivot(sheet, conditions, item, data, self.reading)
@@ -248,6 +251,7 @@ class _SheetReader:
         rename_conditions(table, self.reading)
         names = list(dict.fromkeys(row.cells[1] for row in table.rows if row.cells[1]))
         self.predictions = pairs.predictions(names, good, self.reading)
+        remove_marks(table, self.reading)
         cut_text(table, self.reading)
         rename_regions(table, False, self.reading)
         items.number_items(table, self.reading)
@@ -291,6 +295,8 @@ class _SheetReader:
         if not self.reading.is_part:
             items.leave_out_fillers(table, self.reading)
         rename_conditions(table, self.reading)
+        if not long:
+            remove_marks(table, self.reading)
         if not long and not self.is_cut:
             cut_text(table, self.reading)
         rename_regions(table, long, self.reading)

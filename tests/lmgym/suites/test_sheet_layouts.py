@@ -298,3 +298,50 @@ def test_factors_follow_conditions_that_are_renamed_or_left_out():
     assert result.document.conditions == ("plain", "sg_clash")
     assert "factors" not in result.document.meta
     assert said(result, "The factors were not kept")
+
+
+def test_a_label_may_have_item_and_condition():
+    data = sheet(
+        "item|sentence", "1a|The owl hoots.", "1b|The owl hoot.", "2a|The cat naps.", "2b|The cat nap."
+    )
+    asked = read(data)
+    assert asked.proposed_columns == {"A": "item_condition", "B": "text"}
+    result = read(data, columns=asked.proposed_columns)
+    assert texts(result)[1:3] == [(1, "b", "The owl hoot."), (2, "a", "The cat naps.")]
+    bad = read(data.replace(b"2b", b"b2"), columns=asked.proposed_columns)
+    assert (bad.problems[0].where, bad.document) == ("row 5, column A (item)", None)
+
+
+STARS = ("1|a|The owl hoots.", "1|b|*The owl hoot.", "2|a|The cat naps.", "2|b|?? The cat nap.")
+
+
+def test_marks_of_judgements_are_no_text_unless_the_user_says_so():
+    data = sheet("item|condition|sentence", *STARS)
+    asked = read(data)
+    assert asked.asks == ("marks",)
+    removed = read(data, marks="remove")
+    assert [text for *_, text in texts(removed)] == [
+        "The owl hoots.", "The owl hoot.", "The cat naps.", "The cat nap.",
+    ]  # fmt: skip
+    assert said(removed, "The marks before 2 sentences (*, ??) were removed.")
+    assert texts(read(data, marks="keep"))[1][2] == "*The owl hoot."
+    pairs = sheet("good|bad", "The owl hoots.|*The owl hoot.")
+    assert read(pairs).asks == ("marks",)
+
+
+def test_labels_of_two_values_are_conditions_and_no_row_numbers():
+    data = sheet("sentence|label", "The owl hoots.|1", "The owl hoot.|0", "The cat naps.|1", "The cat nap.|0")
+    assert read(data).proposed_columns == {"A": "text", "B": "condition"}
+
+
+def test_pairs_without_a_header_are_noticed():
+    data = sheet(
+        "the author laughs|the author laugh",
+        "the pilot laughs|the pilot laugh",
+        "the pilot smiles|the pilot smile",
+    )
+    asked = read(data)
+    assert not asked.has_header
+    assert [value for value, _ in asked.choices[0].answers] == ["Column A", "Column B", "-"]
+    done = read(data, header="no", columns=asked.proposed_columns, prediction="Column A")
+    assert len(texts(done)) == 6
