@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lmgym.files.bounded import Refused
+from lmgym.files.parquet import is_parquet, read_parquet
 from lmgym.files.workbooks import Sheet, is_workbook, read_workbook
 from lmgym.suites.formats import SuiteDocument, read_suite
 from lmgym.suites.formats.documents import LIMITS, MAX_BYTES
@@ -16,7 +17,7 @@ from lmgym.suites.formats.tables import name_from
 from lmgym.suites.intake.containers import holds_records
 from lmgym.suites.intake.ibex import holds_items
 from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
-from lmgym.suites.intake.sheets import read_cells, read_items, read_records, read_sheet
+from lmgym.suites.intake.sheets import read_cells, read_items, read_objects, read_records, read_sheet
 from lmgym.text import listing
 from lmgym.text.problems import FormatError, Notice, Problem
 
@@ -54,6 +55,8 @@ def parse_upload(
     """
     if len(data) <= MAX_BYTES and is_workbook(data):
         return _workbook(data, filename, options, known)
+    if len(data) <= MAX_BYTES and is_parquet(data):
+        return read_objects(lambda: read_parquet(data, LIMITS), name_from(filename), options, known)
     if not _is_unicode(data):
         if options.encoding not in ENCODINGS:
             return _which_encoding(data, filename)

@@ -11,7 +11,9 @@ import csv
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
+from lmgym.files.bounded import Refused
 from lmgym.suites.formats import read_suite
 from lmgym.suites.formats.documents import (
     MAX_BYTES,
@@ -23,7 +25,14 @@ from lmgym.suites.formats.documents import (
 )
 from lmgym.suites.formats.tables import Row, Table, read_long_table, read_wide
 from lmgym.suites.intake import items, pairs
-from lmgym.suites.intake.containers import Grid, grid_of_cells, holds_records, split_records, split_text
+from lmgym.suites.intake.containers import (
+    Grid,
+    grid_of_cells,
+    holds_records,
+    rows_of_records,
+    split_records,
+    split_text,
+)
 from lmgym.suites.intake.cuts import cut_text
 from lmgym.suites.intake.factors import Crossing, join_conditions, split_labels, with_crossing
 from lmgym.suites.intake.header import Headed, split_header
@@ -86,6 +95,24 @@ def read_records(
     return _SheetReader(
         lambda report: split_records(text, report), name, options, known, is_sheet=False
     ).read()
+
+
+def read_objects(
+    objects: Callable[[], Sequence[dict[str, Any]]],
+    name: str = "",
+    options: ParseOptions = NOTHING,
+    known: SuiteDocument | None = None,
+) -> ParseResult:
+    """Parse objects with the same keys. Never raises, also if `objects` raises Refused."""
+
+    def grid(report: Report) -> Grid:
+        try:
+            numbered = list(enumerate(objects(), start=1))
+        except Refused as error:
+            report.refuse(error)
+        return rows_of_records(numbered, report)
+
+    return _SheetReader(grid, name, options, known, is_sheet=False).read()
 
 
 def read_items(
