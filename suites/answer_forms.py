@@ -62,6 +62,8 @@ def _field(question: Question) -> forms.ChoiceField:
         choices=list(question.choices.items()),
         label=question.label,
         initial=question.proposed or None,
+        # other answers of the same form may settle a question about the sheet; if not, it is asked again
+        required=not (question.is_about_sheet and question.proposed),
         help_text=f"{question.doubt[:1].upper()}{question.doubt[1:]}",
         widget=widget,
     )

@@ -226,6 +226,8 @@ def _named(sheet: Headed, detected: list[str], reading: Reading) -> list[str]:
     head, header = sheet.head, sheet.names
     detected = detected + [""] * (len(header) - len(detected))
     long = "content" in detected and ({"region", "name"} & set(detected) or len(header) == 3)
+    if long and not {"region", "name"} & set(detected) and _has_row_per_sentence(sheet, detected):
+        long = False
     possible = {"item", "condition", *_LONG} if long else {"item", "condition"}
     roles: dict[str, int] = {}
     for place, role in enumerate(detected):
@@ -256,6 +258,16 @@ def _named(sheet: Headed, detected: list[str], reading: Reading) -> list[str]:
         _ask_about_doubts(sheet, roles, reading)
     by_place = {place: role for role, place in roles.items()}
     return [by_place.get(place, DATA if long else TEXT) for place in range(len(header))]
+
+
+def _has_row_per_sentence(sheet: Headed, detected: Sequence[str]) -> bool:
+    """Return whether no two rows have the same item and condition, so that a column of text has whole sentences."""
+    if not {"item", "condition"} <= set(detected):
+        return False
+    columns = sheet.columns()
+    item, condition = columns[detected.index("item")], columns[detected.index("condition")]
+    keys = list(zip(_filled(item), condition, strict=True))
+    return len(set(keys)) == len(keys)
 
 
 def _check_regions(sheet: Headed, roles: Mapping[str, int], long: bool, reading: Reading) -> None:
