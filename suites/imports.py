@@ -29,6 +29,8 @@ from suites.selectors import document_of, listed_for, revisions_for
 
 SECONDS = 60
 """Maximum CPU time of one batch; files that are left after it are refused."""
+_LOOKED_AT = 50
+"""Number of the user's last answered files whose answers may be proposed for another one."""
 _SAME_NAME = 5
 """Maximum number of drafts with the same name that are compared with a file."""
 
@@ -52,11 +54,53 @@ def import_files(
     return batch
 
 
-def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> None:
-    """Parse a file with open questions again, with these answers added to the earlier ones."""
-    new = {name: value for name, value in asdict(answers).items() if value}
-    row.answers = row.answers | new
+def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> list[ImportedFile]:
+    """Parse a file with open questions again, with these answers added to the earlier ones.
+
+    If it becomes a suite, the same answers are given for the other files of the batch with the same headings that wait
+    for their first answer.
+
+    Returns:
+        The files that were parsed again.
+    """
+    headings = _headings(row)
+    row.answers = row.answers | _given(answers)
     _import_file(row, SourceFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
+    if row.state == ImportedFile.State.ASKS or not headings:
+        return [row]
+    waiting = row.batch.files.filter(state=ImportedFile.State.ASKS).exclude(pk=row.pk).order_by("position")
+    alike = [other for other in waiting if not other.answers and _headings(other) == headings]
+    start = time.thread_time()
+    for other in alike:
+        if time.thread_time() - start > SECONDS:
+            break
+        other.batch = row.batch
+        other.answers = dict(row.answers)
+        _import_file(other, SourceFile(other.name, bytes(other.data)), ParseOptions(**other.answers), actor)
+    row.report["headings"] = headings  # for the next file of the kind
+    row.save(update_fields=["report"])
+    return [row, *alike]
+
+
+def _given(answers: ParseOptions) -> dict[str, Any]:
+    return {name: value for name, value in asdict(answers).items() if value}
+
+
+def _headings(row: ImportedFile) -> list[str]:
+    """Return the headings of a waiting file, by which files of the same kind are recognised; [] if it has none."""
+    headings = [column["header"] for column in row.report.get("reading", {}).get("columns", ())]
+    return headings if any(headings) else []
+
+
+def proposed_answers(row: ImportedFile) -> ParseOptions:
+    """Return the answers so far for a waiting file, else those for the user's last file with the same headings."""
+    if row.answers or not (headings := _headings(row)):
+        return ParseOptions(**row.answers)
+    answered = ImportedFile.objects.filter(batch__owner=row.batch.owner, state=ImportedFile.State.MADE)
+    for earlier in answered.exclude(answers={}).order_by("-pk")[:_LOOKED_AT]:
+        if earlier.report.get("headings") == headings:
+            return ParseOptions(**earlier.answers)
+    return NOTHING
 
 
 def stored_result(row: ImportedFile) -> ParseResult:

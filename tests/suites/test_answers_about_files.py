@@ -251,3 +251,28 @@ def test_items_of_ibex_become_a_draft_and_a_broken_script_says_why(signed_in):
     answer = signed_in.post(reverse("suite-new"), {"by": "file", "file": file("items.js", "alert(1)")})
     assert answer.status_code == 400
     assert "a script without a list of items" in answer.content.decode()
+
+
+def test_answers_hold_for_the_other_files_of_an_import_with_the_same_headings(signed_in):
+    other = PAIRS.replace("owl", "cat")
+    files = [file("a.csv", PAIRS), file("b.csv", other), file("c.csv", PAIRS.replace("one", "first"))]
+    answer = signed_in.post(
+        reverse("suite-import"), {"file": files, "visibility": "private", "join_policy": "space"}
+    )
+    rows = signed_in.get(answer.url).context["rows"]
+    values = {name: rows[0][1][name].value() for name in rows[0][1].fields}
+    say(signed_in, answer.url, **(values | {"prediction": "other"}))
+    assert [row.state for row in ImportedFile.objects.order_by("position")] == ["made", "made", "asks"]
+    drafts = [document_of(suite.draft) for suite in Suite.objects.order_by("pk")]
+    assert [draft.predictions[0].formula for draft in drafts] == ["(*;%other%) < (*;%one%)"] * 2
+
+
+def test_the_next_file_with_the_same_headings_has_the_last_answers_filled_in(signed_in, people):
+    address = new(signed_in, file=file("a.csv", PAIRS))
+    say(signed_in, address, **(initial(signed_in, address) | {"prediction": "other", "columns.D": "skip"}))
+    address = new(signed_in, file=file("b.csv", PAIRS.replace("owl", "cat")))
+    proposed = initial(signed_in, address)
+    assert (proposed["prediction"], proposed["columns.D"]) == ("other", "skip")
+    signed_in.force_login(people.bob)
+    address = new(signed_in, file=file("b.csv", PAIRS))
+    assert initial(signed_in, address)["prediction"] is None
