@@ -43,6 +43,7 @@ def load_suite(
     fillers: str = "",
     empty: str = "",
     marks: str = "",
+    markup: str = "",
 ) -> SuiteDocument:
     """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), the dictionary of a JSON suite, or a
     DataFrame.
@@ -65,6 +66,7 @@ def load_suite(
         fillers: "out" or "keep": what to do with items that have other conditions than most.
         empty: "text" or "out": take cells of a pair without a sentence as empty texts, or leave their items out.
         marks: "remove" or "keep": what to do with marks of judgements such as * before sentences.
+        markup: "remove" or "keep": what to do with HTML in texts.
 
     Raises:
         InvalidArgument: unknown encoding or answer, or unsupported type of source.
@@ -73,7 +75,14 @@ def load_suite(
     """
     if encoding and encoding not in ENCODINGS:
         raise InvalidArgument(f"{encoding!r} is not a supported encoding. Choose {', '.join(ENCODINGS)}.")
-    answers = {"layout": layout, "cut": cut, "fillers": fillers, "empty": empty, "marks": marks}
+    answers = {
+        "layout": layout,
+        "cut": cut,
+        "fillers": fillers,
+        "empty": empty,
+        "marks": marks,
+        "markup": markup,
+    }
     for option, value in answers.items():
         if value and value not in CHOICES[option]:
             raise InvalidArgument(f"{option}={value!r} is unknown. Choose {', '.join(CHOICES[option])}.")
@@ -88,6 +97,7 @@ def load_suite(
         fillers=fillers,
         empty=empty,
         marks=marks,
+        markup=markup,
     )
     if isinstance(source, SuiteDocument):
         return source

@@ -13,7 +13,19 @@ from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake import ENCODINGS, NotUnderstood
 from lmgym.suites.intake.parsing import CHOICES, NO_PREDICTION, ROLES
 
-NAMES = ("columns", "sheet", "encoding", "header", "layout", "prediction", "cut", "fillers", "empty", "marks")
+NAMES = (
+    "columns",
+    "sheet",
+    "encoding",
+    "header",
+    "layout",
+    "prediction",
+    "cut",
+    "fillers",
+    "empty",
+    "marks",
+    "markup",
+)
 """Options that are arguments of `load_suite`."""
 
 
@@ -81,6 +93,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default="",
         choices=CHOICES["marks"],
         help="remove (or keep) marks of judgements such as * before sentences",
+    )
+    group.add_argument(
+        "--markup", default="", choices=CHOICES["markup"], help="remove (or keep) HTML in texts"
     )
 
 

@@ -165,6 +165,9 @@ class AnswersBody(Body):
         required=False,
         help_text="marks of judgements such as * before sentences: remove or keep them",
     )
+    markup = serializers.ChoiceField(
+        CHOICES["markup"], required=False, help_text="HTML in texts: remove or keep it"
+    )
     conditions = Names(
         required=False, help_text="name in the table -> name in the suite; empty: leave it out"
     )

@@ -27,7 +27,9 @@ READING_OPTIONS = (
     "prediction",
     "cut",
     "fillers",
-    "empty", "marks",
+    "empty",
+    "marks",
+    "markup",
     "filename",
 )
 READING = "how a file is read; what it said is in the draft"

@@ -28,7 +28,10 @@ def cut_text(table: Table, reading: Reading) -> None:
     (place,) = places
     texts = [unguard(row.cells[place]) for row in table.rows]
     items = [row.cells[table.roles["item"]] for row in table.rows]
-    sign = next((sign for sign in SIGNS if separates(sign, texts, items)), "")
+    plain = [
+        "" if "</" in text or "/>" in text else text for text in texts
+    ]  # a slash of HTML is no separator
+    sign = next((sign for sign in SIGNS if separates(sign, plain, items)), "")
     if chosen in ("", "none") and not sign:
         return
     choice = _choice(sign or (chosen if chosen in SIGNS else SIGNS[0]), texts)

@@ -18,7 +18,7 @@ TELLS_APART = "tells sentences of an item apart"
 _MOST_FACTORS = 3
 _MOST_LEVELS = 8
 _LONGEST_LEVEL = 40
-_CANDIDATES = 12
+_CANDIDATES = 8
 
 
 @dataclass(frozen=True, slots=True)

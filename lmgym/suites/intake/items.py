@@ -14,6 +14,7 @@ from lmgym.suites.intake.parsing import ROLES, Choice, column_letter
 from lmgym.suites.intake.reading import Reading, at
 from lmgym.text import count, listing, tidy, unguard
 
+_LONGEST_DATA = 200
 NUMBER = re.compile(r"[0-9]{1,9}(\.0+)?\Z")
 _FILLER = re.compile(
     r"fill(er)?s?([\s_-].*|\d+)?|practi[cs]e.*|training|exercise|warm[\s_-]?up|catch([\s_-].*)?|instructions?|intro|"
@@ -236,7 +237,11 @@ def merge_lists(sheet: Headed, roles: Sequence[str], reading: Reading) -> None:
 
 
 def _join_data(places: Sequence[int], row: Row, other: Row) -> None:
-    """Add the item data of a repeated row."""
+    """Add the item data of a repeated row, up to a length."""
     for k in places:
-        if other.cells[k] and other.cells[k] not in row.cells[k].split("; "):
+        if (
+            len(row.cells[k]) < _LONGEST_DATA
+            and other.cells[k]
+            and other.cells[k] not in row.cells[k].split("; ")
+        ):
             row.cells[k] = "; ".join(filter(None, (row.cells[k], other.cells[k])))

@@ -26,6 +26,9 @@ SENTENCE = "Sentence"
 NO_SENTENCE = frozenset({"", "∅", "NA", "N/A", "n/a", "NaN", "nan", "None", "null"})
 """Cells that mean that there is no sentence."""
 _ITEM_KEYS = frozenset({"item_number", "conditions"})
+_SHORTEST = 3
+"""Minimum number of words of a sentence in the place of a heading."""
+_COMPARED_COLUMNS = 24
 _COMPARED = 50
 """Number of rows compared to find columns with similar sentences."""
 
@@ -67,8 +70,11 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def are_similar(texts: Sequence[str]) -> bool:
-    """Return whether all texts are similar to the first."""
-    return all(_is_similar(texts[0], text) for text in texts[1:])
+    """Return whether texts are sentences, not headings, that are similar to the first."""
+    are_long = all(
+        len(_words(text)) >= (_SHORTEST * 2 if is_unspaced(text[:1]) else _SHORTEST) for text in texts
+    )
+    return are_long and all(_is_similar(texts[0], text) for text in texts[1:])
 
 
 def _is_similar(one: str, other: str) -> bool:
@@ -85,6 +91,7 @@ def _words(text: str) -> set[str]:
 
 def similar_columns(cells: Sequence[Sequence[str]], places: Sequence[int]) -> list[int]:
     """Return the largest group of these columns whose sentences are similar."""
+    places = places[:_COMPARED_COLUMNS]
     groups: list[list[int]] = [
         [k, *(other for other in places if other != k and alike(cells[k], cells[other]))] for k in places
     ]

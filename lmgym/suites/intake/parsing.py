@@ -25,12 +25,14 @@ ROLES = {
 item use condition_text, once for each condition; others use text. Item data is stored with the suite but never scored.
 """
 NO_PREDICTION = "-"
+REMOVE_OR_KEEP = ("remove", "keep")
 CHOICES = {
     "layout": ("good_bad", "bad_good", "groups"),
     "cut": ("none", "/", "|", "words"),
     "fillers": ("out", "keep"),
     "empty": ("text", "out"),
-    "marks": ("remove", "keep"),
+    "marks": REMOVE_OR_KEEP,
+    "markup": REMOVE_OR_KEEP,
 }
 """Values of the options that are answers about the whole sheet."""
 
@@ -51,6 +53,7 @@ class ParseOptions:
         fillers: "out" or "keep": items that have other conditions than most.
         empty: "text" or "out": cells without a sentence are empty texts, or their items are left out.
         marks: "remove" or "keep": marks of judgements such as * before sentences.
+        markup: "remove" or "keep": HTML in texts.
         conditions, regions: name in the sheet to name in the suite; "" leaves it out.
     """
 
@@ -64,6 +67,7 @@ class ParseOptions:
     fillers: str = ""
     empty: str = ""
     marks: str = ""
+    markup: str = ""
     conditions: Mapping[str, str] = field(default_factory=dict)
     regions: Mapping[str, str] = field(default_factory=dict)
 

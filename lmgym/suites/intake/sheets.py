@@ -37,7 +37,7 @@ from lmgym.suites.intake.cuts import cut_text
 from lmgym.suites.intake.factors import Crossing, join_conditions, split_labels, with_crossing
 from lmgym.suites.intake.header import Headed, split_header
 from lmgym.suites.intake.ibex import holds_items, split_items
-from lmgym.suites.intake.marks import remove_marks
+from lmgym.suites.intake.marks import remove_signs
 from lmgym.suites.intake.parsing import (
     NOTHING,
     ParseOptions,
@@ -278,7 +278,7 @@ class _SheetReader:
         rename_conditions(table, self.reading)
         names = list(dict.fromkeys(row.cells[1] for row in table.rows if row.cells[1]))
         self.predictions = pairs.predictions(names, good, self.reading)
-        remove_marks(table, self.reading)
+        remove_signs(table, self.reading)
         cut_text(table, self.reading)
         rename_regions(table, False, self.reading)
         items.number_items(table, self.reading)
@@ -323,7 +323,7 @@ class _SheetReader:
             items.leave_out_fillers(table, self.reading)
         rename_conditions(table, self.reading)
         if not long:
-            remove_marks(table, self.reading)
+            remove_signs(table, self.reading)
         if not long and not self.is_cut:
             cut_text(table, self.reading)
         rename_regions(table, long, self.reading)

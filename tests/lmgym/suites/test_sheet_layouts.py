@@ -345,3 +345,20 @@ def test_pairs_without_a_header_are_noticed():
     assert [value for value, _ in asked.choices[0].answers] == ["Column A", "Column B", "-"]
     done = read(data, header="no", columns=asked.proposed_columns, prediction="Column A")
     assert len(texts(done)) == 6
+
+
+def test_html_is_no_text_unless_the_user_says_so():
+    rows = ("1|a|The <b>owl</b> hoots<br/>now.", "1|b|The&nbsp;<i class='x'>owl</i> hoot<br>now.")
+    data = sheet("item|condition|sentence", *rows)
+    assert read(data).asks == ("markup",)
+    assert [text for *_, text in texts(read(data, markup="remove"))] == [
+        "The owl hoots now.", "The\u00a0owl hoot now.",
+    ]  # fmt: skip
+    assert "<b>" in texts(read(data, markup="keep"))[0][2]
+    assert read(sheet("item|condition|sentence", "1|a|if 3 < 5 > 2 & so on", "1|b|R&D; yes")).asks == ()
+
+
+@pytest.mark.parametrize("names", ["Sentence A|Sentence B", "文1|文2"])
+def test_similar_headings_of_pairs_are_headings(names):
+    rows = ("The owl hoots now.|The owl hoot now.", "The cat naps now.|The cat nap now.")
+    assert read(sheet(names, *rows)).has_header
