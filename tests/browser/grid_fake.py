@@ -117,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
             told = {"kind": reading.kind, "regions": reading.part.regions, "cells": reading.part.texts}
             self._json(lambda: (200, {**told, "understood": reading.understood}))
         else:
-            page = render_to_string("suites/editor/_pasted.html", {"reading": reading, "form": form})
+            page = render_to_string("suites/editor/_pasted.html", {"parsed": reading, "form": form})
             self._send(200, page.encode(), "text/html; charset=utf-8")
 
     def _body(self) -> dict[str, Any]:
