@@ -299,8 +299,12 @@ def test_ambiguous_columns_are_an_error_that_suggests_an_option(capsysbinary, mo
     assert "For example: --columns " in err
 
 
-def test_pairs_are_an_error_that_lists_the_answers_and_an_option_gives_one(capsysbinary, tmp_path, model) -> None:
-    (tmp_path / "pairs.csv").write_text("one,other\nThe owl hoots.,The owl hoot.\nThe owls hoot.,The owls hoots.\n")
+def test_pairs_are_an_error_that_lists_the_answers_and_an_option_gives_one(
+    capsysbinary, tmp_path, model
+) -> None:
+    (tmp_path / "pairs.csv").write_text(
+        "one,other\nThe owl hoots.,The owl hoot.\nThe owls hoot.,The owls hoots.\n"
+    )
     status, _, err = run(capsysbinary, "lint", "pairs.csv")
     assert status == 2
     assert "For example: --columns A=condition_text,B=condition_text\n  --prediction one: “one” should" in err
