@@ -11,10 +11,10 @@ from lmgym.text.problems import Problem
 SAMPLE = 6
 ROLES = {
     "item": "item number",
-    "item_condition": "item number and condition (12b)",
     "condition": "condition",
     "text": "region",
     "condition_text": "text of one condition",
+    "item_condition": "item number and condition (12b)",
     "region": "region number",
     "name": "region name",
     "content": "text of the region",
