@@ -13,8 +13,8 @@ from lmgym.text import MOST_CHARACTERS
 
 
 class SiteAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
-    """Admin whose lists can be filtered only by visible columns: a filter such as `?text__startswith=` would reveal
-    hidden text letter by letter."""
+    """Admin whose lists can be filtered only by visible columns and declared filters: a filter such as
+    `?text__startswith=` would reveal hidden text letter by letter."""
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return _path_of(self.model, lookup) in self._filtered_by()

@@ -32,7 +32,7 @@ Finding = tuple[str, str]
 
 
 def findings() -> list[Finding]:
-    """Run every check and return its results as (OK, WARN or BAD, message)."""
+    """Run every check and return the results as (level, message); the level is OK, WARN or BAD."""
     return [
         *_python(),
         *_packages(),
@@ -93,7 +93,7 @@ def _database() -> list[Finding]:
 
 
 def _secrets() -> list[Finding]:
-    """Check that stored keys of servers and models can be decrypted, e.g. after restoring a backup without the key."""
+    """Check that all stored secrets can be decrypted, e.g. after restoring a backup without the key."""
     try:
         rows = list(secrets.stored())
     except DatabaseError as error:

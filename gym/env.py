@@ -131,7 +131,8 @@ the URL take precedence."""
 
 
 def database(name: str, default_path: Path) -> dict[str, Any]:
-    """Read a DATABASES entry from `sqlite:///file` or `postgresql://user:password@host:port/name`."""
+    """Read a DATABASES entry from `sqlite:///file` or `postgresql://user:password@host:port/name`; default: SQLite at
+    `default_path`, whose folder is created."""
     url = os.environ.get(name, "")
     if not url:
         default_path.parent.mkdir(parents=True, exist_ok=True)

@@ -57,7 +57,7 @@ def sealed(stored: Mapping[str, str], changes: Mapping[str, str | None]) -> dict
 
 
 def reveal(stored: Mapping[str, str], name: str) -> str:
-    """Decrypt one secret, for the code that sends it. Return "" if it is not stored."""
+    """Decrypt one secret, for the code that sends it. Return "" if it is not stored. Raises SecretError."""
     return decrypt(stored[name]) if stored.get(name) else ""
 
 

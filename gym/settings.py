@@ -247,7 +247,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GYM_BEHIND_PROXY else None
 CSRF_FAILURE_VIEW = "gym.error_pages.csrf_failure"
 
-# Memory of each process, for counting API requests. The least recently used entries are dropped first.
+# Memory of each process, for API request counts and computed values. The least recently used entries are dropped first.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",

@@ -26,7 +26,8 @@ REQUEST_TOO_LONG = "This takes longer than {:g} seconds, the limit of this site.
 
 
 def limit_statements() -> None:
-    """Limit all statements of this process: PostgreSQL by elapsed time, SQLite by CPU time."""
+    """Limit all statements of this process to GYM_WEB_STATEMENT_SECONDS (0: no limit): PostgreSQL by elapsed time,
+    SQLite by CPU time."""
     if settings.GYM_WEB_STATEMENT_SECONDS:
         connection_created.connect(_limit, dispatch_uid="statement_limit")
 

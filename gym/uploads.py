@@ -58,7 +58,7 @@ def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:
     if upload.size is None or upload.size > limit:
         megabytes = limit / 1_000_000
         raise ValidationError(
-            f"{upload.name} is larger than {megabytes:g} MB. Split it into several files.", code="too-large"
+            f"{upload.name} is larger than {megabytes:g} MB, the limit for such files.", code="too-large"
         )
     data: bytes = upload.read(limit + 1)
     if len(data) > limit:

@@ -35,6 +35,6 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, result: Result) -> None:
         super().__init__(
-            f"interrupted after {len(result.runs)} runs, available as `result` of this exception"
+            f"interrupted; completed runs ({len(result.runs)}) are in `result` of this exception"
         )
         self.result = result

@@ -46,14 +46,14 @@ def load_suite(
     markup: str = "",
 ) -> SuiteDocument:
     """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), the dictionary of a JSON suite, or a
-    DataFrame.
+    DataFrame. A `SuiteDocument` is returned unchanged.
 
     If a table leaves something open, NotUnderstood says which of the arguments after `name` answers it.
 
     Args:
         source: a DataFrame needs the columns of a CSV file: long (one row per region: item_number, condition_name,
             region_number, content) or wide (one row per sentence); see docs/suite-format.md.
-        name: name of the suite; default: the name in the file, else the file name.
+        name: name of a suite that is a table; default: the file name, or "suite" for a DataFrame. JSON names itself.
         columns: roles of table columns by letter: {"A": "item", "B": "condition", "C": "text"}; see
             `lmgym.suites.intake.parsing.ROLES`. Required if it is unclear which columns are regions.
         sheet: sheet of a workbook; required if several sheets could be the suite.
@@ -140,15 +140,18 @@ def evaluate(
         device, dtype: for models loaded from files.
         progress: show a progress bar on standard error; None = only in a terminal or a notebook.
         cache: file that keeps sentence scores between calls; created if missing. A sentence is scored again if the
-            model, the policy or a library version changes. Scores of models passed as objects are not cached.
+            model, a setting that changes the values of its tokens, the kind of device or a library version changes.
+            Scores of models without a fingerprint, such as objects with `score`, are not cached.
 
     Returns:
         A `Result` with one run per model and suite. A sentence that cannot be scored has NaN and a reason; other
         sentences are not affected.
 
     Raises:
-        InvalidArgument: no suite, no model, or two models with the same name.
+        InvalidArgument: no suite, an unsupported type of suite, no model, two models with the same name, or an invalid
+            policy.
         FormatError: a suite is malformed.
+        OSError: a suite file cannot be read.
         BackendError: a model cannot be loaded, or does not support the policy.
         Interrupted: Ctrl-C (a KeyboardInterrupt); the completed runs are in `result`.
     """
@@ -190,7 +193,7 @@ def score(
         start token), and `failure`. A text that cannot be scored has one row with the reason in `failure`.
 
     Raises:
-        InvalidArgument: a text is not a string.
+        InvalidArgument: a text is not a string, or the policy is invalid.
         BackendError: the model cannot be loaded, or does not support the policy.
     """
     rows = [texts] if isinstance(texts, str) else list(texts)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +20,19 @@ from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RunResult, region_bits, token_bits
 from lmgym.runs.coverage import Coverage, coverage_share
 from lmgym.runs.figures import Drawn, regions_figure
-from lmgym.runs.rules import prediction_statistics
-from lmgym.suites.formats import SuiteDocument
+from lmgym.runs.groups import group_rates
+from lmgym.runs.methods import Methods, References, methods
+from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suites_table
+from lmgym.runs.rules import RULES, Rule, Score, prediction_statistics, score
+from lmgym.runs.studied import Studied
+from lmgym.suites.authors import read_authors
+from lmgym.suites.formats import SuiteDocument, designs
+from lmgym.suites.formats.item_data import item_data as item_data_of
 from lmgym.suites.formulas import parse
+from lmgym.text import count
+from lmgym.text.bibtex import Entry, bibtex, plain_key
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
+from lmgym.text.paper_tables import PaperTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +40,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One suite on one model. `coverage` is None if the model has no unknown words."""
+    """One suite on one model. `coverage` is None if words were not counted: the model's vocabulary is open, or no
+    sentence has tokens."""
 
     suite: SuiteDocument
     model: str
@@ -37,6 +49,7 @@ class Run:
     result: RunResult
     provenance: dict[str, Any]
     coverage: Coverage | None
+    completed: date = field(default_factory=lambda: date(*time.gmtime()[:3]))
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -49,6 +62,26 @@ class Run:
     def _context(self) -> Row:
         facts = self.provenance
         return self.suite.name, facts["suite_sha256"], self.model, facts["score_kind"], self.policy.whitespace
+
+    @property
+    def studied(self) -> Studied:
+        """The run as a paper names it."""
+        return Studied(
+            suite=self.suite.name,
+            revision=None,
+            sha256=self.provenance["suite_sha256"],
+            model=self.model,
+            n_items=len(self.suite.items),
+            n_conditions=len(self.suite.conditions),
+            policy=self.policy.to_dict(),
+            provenance=self.provenance,
+            completed=self.completed,
+        )
+
+    def score(self, rule: Rule) -> Score:
+        """Score the run under a rule."""
+        expected = len(self.suite.predictions)
+        return score(self.result.predictions, rule, expected, len(self.suite.region_names))
 
     def _predictions(self) -> Iterator[Row]:
         policy = tables.policy_values(self.policy.to_dict())
@@ -81,20 +114,46 @@ class Result:
 
     def __repr__(self) -> str:
         suites, models = ({getattr(run, name) for run in self.runs} for name in ("_context", "model"))
-        return f"<lmgym.Result: {len(self.runs)} runs, {len(models)} models, {len({s[:2] for s in suites})} suites>"
+        names = count(len(models), "model"), count(len({s[:2] for s in suites}), "suite")
+        return f"<lmgym.Result: {', '.join((count(len(self.runs), 'run'), *names))}>"
 
     def rates(self) -> pd.DataFrame:
-        """Return one row per prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson), `chance`,
-        `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All columns:
-        docs/names.md."""
+        """Return one row per run and prediction: `n`, `passed`, `rate` with its 95% interval `low`, `high` (Wilson),
+        `chance`, `ties`, p and verdict `against_chance`, margins in bits, and the policy. Ties do not pass. All
+        columns: docs/names.md."""
         return self._frame(columns(*tables.RATES), Run._predictions)
 
+    def rates_by(self, item_data: str) -> pd.DataFrame:
+        """Return one row per prediction and value of item data: `group`, `n`, `passed`, `rate` with its 95% interval,
+        and margins in bits. Items without a value come last, with an empty `group`. All columns: docs/names.md.
+
+        Args:
+            item_data: name of item data, such as "verb class" (docs/suite-format.md). Suites without it are left out.
+
+        Raises:
+            InvalidArgument: no suite has item data of this name with one value for each item.
+        """
+        by_suite = {id(run.suite): item_data_of(run.suite).by_item for run in self.runs}
+        if not any(item_data in names for names in by_suite.values()):
+            known = dict.fromkeys(name for names in by_suite.values() for name in names)
+            raise InvalidArgument(f"No item data {item_data!r}. Item data: {', '.join(known) or 'none'}.")
+
+        def rows(run: Run) -> Iterator[Row]:
+            if (of_items := by_suite[id(run.suite)].get(item_data)) is None:
+                return
+            for row in run.result.predictions:
+                for group in group_rates(row, run.result.items, item_data, of_items):
+                    yield astuple(group)
+
+        return self._frame(columns(tables.GroupRate), rows)
+
     def outcomes(self) -> pd.DataFrame:
-        """Return one row per prediction and item: `outcome` (held, failed, tie, not evaluable) and `margin`."""
+        """Return one row per run, prediction and item: `outcome` (held, failed, tie, not evaluable), `margin`, and
+        whether the item passes (`passed`) or is too close to call (`too_close`)."""
         return self._frame(columns(tables.Outcome), Run._outcomes)
 
     def regions(self) -> pd.DataFrame:
-        """Return one row per item, condition and region: `surprisal`."""
+        """Return one row per run, item, condition and region, with its `content` and `surprisal`."""
         return self._frame(columns(tables.Region), Run._regions)
 
     def tokens(self) -> pd.DataFrame:
@@ -140,9 +199,46 @@ class Result:
             raise InvalidArgument(f"{len(matches)} runs match. Specify one suite and one model.")
         return _regions_figure(matches[0])
 
+    def table(self, what: str = "predictions", *, suite: str | None = None, rule: str = "each") -> PaperTable:
+        """Build a table for a paper: `latex()`, `markdown()`, `csv()`, or `save(path)` as .tex, .md or .csv.
+
+        Args:
+            what: "predictions": pass rate of each prediction by model; "suites": pass rate on each suite by model;
+                "regions": mean surprisal by condition and region, of one suite.
+            suite: only this suite.
+            rule: for suites: how predictions are combined, "each", "all" or "first".
+
+        Raises:
+            InvalidArgument: unknown table, suite or rule, or regions of several suites.
+        """
+        runs = [run for run in self.runs if suite in (None, run.suite.name)]
+        if not runs:
+            raise InvalidArgument(f"No run of the suite {suite!r}.")
+        if what not in _TABLES:
+            raise InvalidArgument(f"Unknown table {what!r}. Choose {', '.join(map(repr, _TABLES))}.")
+        return _TABLES[what](runs, _rule(rule))
+
+    def methods(self, *, rule: str = "each") -> Methods:
+        """Write a methods paragraph of two sentences: `latex()`, `markdown()`, its references with `bibtex()`, or
+        `save(path)` as .tex, .md or .bib.
+
+        Args:
+            rule: how pass rates combine predictions, "each", "all" or "first".
+
+        Raises:
+            InvalidArgument: no run, or an unknown rule.
+        """
+        if not self.runs:
+            raise InvalidArgument("Without a run there is nothing to describe.")
+        references = References(
+            {run.studied.suite_name: [_suite_entry(run)] for run in self.runs},
+            {run.model: [_model_entry(run)] for run in self.runs},
+        )
+        return methods([run.studied for run in self.runs], references, _rule(rule))
+
     def save(self, folder: str | Path) -> Path:
-        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv and provenance.json to a folder, creating it if
-        needed.
+        """Write rates.csv, outcomes.csv, regions.csv, tokens.csv, provenance.json, and the methods paragraph
+        (methods.tex, methods.md, references.bib) to a folder, creating it if needed.
 
         Raises:
             InvalidArgument: `folder` is a file.
@@ -154,10 +250,14 @@ class Result:
         target.mkdir(parents=True, exist_ok=True)
         for name in ("rates", "outcomes", "regions", "tokens"):
             getattr(self, name)().to_csv(target / f"{name}.csv", index=False)
+        if self.runs:
+            for name in ("methods.tex", "methods.md", "references.bib"):
+                self.methods().save(target / name)
         facts = [
             {
                 "suite": run.suite.name,
                 "model": run.model,
+                "completed": run.completed.isoformat(),
                 "policy": run.policy.to_dict(),
                 "provenance": run.provenance,
                 "failures": {row.text: row.failure for row in run.result.sentences if row.failure},
@@ -180,7 +280,8 @@ class Result:
             visibility: visibility of models that are new to the site: private or public.
 
         Returns:
-            The site's response for each file: URL of the report, runs, and notices.
+            The site's response for each file, with `id`, `state`, the ids of its `runs`, and `report` (notices and
+            warnings), among others.
 
         Raises:
             lmgym.client.ApiError: the site rejects a file.
@@ -219,8 +320,61 @@ def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
     return frame
 
 
+def _rule(key: str) -> Rule:
+    if key not in RULES:
+        raise InvalidArgument(f"Unknown rule {key!r}. Choose {', '.join(map(repr, RULES))}.")
+    return RULES[key]
+
+
+def _suite_entry(run: Run) -> Entry:
+    digest = run.studied.sha256
+    authors = [author.name for author in read_authors(str(run.suite.meta.get("author") or ""))]
+    key = plain_key(f"{run.suite.name}-{digest[:8]}")
+    note = f"Test suite, sha256 {digest}"
+    return Entry(
+        key, bibtex(key=key, title=run.suite.name, authors=authors, year=None, address="", note=note)
+    )
+
+
+def _model_entry(run: Run) -> Entry:
+    key = plain_key(run.model)
+    commit, digest = (str(run.provenance.get(name) or "") for name in ("model_revision", "model_fingerprint"))
+    address = f"https://huggingface.co/{run.model.partition('@')[0]}" if len(commit) == 40 else ""
+    note = f"Language model, {f'commit {commit}' if commit else f'fingerprint {digest}'}"
+    return Entry(key, bibtex(key=key, title=run.model, authors=[], year=None, address=address, note=note))
+
+
+def _predictions_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    return predictions_table([(run.studied, run.result.predictions) for run in runs])
+
+
+def _suites_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    models = list(dict.fromkeys(run.model for run in runs))
+    scores: dict[str, dict[str, Score]] = {}
+    for run in runs:
+        scores.setdefault(run.suite.name, {})[run.model] = run.score(rule)
+    rows = [SuiteRates(name, [by_model.get(model) for model in models]) for name, by_model in scores.items()]
+    return suites_table(rows, models, rule, [run.studied for run in runs])
+
+
+def _regions_table(runs: Sequence[Run], rule: Rule) -> PaperTable:
+    if len({run.studied.sha256 for run in runs}) > 1:
+        raise InvalidArgument("Regions differ between suites. Specify one suite.")
+    summaries = [(run.studied, run.result.region_summary) for run in runs]
+    return regions_table(summaries, runs[0].suite.region_names)
+
+
+_TABLES: dict[str, Callable[[Sequence[Run], Rule], PaperTable]] = {
+    "predictions": _predictions_table,
+    "suites": _suites_table,
+    "regions": _regions_table,
+}
+"""Tables for papers, by name."""
+
+
 def _regions_figure(run: Run) -> Figure:
     predictions = run.suite.predictions
     critical = {region for prediction in predictions for region in parse(prediction.formula).regions}
     drawn = Drawn(run.model, run.suite.name, run.policy.whitespace, {})
-    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical)
+    looks = designs.looks(designs.factors_in(run.suite.meta, run.suite.conditions), run.suite.conditions)
+    return regions_figure(drawn, run.suite.region_names, run.result.region_summary, critical, looks=looks)

@@ -280,8 +280,8 @@ class RegisterForm(SourceForm, _CardFields):
         required=False,
         label="Checkpoints",
         help_text="Instead of one revision: branches or tags, separated by commas, such as step1000, step2000. "
-        "step* stands for all that begin so, step{10000..140000..10000} for a range. Each becomes a model; the slug "
-        "is their group.",
+        "step* means all that begin with step, step{10000..140000..10000} a range. Each becomes a model, in a group "
+        "named after the slug.",
         max_length=MAX_TEXT,
     )
 
@@ -324,7 +324,7 @@ class CardForm(_CardFields):
             stored = name in self.instance.secrets
             help_text = (
                 "A value is stored. Leave empty to keep it." if stored else "No value is stored."
-            ) + " It is encrypted and never shown again."
+            ) + " Values are encrypted and never shown again."
             self.fields[f"secret-{name}"] = secret_field(f"New {title}", help_text, schema.get("maxLength"))
             if stored:
                 self.fields[f"forget-{name}"] = forms.BooleanField(

@@ -1,4 +1,4 @@
-"""Choice of the Hugging Face Hub token for a model: its owner's, else this site's if staff approved it."""
+"""Choice of the Hugging Face Hub token for a model: its owner's, else this site's if staff approved the model."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class RegisteredModel(models.Model):
 
     @property
     def download(self) -> tuple[int, int] | None:
-        """Bytes that its running check has downloaded and will download; None if it downloads nothing."""
+        """Bytes downloaded so far and in total by the running check; None if no check is downloading."""
         job = self.check_job
         if job is None or job.unit != DOWNLOAD_UNIT or job.state != "running":
             return None

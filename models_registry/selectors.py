@@ -47,7 +47,7 @@ def runnable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
 
 
 def references_for(owner: AnyUser) -> QuerySet[RegisteredModel]:
-    """Return the models with which the check compares this owner's completion servers."""
+    """Return the models that this owner may name as the reference of a completion server."""
     return visible_to(owner).filter(backend="causal", status=RegisteredModel.Status.READY)
 
 

@@ -36,19 +36,20 @@ REVIEW_SECONDS = 15.0
 
 
 def tagged(model: RegisteredModel, prefix: str) -> str:
-    """Return the rest of the model's first tag with this prefix."""
+    """Return the rest of the model's first tag with this prefix; "" if there is none."""
     tags = (str(tag) for tag in model.tags)
     return next((tag[len(prefix) :].strip() for tag in tags if tag.startswith(prefix)), "")
 
 
 def group_of(model: RegisteredModel) -> tuple[int, str] | None:
-    """Return the model's group as (owner id, name), since other owners' groups may have the same name."""
+    """Return the model's group as (owner id, name), since other owners' groups may have the same name;
+    None without a group."""
     name = tagged(model, GROUP)
     return (model.owner_id, name) if name else None
 
 
 def step_of(model: RegisteredModel) -> float | None:
-    """Return the training step in the model's tag: `step:2000`, `step:2k`."""
+    """Return the training step in the model's tag (`step:2000`, `step:2k`), or None."""
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kKmM]?)", tagged(model, STEP))
     if match is None:
         return None
@@ -67,7 +68,7 @@ def members(user: AnyUser, model: RegisteredModel) -> list[tuple[float, Register
 
 
 def waiting_members(user: AnyUser, model: RegisteredModel) -> list[RegisteredModel]:
-    """Return the checkpoints of the model's series that wait for approval, in order."""
+    """Return the checkpoints of the model's series that wait for approval and that this user may see, in order."""
     return [row for _, row in members(user, model) if row.status == RegisteredModel.Status.UNAPPROVED]
 
 
@@ -110,11 +111,12 @@ class SeriesDownload:
 def choose_checkpoints(
     backend: str, config: dict[str, Any], revisions: str, *, actor: AnyUser
 ) -> list[Checkpoint]:
-    """Choose checkpoints among the branches and tags that the Hub lists. The Hub is queried with the actor's
-    own token, never with the site's.
+    """Choose checkpoints among the branches and tags that the Hub lists. The Hub is queried without a token or, if it
+    denies access, with the actor's own token, never with the site's.
 
     Raises:
         ValidationError: unknown checkpoint, unreachable Hub, or invalid configuration.
+        PermissionDenied: the actor is not signed in.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a model")
@@ -202,6 +204,7 @@ def register_series(
 
     Raises:
         ValidationError: see `choose_checkpoints`; or an address is taken, or the quota is exhausted.
+        PermissionDenied: the actor is not signed in.
     """
     checkpoints = choose_checkpoints(backend, config, revisions, actor=actor)
     kept = [tag for tag in tags if not tag.startswith(STEP)]

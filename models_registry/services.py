@@ -1,4 +1,4 @@
-"""Use cases for registered models: register, correct, approve, check, delete."""
+"""Use cases for registered models: register, correct, approve, refuse, check, edit, delete."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _require_reference(config: dict[str, Any], owner: User) -> None:
 
 
 def delete_model(model: RegisteredModel, *, actor: User) -> None:
-    """Delete an unused model. Raises InUse."""
+    """Delete an unused model. Raises PermissionDenied, InUse, and ValidationError for an agent."""
     _require_manage(actor, model)
     if model.backend == AGENT:
         raise ValidationError(f"{model.name} is an agent: delete it on its own page.")
@@ -232,7 +232,7 @@ def change_secrets(model: RegisteredModel, changes: Mapping[str, str | None], *,
 
 
 def approve_model(model: RegisteredModel, *, actor: User) -> bool:
-    """Approve a waiting model and queue its check. Returns False if a check is already active."""
+    """Approve a model and queue its check. Returns False if a check is already active."""
     if not permissions.can_approve(actor):
         raise PermissionDenied("only staff may approve models")
     _require_hosted(model)
@@ -252,8 +252,8 @@ def _notify_owner(model: RegisteredModel, what: str, actor: User, *, by_mail: bo
 
 
 def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
-    """Refuse a waiting model, with a reason that is shown on its page and e-mailed to the owner. Staff may still
-    approve it later."""
+    """Refuse a waiting model, with a reason that is shown to the owner on its page and, if the owner has an address,
+    e-mailed. Staff may still approve it later."""
     if not permissions.can_approve(actor):
         raise PermissionDenied("only staff may refuse models")
     reason = reason.strip()
@@ -276,7 +276,7 @@ def refuse_model(model: RegisteredModel, reason: str, *, actor: User) -> None:
 
 
 def check_model(model: RegisteredModel, *, actor: User) -> None:
-    """Queue another check, e.g. after missing files were added."""
+    """Queue another check, e.g. after missing files were added. Does nothing while a check is active."""
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not check this model")
     _require_hosted(model)
@@ -339,7 +339,8 @@ CARD = (
 
 
 def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
-    """Change any of the CARD fields. Source and configuration are not changed here."""
+    """Change any of the CARD fields; only the owner and staff may change the visibility. Source and configuration are
+    not changed here."""
     if not permissions.can_edit(actor, model):
         raise PermissionDenied("you may not edit this model")
     if changes.get("visibility", model.visibility) != model.visibility:

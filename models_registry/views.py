@@ -56,7 +56,7 @@ def model_fetch(request: SignedInRequest, name: str) -> HttpResponse:
 @login_required
 def model_register(request: SignedInRequest) -> HttpResponse:
     """Register a model. Models read from files are reviewed first (POST `reviewed` or `back`). Context: form,
-    may_approve (models of staff are checked right away); for the review: form, download, may_approve."""
+    may_approve (models of staff are checked right away); for the review also that of `_review`."""
     form = RegisterForm(request.POST or None, owner=request.user)
     context = {"form": form, "may_approve": permissions.can_approve(request.user)}
     if request.method == "POST" and form.is_valid():

@@ -40,7 +40,7 @@ def fetched(config: dict[str, object], token: HubToken | None) -> dict[str, obje
 def unused() -> list[Cached]:
     """Return the commits downloaded by this site that no registered model uses. Leaves out repositories whose
     models have no commit yet or are being checked, and downloads begun since the oldest unfinished check was
-    queued, whose repository may have a newer name than the model's configuration."""
+    queued: if the repository was renamed, they are stored under a newer name than the one in the configuration."""
     pinned: set[tuple[str, str]] = set()
     kept: set[str] = set()
     rows = RegisteredModel.objects.filter(config__source="hub").values_list(

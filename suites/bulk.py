@@ -9,6 +9,8 @@ from typing import Literal
 from django.core.exceptions import PermissionDenied, ValidationError
 
 from gym.accounts.models import User
+from gym.sharing import invitations
+from gym.sharing.models import Visibility
 from suites import permissions, services
 from suites.models import Suite
 
@@ -47,6 +49,41 @@ def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list
             results.append(
                 BulkResult(suite, "done", f"r{revision.number} is frozen.", revision.get_absolute_url())
             )
+    return results
+
+
+def publish_each(suites: Iterable[Suite], *, actor: User) -> list[BulkResult]:
+    """Make every suite public."""
+    results: list[BulkResult] = []
+    for suite in suites:
+        if suite.visibility == Visibility.PUBLIC:
+            results.append(BulkResult(suite, "there", "It is public already."))
+            continue
+        before = suite.slug
+        try:
+            services.set_visibility(suite, Visibility.PUBLIC, actor=actor)
+        except PermissionDenied:
+            results.append(BulkResult(suite, "refused", "You may not edit this suite."))
+        else:
+            moved = f" Its address is now {suite.get_absolute_url()}." if suite.slug != before else ""
+            results.append(BulkResult(suite, "done", f"It is public now.{moved}"))
+    return results
+
+
+def share_each(suites: Iterable[Suite], username: str, role: str, *, actor: User) -> list[BulkResult]:
+    """Invite an account to every suite. At most one e-mail is sent."""
+    results: list[BulkResult] = []
+    is_first = True
+    for suite in suites:
+        try:
+            invitation = invitations.invite(suite, username, role, actor=actor, by_mail=is_first)
+        except PermissionDenied:
+            results.append(BulkResult(suite, "refused", "Only its owner may share it."))
+        except ValidationError as error:
+            results.append(BulkResult(suite, "refused", " ".join(error.messages)))
+        else:
+            is_first = False
+            results.append(BulkResult(suite, "done", f"{invitation.user.display_name} is invited."))
     return results
 
 

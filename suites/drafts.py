@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F, Max
+from django.db.models import F
 from django.utils import timezone
 
 from gym.accounts.models import User
@@ -25,23 +25,28 @@ from lmgym.suites.editing import (
     is_structural,
     moves_rows,
     read_cell,
+    whole,
 )
-from lmgym.suites.formats import PredictionDoc, SentenceDoc
+from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument
 from lmgym.suites.formats.designs import written
-from suites import permissions
+from lmgym.suites.history import undo_of
+from suites import history, permissions
 from suites.models import DraftEdit, Prediction, Sentence, Suite, SuiteRevision
-from suites.quotas import SUITES, bytes_of, bytes_of_edit
+from suites.quotas import SUITES, bytes_of
 from suites.selectors import design_of, document_from
 
 MAX_EDITS = 500
-KEEP_EDITS = 2_000
 LOOK_BACK = 200
 """Number of newest edits searched for the author of a change."""
-REPLACED = [{"op": "replace_draft"}]
-"""Log entry for a draft that was replaced as a whole."""
+RESTORE = "restore"
+"""Op that makes the draft what it was at a version; the only op of its edit."""
+INSERTS = frozenset({"insert_items", "insert_condition", "insert_region"})
+"""Ops that undo a deletion in the editor."""
 
 GONE = "This draft was frozen or discarded. Open a new draft to continue editing."
 MOVED = "Another editor changed the items, conditions or regions. Your edit was not applied."
+CHANGED = "Another editor changed the draft. Nothing was restored."
+NOT_KEPT = "This state of the draft is not kept any more."
 AFTER = "This edit depends on an earlier one of yours that was not applied."
 
 Conflict = dict[str, Any]
@@ -81,21 +86,6 @@ def card(draft: SuiteRevision) -> dict[str, Any]:
     }
 
 
-def last_version(suite: Suite) -> int:
-    """Return the highest version of any draft of this suite, past or present."""
-    logged = suite.edits.aggregate(Max("version"))["version__max"] or 0
-    return max(logged, suite.revisions.aggregate(Max("edits"))["edits__max"] or 0)
-
-
-def note_replacement(suite: Suite, *, actor: User | None) -> int:
-    """Log that the draft was replaced as a whole. Returns the version at which the new draft starts."""
-    version = last_version(suite) + 1
-    DraftEdit.objects.create(
-        suite=suite, edit_id=f"replaced-{version}", version=version, actor=actor, ops=REPLACED
-    )
-    return version
-
-
 def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, actor: User) -> Outcome:
     """Apply edits made on `version` of the draft, if its structure is unchanged. If OverQuota is raised, no
     edit is applied."""
@@ -105,14 +95,22 @@ def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, 
         Suite.objects.select_for_update().get(pk=suite.pk)
         draft = suite.draft
         if draft is None:
-            return Outcome(last_version(suite), [], [_refused(key, GONE, "") for key in batch])
+            return Outcome(history.last_version(suite), [], [_refused(key, GONE, "") for key in batch])
         size = draft.size
         session = _Session(suite, draft, version, batch, actor)
         outcome = session.run()
         if outcome.applied:
             Suite.objects.filter(pk=suite.pk).update(updated=timezone.now())
-            SUITES.require_bytes(suite.owner, draft.size - size + session.logged, actor=actor)
+            grown = draft.size - size + session.logged
+            if not history.has_room(suite, grown, actor=actor):
+                history.forget(suite, draft.edits)
+                SUITES.require_bytes(suite.owner, grown - session.undo_bytes, actor=actor)
     return outcome
+
+
+def restore(suite: Suite, version: int, to: int, *, key: str, actor: User) -> Outcome:
+    """Make the draft what it was at version `to`, as a new edit, if the draft is still at `version`."""
+    return apply_edits(suite, version, [{"id": key, "ops": [{"op": RESTORE, "version": to}]}], actor=actor)
 
 
 def _checked(edits: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
@@ -123,7 +121,7 @@ def _checked(edits: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
         if not isinstance(edit, dict):
             raise BadEdits("an edit must have the form {id, ops}")
         key, ops = edit.get("id"), edit.get("ops")
-        if not isinstance(key, str) or not 0 < len(key) <= 64 or key.startswith("replaced-"):
+        if not isinstance(key, str) or not 0 < len(key) <= 64 or key.startswith(history.WHOLE):
             raise BadEdits("every edit needs an “id” of at most 64 characters")
         if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
             raise BadEdits("“ops” must be a list of ops")
@@ -139,10 +137,12 @@ class _Session:
     ) -> None:
         self.suite, self.draft, self.version, self.batch, self.actor = suite, draft, version, batch, actor
         self.outcome = Outcome(draft.edits)
-        self.known = {entry.edit_id: entry for entry in suite.edits.filter(edit_id__in=batch)}
+        self.known = {entry.edit_id: entry for entry in suite.edits.defer("undo").filter(edit_id__in=batch)}
         self.blocked = False
         self.logged = 0
         """Bytes added to the log of edits."""
+        self.undo_bytes = 0
+        """Those among them that keep earlier states."""
 
     def run(self) -> Outcome:
         for key, ops in self.batch.items():
@@ -164,11 +164,19 @@ class _Session:
         self.outcome.conflicts += entry.conflicts
 
     def _apply(self, key: str, ops: list[dict[str, Any]]) -> None:
+        if _restores(ops) and self.version != self.draft.edits:
+            self.blocked = True
+            self._refuse(key, CHANGED, self._by(lambda entry: True))
+            return
         try:
             with transaction.atomic():
-                cell_conflicts = _perform(self.draft, ops)
+                cell_conflicts, undo = _perform(self.draft, ops)
                 conflicts = [self._cell(key, conflict) for conflict in cell_conflicts]
-                self._log(key, _without(ops, cell_conflicts), conflicts)
+                self._log(key, _without(ops, cell_conflicts), undo, conflicts)
+        except history.NotKept:
+            self.blocked = True
+            self._refuse(key, NOT_KEPT, "")
+            return
         except EditError as error:
             self.blocked = is_structural(ops)
             kinds = compared(ops)
@@ -183,24 +191,14 @@ class _Session:
         self.outcome.applied.append(key)
         self.outcome.conflicts += conflicts
 
-    def _log(self, key: str, ops: Sequence[Any], conflicts: list[Conflict]) -> None:
+    def _log(self, key: str, ops: Sequence[Any], undo: dict[str, Any], conflicts: list[Conflict]) -> None:
         version = self.draft.edits + 1
-        structure = version if is_structural(ops) else self.draft.structure
+        structure = version if is_structural(ops) or _restores(ops) else self.draft.structure
         SuiteRevision.objects.filter(pk=self.draft.pk).update(edits=version, structure=structure)
-        size = bytes_of_edit(ops, conflicts)
-        self.logged += size
-        DraftEdit.objects.create(
-            suite=self.suite,
-            edit_id=key,
-            version=version,
-            actor=self.actor,
-            ops=list(ops),
-            conflicts=conflicts,
-            size=size,
-        )
+        entry = history.log(self.suite, version, ops, undo, actor=self.actor, key=key, conflicts=conflicts)
+        self.logged += entry.size
+        self.undo_bytes += entry.undo_size
         self.draft.edits, self.draft.structure = version, structure
-        if version % 100 == 0:
-            self.suite.edits.filter(version__lt=version - KEEP_EDITS).delete()
 
     # --- conflicts ---
 
@@ -228,7 +226,7 @@ class _Session:
 
     @cached_property
     def _newest(self) -> list[DraftEdit]:
-        return list(self.suite.edits.select_related("actor").order_by("-version")[:LOOK_BACK])
+        return list(history.edits_of(self.suite)[:LOOK_BACK])
 
     def _by(self, matches: Callable[[DraftEdit], bool]) -> str:
         """Return the name of the author of the newest matching edit; empty if it is not among the last LOOK_BACK."""
@@ -262,23 +260,53 @@ BATCH = 250
 FEW = 16
 
 
-def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellConflict]:
-    """Apply the ops to the draft's rows. Raises EditError; call in a separate transaction."""
-    everything = moves_rows(ops)
+def _names(ops: Sequence[dict[str, Any]]) -> set[Any]:
+    return {op["op"] for op in ops}
+
+
+def _restores(ops: Sequence[dict[str, Any]]) -> bool:
+    return len(ops) == 1 and ops[0].get("op") == RESTORE
+
+
+def _perform(
+    draft: SuiteRevision, ops: Sequence[dict[str, Any]]
+) -> tuple[list[CellConflict], dict[str, Any]]:
+    """Apply the ops to the draft's rows. Returns the conflicts and what undoes the rest.
+
+    Raises EditError and NotKept; call in a separate transaction."""
+    restores = _restores(ops)
+    everything = restores or moves_rows(ops)
     rows = _rows(draft, ops, everything)
     predictions = list(draft.predictions.order_by("position"))
     before = document_from(draft, rows, predictions)
-    sheet = Sheet(before, draft.join_policy)
-    conflicts = edit_sheet(sheet, ops)
-    after = sheet.document()
-    _write_rows(draft, rows, sheet.sentences(), moves=everything)
+    join = draft.join_policy
+    conflicts: list[CellConflict] = []
+    if restores:
+        after, new_join = history.state_at(draft, whole(ops[0], "version", 0, draft.edits))
+        places = {key: place for place, key in enumerate(before.table())}
+        sentences = [(places.get((row.item, row.condition)), row) for row in after.sentences]
+    else:
+        sheet = Sheet(before, join)
+        conflicts = edit_sheet(sheet, ops)
+        after, new_join = sheet.document(), sheet.join
+        if _names(ops) & INSERTS:
+            after = history.with_former_data(draft.suite, before, after)
+        origins = [origin for origin, _ in sheet.sentences()]
+        sentences = list(zip(origins, after.sentences, strict=True))
+    _write_rows(draft, rows, sentences, moves=everything)
     if after.predictions != before.predictions:
         _write_predictions(draft, predictions, after.predictions)
+    _write_fields(draft, before, after, new_join)
+    return conflicts, undo_of(before, after, (join, new_join))
+
+
+def _write_fields(draft: SuiteRevision, before: SuiteDocument, after: SuiteDocument, join: str) -> None:
     changes = {
+        "name": after.name,
         "region_names": list(after.region_names),
         "condition_names": list(after.conditions),
         "metric": list(after.metric) if isinstance(after.metric, tuple) else after.metric,
-        "join_policy": sheet.join,
+        "join_policy": join,
         "extra": after.extra,
         "meta": after.meta,
         # Both documents contain the same part of the draft, so their difference equals that of the whole draft.
@@ -289,7 +317,6 @@ def _perform(draft: SuiteRevision, ops: Sequence[dict[str, Any]]) -> list[CellCo
         SuiteRevision.objects.filter(pk=draft.pk).update(**different)
         for name, value in different.items():
             setattr(draft, name, value)
-    return conflicts
 
 
 def _rows(draft: SuiteRevision, ops: Sequence[dict[str, Any]], everything: bool) -> list[Sentence]:

@@ -1,4 +1,4 @@
-"""Forms for suites: creating, editing the card, uploading a version."""
+"""Forms for suites: creating, importing, copying, editing the card, uploading a version, freezing, errata."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lmgym.suites.formats import (
     MAX_SENTENCES,
     SuiteDocument,
     designs,
-    inherit,
+    next_version,
 )
 from lmgym.suites.formats.designs import Design
 from lmgym.suites.intake import parse_upload
@@ -39,9 +39,9 @@ from suites.selectors import document_of, fixed_address_reason, pairable, revisi
 
 
 class DocumentForm(forms.Form):
-    """Form for a suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument;
-    `problems` are its errors with their locations; `asks` is the file if it can be read once the user has
-    answered questions about it."""
+    """Form for a suite document as a file or pasted text. `cleaned_data["document"]` is the SuiteDocument; `problems`
+    are its errors with their locations; `ambiguous_file` is the file if it can be read once the user has answered
+    questions about it, else None."""
 
     file = SingleFileField(
         required=False,
@@ -75,8 +75,8 @@ class DocumentForm(forms.Form):
             if parsed.document is None:
                 raise FormatError(parsed.problems)
             document = parsed.document
-            if known is not None and document.is_table:
-                document = inherit(document, known)
+            if known is not None:
+                document = next_version(document, known)
             cleaned["document"] = document
         except FormatError as error:
             if parsed.asks:
@@ -369,12 +369,12 @@ class GuidedForm(NewSuiteForm):
 
     def _check_item(self, number: int, item: list[list[str]], names: list[str], regions: list[str]) -> None:
         if len(item) > len(names):
-            self.add_error("first", f"Item {number}: {len(item)} lines, but {len(names)} conditions.")
+            self.add_error(
+                "first", f"Item {number}: {len(item)} lines, but {count(len(names), 'condition')}."
+            )
         for place, row in enumerate(item, start=1):
             if len(row) > len(regions):
-                wrong = (
-                    f"Item {number}, line {place} has {len(row)} parts, but there are {len(regions)} regions."
-                )
+                wrong = f"Item {number}, line {place}: {len(row)} parts, but {count(len(regions), 'region')}."
                 self.add_error("first", wrong)
 
 
@@ -410,7 +410,7 @@ class TemplateForm(NewSuiteForm):
 
 
 class _SheetForm(NewSuiteForm):
-    """Base of forms that parse a sheet; `parsed` is the result with its problems."""
+    """Base of forms that parse a sheet or a file; `parsed` is the result with its problems."""
 
     parsed: ParseResult | None = None
     ambiguous_file: SourceFile | None = None

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
-from lmgym.suites.formats import SuiteDocument, inherit
+from lmgym.suites.formats import SuiteDocument, next_version
 from lmgym.suites.intake import ENCODINGS, parse_upload
 from lmgym.suites.intake.archives import SourceFile
 from lmgym.suites.intake.parsing import NOTHING, Choice, Column, ParseOptions, ParseResult
@@ -198,8 +198,8 @@ def _replaced(suite: Suite, document: SuiteDocument, options: ImportOptions, act
     if options.version != (str(draft.edits) if draft else ""):
         raise ValidationError(STALE)
     newest = suite.revisions.order_by("-number").first()
-    if newest and document.is_table:
-        document = inherit(document, document_of(newest))
+    if newest:
+        document = next_version(document, document_of(newest))
     services.replace_draft(
         suite, document, actor=actor, join_policy=options.join_policy, metric=options.metric
     )

@@ -273,7 +273,7 @@ class Prediction(_RevisionPart):
 
 
 class DraftEdit(models.Model):
-    """One edit of a draft by one user. The log makes edits idempotent and records who changed a cell last."""
+    """One edit of a draft by one user. The log makes edits idempotent, and it is the history of the draft."""
 
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="edits")
     edit_id = models.CharField(max_length=64)
@@ -285,7 +285,11 @@ class DraftEdit(models.Model):
     conflicts = models.JSONField(
         default=list, help_text="operations that were not applied; returned again if the edit is resent"
     )
-    size = models.PositiveBigIntegerField(default=0, help_text="bytes of ops and conflicts")
+    undo = models.JSONField(
+        null=True, help_text="turns the draft back; see lmgym.suites.history. Null: not kept any more"
+    )
+    undo_size = models.PositiveBigIntegerField(default=0, help_text="bytes of undo")
+    size = models.PositiveBigIntegerField(default=0, help_text="bytes of ops, conflicts and undo")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -8,8 +8,8 @@ from lmgym.suites.editing import EditError, clean_name
 
 
 def parts_of(text: str, what: str, most: int) -> list[str]:
-    """Split names, one per line or separated by commas. Raises ValidationError for an empty, repeated or invalid
-    name."""
+    """Split names, one per line or separated by commas; blank ones are skipped. Raises ValidationError for an invalid
+    name, a repeated condition, or more than `most` names. `what`: "condition" or "region"."""
     if max(text.count(","), text.count("\n")) > 10 * most:
         raise ValidationError(f"More than {10 * most} {what}s; a suite has at most {most}.")
     lines = [line for line in text.splitlines() if line.strip()]

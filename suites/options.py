@@ -38,7 +38,7 @@ class ImportOptions(SuiteOptions):
 
     again: import a file even if a suite has the same content.
     version: version of the draft that a file replaces, as the user saw it; another version means a conflict.
-    freeze, models: freeze the suites and run these models (slugs) on them, once no file has open questions.
+    freeze, models: freeze each suite once its file is imported, and run these models (slugs) on it.
     """
 
     again: bool = False

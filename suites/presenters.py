@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gym.accounts.models import AnyUser
 from lmgym.suites.authors import Author, read_authors
+from lmgym.suites.diff import diff
 from lmgym.suites.formats import designs
 from lmgym.suites.formats.designs import Design
 from lmgym.suites.formulas import FormulaError, parse
@@ -18,7 +19,9 @@ from suites.selectors import document_of, without_author
 
 if TYPE_CHECKING:
     from lmgym.suites.formats import SuiteDocument
+    from suites.history import State
 
+SHOWN_CELLS = 200
 ANONYMOUS = "Anonymous (under review)"
 """Shown in place of the owner of an unlisted suite."""
 
@@ -55,7 +58,8 @@ class ShownPrediction:
     error: str = ""
 
 
-def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPrediction:
+def shown_prediction(prediction: Prediction, regions: dict[int, str], metric: str = "sum") -> ShownPrediction:
+    """Explain a prediction. `metric`: how a region's value is computed from its tokens."""
     try:
         formula = parse(prediction.formula)
     except FormulaError as error:
@@ -63,7 +67,7 @@ def shown_prediction(prediction: Prediction, regions: dict[int, str]) -> ShownPr
     return ShownPrediction(
         prediction,
         formula.pieces(regions),
-        formula.describe(regions),
+        formula.describe(regions, metric),
         formula.chance_level(n_regions=len(regions)),
     )
 
@@ -96,3 +100,16 @@ def critical_regions(revision: SuiteRevision) -> set[int]:
         with suppress(FormulaError):
             numbers |= parse(prediction.formula).regions
     return numbers
+
+
+def diff_context(old: State, new: State) -> dict[str, Any]:
+    """Return the context of suites/_diff.html: diff, cells, more_cells, data, more_data, conditions."""
+    changes = diff(old[0], new[0], (old[1], new[1]))
+    return {
+        "diff": changes,
+        "cells": changes.cells[:SHOWN_CELLS],
+        "more_cells": max(0, len(changes.cells) - SHOWN_CELLS),
+        "data": changes.data[:SHOWN_CELLS],
+        "more_data": max(0, len(changes.data) - SHOWN_CELLS),
+        "conditions": new[0].conditions,
+    }

@@ -21,6 +21,7 @@ from gym.sharing.models import Visibility
 from gym.sharing.selectors import worked_on_by
 from lmgym.suites.formats import PredictionDoc, SentenceDoc, SuiteDocument, write_json
 from lmgym.suites.formats.designs import Design, factors_in
+from lmgym.suites.formats.item_data import ItemData, data_of_rows
 from lmgym.suites.languages import tag_of
 from lmgym.suites.lint import SETTINGS, lint
 from suites.models import Prediction, Sentence, Suite, SuiteRevision, Tag
@@ -128,6 +129,20 @@ def document_of(revision: SuiteRevision) -> SuiteDocument:
 
 def _read_document(revision: SuiteRevision) -> SuiteDocument:
     return document_from(revision, revision.sentences.all(), revision.predictions.all())
+
+
+def sentence_data(revision: str) -> Exists:
+    """Return whether a sentence of a revision has item data, as an expression. `revision`: field of the outer query
+    with the revision's key. Data of whole items is under "items" of the revision's `extra`."""
+    return Exists(Sentence.objects.filter(revision=OuterRef(revision)).exclude(extra={}))
+
+
+def item_data_of(revision: SuiteRevision) -> ItemData:
+    """Return the item data of a revision."""
+    rows = revision.sentences.order_by("position")
+    if "items" not in revision.extra:
+        rows = rows.exclude(extra={})
+    return data_of_rows(rows.values_list("item", "condition", "extra"), revision.extra)
 
 
 def document_from(

@@ -1,4 +1,4 @@
-"""Use cases for suites. Every function takes the acting user as `actor` and raises PermissionDenied."""
+"""Use cases for suites. They take the acting user as `actor` and raise PermissionDenied."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.suites.languages import tag_of
 from lmgym.suites.lint import CODES
-from suites import drafts, permissions
+from suites import drafts, history, permissions
 from suites.models import FormerAddress, Prediction, Sentence, Suite, SuiteRevision, Tag
 from suites.options import DEFAULT, SuiteOptions
 from suites.quotas import SUITES, bytes_of
@@ -74,7 +74,8 @@ def with_metric(document: SuiteDocument, metric: str) -> SuiteDocument:
 def replace_draft(
     suite: Suite, document: SuiteDocument, *, actor: User, join_policy: str | None = None, metric: str = ""
 ) -> SuiteRevision:
-    """Replace the suite's draft with the document, or open a draft with it. Frozen revisions are kept."""
+    """Replace the suite's draft with the document, or open a draft with it. Frozen revisions are kept. An author who is
+    not in earlier files becomes the author on the suite's card."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -86,15 +87,22 @@ def replace_draft(
         if author and author not in authors_in_files(suite):  # the new version names other authors
             suite.author = author
             suite.save(update_fields=["author", "updated"])
+        replaced = draft or newest
+        before = history.state_of(replaced) if replaced else None
         if draft:
             draft.delete()
-        version = drafts.note_replacement(suite, actor=actor)
+        version = history.last_version(suite) + 1
         scored = with_metric(document, metric)
-        return _write_revision(suite, scored, number=number, actor=actor, join_policy=policy, edits=version)
+        new = _write_revision(suite, scored, number=number, actor=actor, join_policy=policy, edits=version)
+        if before:
+            after = history.state_of(new)
+            history.log_whole(suite, "replace_draft", version, before, after, actor=actor)
+        return new
 
 
 def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
-    """Return the suite's draft, creating it from the newest frozen revision if needed."""
+    """Return the suite's draft, creating it from the newest frozen revision if needed. Raises ValidationError if there
+    is neither, PermissionDenied, and OverQuota."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -109,12 +117,13 @@ def open_draft(suite: Suite, *, actor: User) -> SuiteRevision:
             number=frozen.number + 1,
             actor=actor,
             join_policy=frozen.join_policy,
-            edits=drafts.last_version(suite),
+            edits=history.last_version(suite),
         )
 
 
 def freeze(suite: Suite, *, actor: User, note: str = "") -> SuiteRevision:
-    """Make the draft immutable and compute its sha256. Models can then be run on it."""
+    """Make the draft immutable and compute its sha256. Models can then be run on it. Raises NothingToFreeze without a
+    draft, ValidationError with the `freeze_problems`, PermissionDenied, and OverQuota."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         lock(suite)
@@ -151,28 +160,30 @@ def freeze_problems(document: SuiteDocument) -> list[str]:
 
 
 def discard_draft(suite: Suite, *, actor: User) -> None:
-    """Delete the draft. Raises ValidationError if it is the suite's only revision."""
+    """Delete the draft, if there is one. Raises ValidationError if no revision is frozen, and PermissionDenied."""
     permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)
-        if suite.latest_frozen is None:
+        frozen, draft = suite.latest_frozen, suite.draft
+        if frozen is None:
             raise ValidationError("This draft is the suite's only revision. Delete the suite instead.")
-        draft = suite.draft
         if draft:
+            before, after = history.state_of(draft), history.state_of(frozen)
+            version = history.last_version(suite) + 1
             draft.delete()
-            drafts.note_replacement(suite, actor=actor)
+            history.log_whole(suite, "discard_draft", version, before, after, actor=actor)
 
 
 def set_errata(revision: SuiteRevision, text: str, *, actor: User) -> None:
-    """Set the errata of a frozen revision, shown with it. Its content does not change."""
+    """Set the errata of a revision, shown with it. Its content does not change."""
     permissions.require_edit(actor, revision.suite)
     with SUITES.growing(revision.suite.owner, actor=actor):
         SuiteRevision.objects.filter(pk=revision.pk).update(errata=text)
 
 
 def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
-    """Change who can see a suite, and its address with it (see `gym.sharing.addresses.set_visibility`). Raises InUse
-    for a suite in a published collection."""
+    """Change who can see a suite, and its address with it (see `gym.sharing.addresses.set_visibility`). Raises
+    InUse if a suite in a published collection would no longer be public, and PermissionDenied."""
     permissions.require_edit(actor, suite)
     addresses.set_visibility(suite, visibility, _base(suite))
 
@@ -248,7 +259,8 @@ CARD = ("title", "author", "language", "licence", "reference", "bibtex", "descri
 
 def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
     """Change a suite's card: any of CARD, `slug`, `tags`, `visibility`, `without_modifier` (a slug or None) and
-    `former_address_note` (see addresses.leave_note). Raises ValidationError before anything is saved."""
+    `former_address_note` (see addresses.leave_note). Raises ValidationError, PermissionDenied or OverQuota, and then
+    saves nothing."""
     permissions.require_edit(actor, suite)
     with SUITES.growing(suite.owner, actor=actor):
         fields = [name for name in CARD if name in changes]
@@ -269,7 +281,7 @@ def edit_card(suite: Suite, *, actor: User, **changes: Any) -> None:
 
 
 def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
-    """Set `without_modifier` to the suite with this slug."""
+    """Set `without_modifier` to the suite with this slug; None clears it."""
     plain = pairable(actor, suite).filter(slug=slug).first() if slug else None
     if slug and plain is None:
         raise ValidationError({"without_modifier": f"There is no other suite “{slug[:80]}” in your lists."})
@@ -280,7 +292,8 @@ def _set_plain(suite: Suite, slug: str | None, actor: User) -> None:
 def delete_suite(suite: Suite, *, actor: User, note: str = "") -> None:
     """Delete a suite. The address of a public one then shows that it was withdrawn, with the note.
 
-    Raises ValidationError if it has runs or is in a collection, InUse if that collection is published."""
+    Raises ValidationError if it has runs or is in a collection, InUse if that collection is published, and
+    PermissionDenied unless the actor is its owner or staff."""
     if not permissions.can_delete(actor, suite):
         raise PermissionDenied("only its owner may delete a suite")
     suite.require_not_in_use()

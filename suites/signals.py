@@ -9,5 +9,5 @@ class InUse(ValidationError):
 
 
 address_leaving = Signal()
-"""Sent with `suite` (as stored) before a user hides, moves or deletes a public suite. Receivers raise InUse to prevent
-it."""
+"""Sent with `suite` (as stored) before a user hides or moves a public suite, or deletes any suite. Receivers raise
+InUse to prevent it."""

@@ -1,12 +1,14 @@
 from django.urls import path
 
 from gym.sharing.views import people_urls
-from suites import views
+from suites import history_views, views
 
 urlpatterns = [
     path("new/", views.suite_new, name="suite-new"),
     path("<slug:slug>/editor/", views.suite_editor, name="suite-editor"),
     path("<slug:slug>/editor/sheet/", views.suite_pasted_sheet, name="suite-pasted-sheet"),
+    path("<slug:slug>/history/", history_views.suite_history, name="suite-history"),
+    path("<slug:slug>/history/<int:version>/", history_views.suite_past, name="suite-past"),
     path("<slug:slug>/edit/", views.suite_edit, name="suite-edit"),
     path("<slug:slug>/upload/", views.suite_upload, name="suite-upload"),
     path("<slug:slug>/copy/", views.suite_copy, name="suite-copy"),

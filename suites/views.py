@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -28,10 +29,11 @@ from gym.sharing.shareable import Shareable
 from lmgym.suites.blueprints import BLUEPRINTS
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.files import FORMS, file_name
+from lmgym.suites.formats.item_data import ItemData, data_of_rows
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
 from models_registry.selectors import runnable_by, strongest_first
-from suites import drafts, imports, permissions, services
+from suites import drafts, history, imports, permissions, services
 from suites.answer_forms import pasted_sheet
 from suites.exports import file_content
 from suites.fields import METRIC_NAMES
@@ -58,19 +60,60 @@ from suites.selectors import (
 
 SHAREABLE = Shareable("suite", "suite-list", "Suites", visible_to, "suites/people.html")
 ITEMS_PER_PAGE = 40
+MAX_FILTERS = 50
+"""Maximum number of different values of item data to filter by."""
 
 
 @require_safe
 def suite_items(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Show a revision's items. Context: suite, revision, page (of (item number, [Sentence])), critical."""
+    """Show a revision's items. `?where=NAME: VALUE` keeps the items of which a sentence has this item data. Context:
+    suite, revision, page (of (item number, [Sentence with data_cells])), critical, data_names, filters (name -> values)
+    and where (the active filter, or "")."""
     suite = _visible(request, slug)
     revision = revision_or_404(request, suite, number)
     by_item: dict[int, list[Sentence]] = {}
     for sentence in revision.sentences.order_by("position"):
         by_item.setdefault(sentence.item, []).append(sentence)
+    data = data_of_rows(
+        ((row.item, row.condition, row.extra) for rows in by_item.values() for row in rows), revision.extra
+    )
+    filters = {name: list(dict.fromkeys(values.values())) for name, values in data.values.items()}
+    filters = {name: values for name, values in filters.items() if 2 <= len(values) <= MAX_FILTERS}
+    matching = {f"{name}: {value}": (name, value) for name, values in filters.items() for value in values}
+    where = request.GET.get("where", "")
+    if where in matching:
+        name, value = matching[where]
+        kept = {item for (item, _), text in data.values[name].items() if text == value}
+        by_item = {item: rows for item, rows in by_item.items() if item in kept}
     page = Paginator(list(by_item.items()), ITEMS_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"suite": suite, "revision": revision, "page": page, "critical": critical_regions(revision)}
+    names = sorted(data.names, key=lambda name: name not in data.by_item)
+    for item, rows in page:
+        for place, row in enumerate(rows):
+            row.data_cells = _data_cells(data, names, item, row.condition, len(rows) if place == 0 else 0)  # type: ignore[attr-defined]
+    context = {
+        "suite": suite,
+        "revision": revision,
+        "page": page,
+        "critical": critical_regions(revision),
+        "data_names": names,
+        "filters": filters,
+        "where": where if where in matching else "",
+    }
     return render(request, "suites/items.html", context)
+
+
+def _data_cells(
+    data: ItemData, names: Sequence[str], item: int, condition: str, rows: int
+) -> list[tuple[str, int]]:
+    """Return (value, rows that the cell spans) of a sentence's item data. `rows`: sentences of the item if this is its
+    first one, whose cells span all of them if the item has one value; else 0."""
+    cells = []
+    for name in names:
+        if name not in data.by_item:
+            cells.append((data.values[name].get((item, condition), ""), 1))
+        elif rows:
+            cells.append((data.by_item[name].get(item, ""), rows))
+    return cells
 
 
 @login_required
@@ -96,7 +139,8 @@ def suite_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 
 @login_required
 def suite_upload(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Upload a new version as the draft. Context: suite, form, problems, version (of the draft to be replaced)."""
+    """Upload a new version as the draft; a file that raises questions becomes an import. Context: suite, form,
+    problems, version (of the draft to be replaced, or "")."""
     suite = editable(request, slug)
     draft = suite.draft
     version = str(draft.edits) if draft else ""
@@ -200,8 +244,9 @@ SOURCES = {
 
 @login_required
 def suite_new(request: SignedInRequest) -> HttpResponse:
-    """Create a suite, which is a private draft and opens in the editor. Context: source, sources [(key, label)],
-    form, parsed (ParseResult of a pasted sheet), blueprints."""
+    """Create a suite, which is a private draft and opens in the editor; a file that raises questions becomes an import.
+    Context: source, sources [(key, label)], form, parsed (ParseResult of a pasted sheet or a file, or None),
+    blueprints."""
     source = request.POST.get("by") or request.GET.get("by") or "guided"
     source = source if source in SOURCES else "guided"
     form = _new_form(request, source)
@@ -290,9 +335,9 @@ def suite_copy(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
     """Show the grid editor. POST opens a draft if there is none. Context without a draft: suite, frozen.
-    Context with a draft: suite, draft, card (the draft as in the REST API), endpoints {draft, cells, preview,
-    lint, formula, design, freeze, sheet}, models [{slug, name, parameters}] (the strongest first), metrics
-    {name: words}, joins [(name, words)], may_freeze."""
+    Context with a draft: suite, draft, card (the draft as in the REST API), earlier (own newest changes, for undo),
+    endpoints {draft, cells, preview, lint, formula, design, freeze, history, sheet}, models [{slug, name, parameters}]
+    (the strongest first), metrics {name: words}, joins [(name, words)], may_freeze."""
     suite = editable(request, slug)
     if request.method == "POST":
         services.open_draft(suite, actor=request.user)
@@ -305,6 +350,7 @@ def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
         "suite": suite,
         "draft": draft,
         "card": drafts.card(draft),
+        "earlier": history.earlier_edits(draft, request.user),
         "endpoints": {
             "draft": reverse("api-draft", args=[slug]),
             "cells": reverse("api-draft-cells", args=[slug]),
@@ -313,6 +359,7 @@ def suite_editor(request: SignedInRequest, slug: str) -> HttpResponse:
             "formula": reverse("api-formula-explain"),
             "design": reverse("api-design-explain"),
             "freeze": reverse("suite-freeze", args=[slug]),
+            "history": reverse("suite-history", args=[slug]),
             "sheet": reverse("suite-pasted-sheet", args=[slug]),
         },
         "models": list(strongest_first(runnable_by(request.user)).values("slug", "name", "parameters")),

@@ -31,7 +31,7 @@ from lmgym.suites.formulas import parser as formulas
 from lmgym.suites.intake import archives as several_files
 from lmgym.suites.intake import javascript
 from models_registry import actors
-from suites import bulk, imports
+from suites import bulk, history, imports
 from suites.models import KEEP_IMPORTS
 from tests.test_house import ROOT
 from tests.test_settings_docs import CALLS
@@ -138,7 +138,7 @@ def limits() -> dict[str, list[object]]:
         "LM Challenge games that an account keeps": quota("GYM_QUOTA_GAMES"),
         "cases of an agent suite": [agents.MAX_CASES],
         "collaborators of one thing, and invitations to it": [sharing.MAX_COLLABORATORS],
-        "open invitations that an account sent": [invitations.MAX_OPEN],
+        "people with open invitations from an account": [invitations.MAX_OPEN],
         "file packed with gzip": [bounded.MAX_MEMBERS],
         "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
         "Parquet file of sentences": [
@@ -166,7 +166,10 @@ def limits() -> dict[str, list[object]]:
             several_files.LIMITS.entries,
         ],
         "reading the suites of one import": [imports.SECONDS],
-        "suites of one request that freezes, tags, runs or downloads them": [bulk.MAX_SUITES],
+        "suites of one request that freezes, runs, publishes, collects, shares, tags or downloads them": [
+            bulk.MAX_SUITES
+        ],
+        "history of a suite's drafts": [history.KEEP_EDITS, history.KEEP_BYTES],
         "report of an import": [KEEP_IMPORTS.total_seconds()],
         "formula": [formulas.MAX_LENGTH, formulas.MAX_DEPTH, formulas.MAX_NODES],
         "file of results": [results.MAX_BYTES, results.MAX_ROWS],
@@ -200,7 +203,12 @@ def limits() -> dict[str, list[object]]:
         "one attempt at naming failures, or at sentences on demand": [
             same(time_limit("agent_naming"), time_limit("score"))
         ],
-        "check of an agent; preview": [time_limit("check_agent"), time_limit("preview")],
+        "check of an agent, reading its version; preview": [
+            time_limit("check_agent"),
+            time_limit("agent_version"),
+            time_limit("preview"),
+        ],
+        "one attempt at the zip of a collection": [time_limit("collection_zip")],
         "one attempt at any other job": [conf.get("GYM_JOB_SECONDS")],
         "job that was cancelled or is out of time": [react, deaf],
         "worker without a heartbeat": [default("GYM_JOB_LEASE_SECONDS")],

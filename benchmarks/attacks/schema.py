@@ -133,7 +133,20 @@ def configuration(
 def names_of(things: dict[str, Any]) -> dict[str, list[Any]]:
     """Return the values of parameters that name an object."""
     forms = (
-        *("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "bib", "zip", "svg", "md"),
+        *(
+            "json",
+            "json-trimmed",
+            "json-early",
+            "csv",
+            "tsv",
+            "blimp",
+            "lm-eval",
+            "inspect-ai",
+            "bib",
+            "zip",
+            "svg",
+            "md",
+        ),
         *("long.csv", "parquet", "junit", "corpus.txt", "corpus.jsonl", "targets.log"),
         *("predictions.log.gz", "statistics.json", "answers.tsv", "prompts.jsonl", "file", "processes.csv"),
     )

@@ -78,10 +78,18 @@ def exactness(exact: Record) -> list[str]:
         f"* Difference from float64 over {exact['tokens']:,} tokens of {exact['sentences']:,} sentences, in bits: one "
         f"sentence at a time in fp32 {single['max']:.2g} at most, {single['mean']:.2g} on average; LM Gym "
         f"{ours['max']:.2g} and {ours['mean']:.2g} ({ours['max'] / single['max']:.2f} times the largest).",
-        f"* Of {outcomes['outcomes']:,} outcomes {outcomes['differ_marked'] + outcomes['differ_unmarked']} differ from "
-        f"float64, {outcomes['differ_unmarked']} of them not marked too close to call; {outcomes['too_close']} are "
-        "marked.",
+        f"* {_differing(outcomes)} {outcomes['too_close']} are marked too close to call.",
     ]
+
+
+def _differing(outcomes: Record) -> str:
+    differ = outcomes["differ_marked"] + outcomes["differ_unmarked"]
+    if not differ:
+        return f"None of {outcomes['outcomes']:,} outcomes differs from float64."
+    return (
+        f"Outcomes that differ from float64: {differ} of {outcomes['outcomes']:,} ({outcomes['differ_unmarked']} of "
+        "them not marked)."
+    )
 
 
 def against_peers(data: Record) -> dict[str, float]:

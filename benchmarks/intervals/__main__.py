@@ -22,7 +22,7 @@ def tables(samples: int) -> str:
     """Return three Markdown tables with percentages of samples."""
     lines = [
         f"{samples:,} samples each, seed 17: `python -m benchmarks.intervals`. “Above” and “below”: the truth is above "
-        "the upper, below the lower limit; 2.5 each would be ideal.",
+        "the upper limit, or below the lower one; 2.5 each would be ideal.",
         "",
         "SG scores and means over tags:",
         "",

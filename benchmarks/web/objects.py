@@ -24,7 +24,7 @@ NOT_MEASURED = {
         _FORM: (
             "profile-edit hub-token password-change password-reset account-delete suite-import suite-new "
             "suite-editor "
-            "several-suites suite-edit suite-upload suite-copy suite-freeze suite-errata "
+            "several-suites suite-edit suite-upload suite-copy suite-freeze suite-errata suite-past "
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
             "propara-submission-edit propara-published propara-published-edit "
             "lmc-corpus-new lmc-corpus-edit lmc-start lmc-upload "
@@ -81,6 +81,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Addresses:
     from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_upload
     from lmgym.models.engine import ScoringPolicy
     from lmgym.suites.intake.archives import SourceFile
+    from suites.drafts import apply_edits
     from suites.imports import ImportOptions, import_files
     from suites.services import open_draft
     from tests.factories import make_suite
@@ -100,6 +101,9 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Addresses:
     file = ResultFile("o.csv", f"model,suite,item,correct\n{rows}".encode())
     upload = save_upload(plan_upload(file, actor=owner), ModelChoice(visibility="public"), actor=owner)
     open_draft(edited, actor=owner)
+    for k in range(3):
+        ops = [{"op": "insert_items", "at": 0, "items": [{"number": 100 + k, "rows": {}}]}]
+        apply_edits(edited, k, [{"id": str(k), "ops": ops}], actor=owner)
     score = queue_scores(["The cat."], models[0], ScoringPolicy(), actor=owner)
     run_pending("preview")
     slugs = [model.slug for model in models[:3]]
@@ -116,6 +120,7 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Addresses:
         "compare (3 models)": ([], pages),
         "compare (3 models, 1 suite)": ([], pages | {"suite": suite}),
         "suite-diff": (["edited", 1, 2], {}),
+        "suite-history": (["edited"], {}),
         "upload-report": ([upload.key], {}),
         "suite-import-report": ([brought.key], {}),
         "api-collections": ([], {}),

@@ -18,8 +18,8 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Pr
 
 
 def demo_accounts_allowed() -> bool:
-    """Return True if demo accounts may be created: no other machine can reach the site (local host names, a loopback
-    listening address, no proxy)."""
+    """Return True if demo accounts may be created: GYM_DEMO_ACCOUNTS is on, and no other machine can reach the site
+    (local host names, a loopback listening address, no proxy)."""
     is_local = (
         is_local_only(settings.ALLOWED_HOSTS, settings.GYM_LISTENS_ON) and not settings.GYM_BEHIND_PROXY
     )
@@ -27,8 +27,9 @@ def demo_accounts_allowed() -> bool:
 
 
 def accounts_open(request: HttpRequest | None) -> bool:
-    """Return True if this request may sign in with a published password. It must come from this machine and not through
-    a proxy; its Host header is not trusted. `request` is None for a program on this machine."""
+    """Return True if this request may sign in with a published password: demo accounts are allowed, and it comes from
+    this machine and not through a proxy; its Host header is not trusted. `request` is None for a program on this
+    machine."""
     if request is None:
         return demo_accounts_allowed()
     came_directly = not any(name in request.headers for name in FORWARDED)
@@ -36,7 +37,7 @@ def accounts_open(request: HttpRequest | None) -> bool:
 
 
 class Backend(ModelBackend):
-    """Password authentication. Published demo passwords are refused if other machines can reach the site, because a
+    """Password authentication. Published demo passwords are refused unless `accounts_open` allows them, because a
     laptop's database may be moved to a server together with its demo accounts."""
 
     def authenticate(

@@ -27,7 +27,7 @@ class TooManySentences(LimitReached):
 
 def charge(user: User, n_sentences: int) -> None:
     """Count sentences towards the account's limit for 24 hours, whether or not they are scored. Raises
-    TooManySentences. Call in the transaction that queues them."""
+    TooManySentences, but not for staff. Call in the transaction that queues them."""
     if not n_sentences:
         return
     with transaction.atomic():
@@ -39,7 +39,7 @@ def charge(user: User, n_sentences: int) -> None:
 
 
 def used_by(user: User) -> int:
-    """Return the number of sentences queued in the last 24 hours."""
+    """Return the number of sentences that the account queued in the last 24 hours."""
     return _recent().filter(owner=user).aggregate(n=Sum("n_sentences"))["n"] or 0
 
 
@@ -57,7 +57,8 @@ def _recent() -> QuerySet[SentenceCharge]:
 
 
 def limit_of(user: User) -> int:
-    """Return the number of sentences this account may queue in 24 hours; 0 = no limit."""
+    """Return the number of sentences this account may queue in 24 hours; 0 = no limit. Ignores that staff are
+    exempt."""
     limit = user.max_sentences_per_day
     return settings.GYM_MAX_SENTENCES_PER_DAY if limit is None else limit
 
@@ -72,7 +73,7 @@ def _check(user: User, used: int, n_sentences: int) -> None:
         )
     queued = f"{used:,} sentence{'' if used == 1 else 's'}"
     raise TooManySentences(
-        f"You queued {queued} in the last 24 hours. With these {n_sentences:,} you would exceed the limit of {limit:,} "
+        f"You queued {queued} in the last 24 hours. Queueing {n_sentences:,} more would exceed the limit of {limit:,} "
         "a day.",
         _seconds_until(user, used + n_sentences - limit),
     )

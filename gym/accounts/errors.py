@@ -1,4 +1,4 @@
-"""Exceptions raised when an account reaches a limit."""
+"""Exception raised when an account reaches a limit or the queue of the site is full."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ def has_token(user: User) -> bool:
 
 
 def store_token(value: str, *, actor: User) -> None:
-    """Store the actor's token, replacing any earlier one. Raises ValidationError."""
+    """Store the actor's token, replacing any earlier one. Raises ValidationError if it does not look like a token, and
+    PermissionDenied if the actor is not signed in."""
     if not _TOKEN.fullmatch(value):
         raise ValidationError(
             {"token": "A token has 8 to 200 characters without spaces. Those of the Hub begin with hf_."}

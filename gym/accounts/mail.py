@@ -1,4 +1,5 @@
-"""E-mail about accounts. Sent from a thread, so that response times do not reveal whether an account exists."""
+"""E-mail about accounts and refused models. `in_background` sends it from a thread, so that response times do not
+reveal whether an account exists."""
 
 from __future__ import annotations
 
@@ -48,8 +49,8 @@ def own_host(request: HttpRequest) -> str:
 
 
 def send_reset(email: str, domain: str, https: bool, next_page: str = "") -> None:
-    """Send a reset link for every active account with this address, if any. `next_page`: page to open after signing
-    in."""
+    """Send a reset link for every active account that has this address and a password, if any. `next_page`: page to
+    open after signing in."""
     form = PasswordResetForm({"email": email})
     if form.is_valid():
         form.save(

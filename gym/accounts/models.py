@@ -36,7 +36,7 @@ class User(AbstractUser):
         "quota factor",
         null=True,
         blank=True,
-        help_text="Factor on the quotas GYM_QUOTA_… of this account, in rows and in bytes (runs excepted). Empty: 1; "
+        help_text="Multiplies this account's quotas (GYM_QUOTA_…) in rows and in bytes, except for runs. Empty: 1; "
         "0 = no limit.",
     )
 

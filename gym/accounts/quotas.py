@@ -124,7 +124,7 @@ class Kind:
     @contextmanager
     def growing(self, owner: User, *, actor: User | None = None, new: bool = False) -> Iterator[None]:
         """Run a block of writes in a transaction. Roll back and raise OverQuota if the quota is exceeded; writes that
-        free space always pass. `actor`: the writing user, if not the owner.
+        free space always pass. `actor`: the writing user, if not the owner; nothing is checked if they are staff.
 
         `new`: the block creates objects. The account is then locked, so that concurrent requests cannot exceed the
         number. Growth of existing objects takes no lock, to avoid deadlocks, so concurrent requests may exceed the
@@ -146,9 +146,9 @@ class Kind:
             self._check_bytes(limit, before.bytes, after.bytes, owner, actor or owner)
 
     def require_bytes(self, owner: User, grown: int, *, actor: User) -> None:
-        """Raise OverQuota if the account, having just grown by `grown` bytes, exceeds its limit. Use it for
-        frequent changes of known size: it counts once, where `growing` counts twice. Call it after the
-        change, in the same transaction."""
+        """Raise OverQuota if the account, having just grown by `grown` bytes, exceeds its limit, unless `actor` is
+        staff. Use it for frequent changes of known size: it counts once, where `growing` counts twice. Call it after
+        the change, in the same transaction."""
         limit = self.limit_of(owner)
         if grown <= 0 or not limit.bytes or _is_exempt(owner) or actor.is_staff:
             return

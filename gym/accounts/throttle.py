@@ -59,7 +59,7 @@ class Limit:
                 raise TooManyTries(full_at - (now + self.period - self.step))
 
     def give_back(self, subject: object) -> None:
-        """Return a try to the bucket, because it succeeded."""
+        """Return one try to the bucket, because it succeeded or was refused by another limit."""
         if self.tries:
             key = TokenBucket.key_of(self.name, subject)
             TokenBucket.objects.filter(pk=key).update(full_at=F("full_at") - self.step)
@@ -137,7 +137,7 @@ def _device_of(request: HttpRequest, username: str) -> str:
 
 
 def take_all(*limits: tuple[Limit, object]) -> None:
-    """Use one try from each limit, or none at all if any of them is exhausted."""
+    """Use one try from each limit. If any of them is exhausted, use none and raise TooManyTries."""
     taken: list[tuple[Limit, object]] = []
     for limit, subject in limits:
         try:
@@ -154,7 +154,7 @@ def give_back_all(*taken: tuple[Limit, object]) -> None:
 
 
 def account_key(name: str) -> str:
-    """Normalise a user name, whether or not it exists, so that all spellings share a bucket."""
+    """Normalise a user name or e-mail address, whether or not it exists, so that all spellings share a bucket."""
     return unicodedata.normalize("NFKC", name).casefold().strip()[:200]
 
 

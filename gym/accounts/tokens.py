@@ -26,7 +26,8 @@ def create_token(
 ) -> tuple[ApiToken, str]:
     """Create a token; returns its row and the secret string, which is not stored.
 
-    Raises ValidationError for unknown scopes, a past expiry or too many live tokens."""
+    Raises ValidationError for no or unknown scopes, an empty or too long name, a past expiry or too many live tokens;
+    PermissionDenied if the actor is not signed in."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to create a token")
     chosen = [scope for scope in Scope.values if scope in set(scopes)]
@@ -75,7 +76,7 @@ def mark_used(token: ApiToken) -> None:
 
 
 def revoke_token(token: ApiToken, *, actor: User) -> None:
-    """Revoke the token; keep the row."""
+    """Revoke the token; keep the row. Raises PermissionDenied unless the actor owns it or is staff."""
     if token.user_id != actor.pk and not actor.is_staff:
         raise PermissionDenied("this token belongs to another account")
     ApiToken.objects.filter(pk=token.pk, revoked=None).update(revoked=timezone.now())

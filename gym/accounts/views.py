@@ -68,7 +68,8 @@ def forget_in_browser(response: HttpResponseBase, username: str) -> None:
 
 
 class SignIn(auth.LoginView):
-    """Sign-in. Each try counts against the address and the account, whether or not the account exists."""
+    """Sign-in. Each failed try counts against the address, and against the account (or the browser, if it has signed in
+    to the account before), whether or not the account exists."""
 
     redirect_authenticated_user = True
 
@@ -192,7 +193,7 @@ class PasswordResetConfirm(auth.PasswordResetConfirmView):
 @form_page
 @throttled
 def profile_edit(request: SignedInRequest) -> HttpResponse:
-    """Change name and e-mail address. Context: form."""
+    """Change the name, the e-mail address (with the password), and whether notifications are mailed. Context: form."""
     user = request.user
     old = user.email
     form = ProfileForm(request.POST or None, instance=User.objects.get(pk=user.pk))

@@ -1,5 +1,5 @@
-"""Background jobs of agent tests: check a server, run cases, rescore stored answers, ask an agent to name
-failures."""
+"""Background jobs of agent tests: check a server, read its version for schedules, run cases, rescore stored answers,
+ask an agent to name failures."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def agent_version(context: JobContext) -> None:
 
 
 def read_server(transport: Transport, clean: Redactor) -> dict[str, Any]:
-    """Return values for fields of AgentServer. Only the list of agents is required. Raises TransportError."""
+    """Return values for fields of AgentServer. A server may lack a health report and call graphs, but not the list of
+    agents. Raises TransportError, also if the server reports an unhealthy status."""
     deadline = Deadline(time.monotonic() + CHECK_SECONDS, "The check")
 
     def get(path: str) -> Any:
@@ -283,7 +284,7 @@ def agent_run(context: JobContext) -> None:
 
 def _note_version(context: JobContext, run: AgentRun, transport: Transport) -> None:
     """Record the server's version at the start of an attempt and after every case, because a new version may be
-    deployed during a run. Only the first few versions are recorded."""
+    deployed during a run. After the first MAX_VERSIONS, others are recorded as "others"."""
     version, known = fetch_version(transport), run.versions
     if version is None or (not version and not known):
         return

@@ -17,7 +17,7 @@ class ChangeOnly(SiteAdmin):
 
 @admin.register(AgentServer)
 class AgentServerAdmin(ChangeOnly):
-    """Read-only admin. The address is changed on the site's pages, because that deletes the secrets."""
+    """Admin without editable fields. The address is changed on the site's pages, because that deletes the secrets."""
 
     list_display = ["model", "kind", "url", "version", "checked_at"]
     list_filter = ["kind"]
@@ -39,7 +39,7 @@ class AgentSuiteAdmin(SharedObjectAdmin):
 
 @admin.register(AgentCase)
 class AgentCaseAdmin(ChangeOnly):
-    """Read-only admin, because texts are validated when saved on the site's pages."""
+    """Admin without editable fields, because texts are validated when saved on the site's pages."""
 
     list_display = ["name", "suite", "agent", "updated"]
     list_filter = ["suite"]

@@ -47,7 +47,7 @@ def transport_for(server: AgentServer) -> Transport:
 
 
 def version_in(health: Any) -> str:
-    """Return the versions in a health report as text; empty if it has none."""
+    """Return the first three versions in a health report as text; empty if it has none."""
     versions = health.get("versions") if isinstance(health, dict) else None
     if not isinstance(versions, dict):
         return ""
@@ -56,7 +56,7 @@ def version_in(health: Any) -> str:
 
 
 def fetch_version(transport: Transport) -> str | None:
-    """Return the server's current version: empty if it reports none, None if it cannot be reached."""
+    """Return the server's current version: empty if it reports none, None if its health report cannot be read."""
     try:
         health = transport.get(
             "/healthz", Deadline(time.monotonic() + VERSION_SECONDS, "The version request")
@@ -85,7 +85,7 @@ def judge_for(suite: AgentSuite, reading: Reading, hidden: Sequence[str]) -> Vot
 
 
 def identity_of(server: AgentServer) -> str:
-    """Return a keyed hash of what determines a judge's answers: address, model and version.
+    """Return a keyed hash of what determines a judge's answers: server, kind, address, model and version.
 
     Verdicts are only reused for the same identity. The hash is keyed because results show it to users who are not
     allowed to see the address.

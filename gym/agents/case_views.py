@@ -1,4 +1,4 @@
-"""Pages for single test cases: view, edit as text or as a form, check while editing."""
+"""Pages for single test cases: view, edit as text or as a form, check while editing, delete, download."""
 
 from __future__ import annotations
 
@@ -136,7 +136,8 @@ def case_check(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def case_form(request: SignedInRequest, slug: str, pk: int) -> HttpResponse:
-    """Edit the case as a form. Saving rewrites the text, so comments are lost."""
+    """Edit the case as a form. Saving changed fields rewrites the text, so comments are lost. For a case that does not
+    fit a form, say why; context: suite, case, refused."""
     suite = editable_suite(request, slug)
     case = _case(suite, pk)
     read, _ = selectors.parse_for_user(case, request.user)
@@ -164,8 +165,8 @@ def _fields(
     """Show or save the form of a case. htmx requests get remarks on the current fields. After one of the
     buttons in STAYING, the form is shown again with a turn or check added or removed.
 
-    Context: suite, case, new (bool), name, top, turns (with rows and places), added (bool), tests,
-    extension_tests, filters, problems, read, refusals, loses_comments.
+    Context: suite, case, new (bool), name, top, turns (with rows and places), n_checks, added (bool), tests,
+    extension_tests, filters, agent_names, problems, read, refusals, loses_comments.
     """
     new, name = case.pk is None, request.POST.get("name", case.name)
     top, turns = _given(request) if request.method == "POST" else fields_of(document)

@@ -32,13 +32,14 @@ TREND_NOTE = (
     "with a verdict. Rescored runs and runs that stop early are excluded."
 )
 MIN_SHARED = 0.5
-"""Minimum share of cases with a verdict for a run to be in the trend, so that the trend covers many cases."""
+"""A run is in the trend only if it has verdicts on at least this share of the reference run's cases; see `suite_trend`.
+Runs with fewer would leave few cases in common."""
 MAX_SERIES = 8
 
 
 def case_trend(case: AgentCase, history: Sequence[tuple[CaseRun, Evidence]]) -> Figure | None:
-    """Draw all of a case's runs, oldest first, with the required rate; None if there are no runs. Rescored runs are
-    excluded."""
+    """Draw a case's runs in `history` (newest first), oldest first, with the required rate. Rescored runs are excluded;
+    None if there are no others."""
     made = [(row, evidence) for row, evidence in reversed(history) if row.run.rescored_from_id is None]
     if not made:
         return None
@@ -110,7 +111,8 @@ def _columns_of(run: AgentRun, evidence: Evidence) -> dict[str, Any]:
 
 
 def suite_trend(suite: AgentSuite, user: AnyUser) -> Figure | None:
-    """Draw pass rates pooled over the cases shared by all runs in the trend; None for fewer than two runs.
+    """Draw pass rates pooled over the cases shared by all runs in the trend; None for fewer than two runs, or if they
+    share no case.
 
     The reference is the run with verdicts on the largest number of current cases (the newest such run, if several tie).
     A run is in the trend if it has verdicts on at least half of the reference's cases.

@@ -76,7 +76,7 @@ interactions: [
 
 
 def load_agents(owner: User, *, run: bool) -> Iterator[str]:
-    """Create missing rows; yield a line for each object created."""
+    """Create missing rows; yield a line for each object created. `run`: also queue a run of a suite created now."""
     server = AgentServer.objects.filter(model__slug=SERVER).first()
     if server is None and not RegisteredModel.objects.filter(slug=SERVER).exists():
         server = services.register_server(

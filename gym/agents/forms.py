@@ -229,7 +229,7 @@ class ImportForm(forms.Form):
 
 
 def agent_names(servers: Iterable[AgentServer]) -> list[tuple[str, str]]:
-    """Return all agents on the servers, as (agent, server with its owner)."""
+    """Return all agents on the servers, sorted by name, as (agent, first server that lists it, with its owner)."""
     names = [
         (str(agent.get("agent_name", "")), named_with_owner(server.model))
         for server in servers

@@ -182,13 +182,13 @@ class AgentSchedule(models.Model):
     )
     every = models.CharField(max_length=10, choices=Every.choices)
     iterations = models.PositiveIntegerField(
-        null=True, blank=True, help_text="iterations of each case; empty: as the case sets"
+        null=True, blank=True, help_text="iterations of each case; empty: as set in the case"
     )
     next_at = models.DateTimeField(null=True, blank=True, db_index=True)
     stamp = models.CharField(
         max_length=100,
         blank=True,
-        help_text="state of the last run: schedules.stamp_of the cases, or the version",
+        help_text="state at the last run: schedules.stamp_of the suite, or the server's version",
     )
     trouble = models.TextField(blank=True)
     unseen = models.TextField(
@@ -231,7 +231,7 @@ class AgentRun(HasJob, models.Model):
     )
     options = models.JSONField(default=dict, help_text="reading, early_stop, parallel")
     server_version = models.CharField(
-        max_length=500, blank=True, help_text="as reported during the run; several joined by arrows"
+        max_length=500, blank=True, help_text="as reported during the run; several versions joined by arrows"
     )
     rescored_from = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="rescored"
@@ -242,7 +242,7 @@ class AgentRun(HasJob, models.Model):
     regression = models.JSONField(
         null=True,
         blank=True,
-        help_text="of a scheduled run, against those before it (regression_test.Regression)",
+        help_text="comparison of a scheduled run with those before it (regression_test.Regression)",
     )
     spent = models.FloatField(default=0.0, help_text="wall-clock seconds of all attempts")
     created = models.DateTimeField(auto_now_add=True)

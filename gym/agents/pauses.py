@@ -25,7 +25,7 @@ MAX_CHANGES = 20
 
 
 def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> None:
-    """Pause other users' schedules that use secrets, because `actor` changes these cases.
+    """Note in other users' schedules that `actor` changes these cases, which pauses schedules that use secrets.
 
     Call this first in the transaction that changes the cases.
     """
@@ -47,7 +47,8 @@ def note_changes(suite: AgentSuite, names: Sequence[str], *, actor: User) -> Non
 
 
 def resume(schedule: AgentSchedule, *, actor: User, seen: str) -> None:
-    """Resume a schedule. `seen`: the value of `unseen` that its owner reviewed; newer changes keep it paused."""
+    """Resume a schedule. `seen`: the value of `unseen` that its owner reviewed; newer changes keep it paused. Raises
+    ValidationError for newer changes, PermissionDenied if the actor is not its owner."""
     if schedule.owner_id != actor.pk:
         raise PermissionDenied("a schedule uses its owner's secrets, so only its owner can resume it")
     rows = AgentSchedule.objects.filter(pk=schedule.pk, unseen=seen.replace("\r\n", "\n"))

@@ -14,8 +14,8 @@ def can_view(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_edit(user: AnyUser, suite: AgentSuite) -> bool:
-    """Return True for users who may edit settings, judge, cases and failure modes: owner, staff and collaborators who
-    can edit."""
+    """Return True for users who may edit settings (except visibility and secrets), judge, cases and failure modes:
+    owner, staff and collaborators who can edit."""
     return may_edit(user, suite)
 
 
@@ -25,7 +25,7 @@ def can_manage(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_run_suite(user: AnyUser, suite: AgentSuite) -> bool:
-    """Return True for users who can view the suite and send its secrets."""
+    """Return True for signed-in users who can view the suite and send its secrets."""
     return user.is_authenticated and can_view(user, suite) and can_send_secrets(user, suite)
 
 
@@ -36,8 +36,9 @@ def can_send_secrets(user: AnyUser, suite: AgentSuite) -> bool:
 
 
 def can_judge(user: AnyUser, suite: AgentSuite) -> bool:
-    """Return True if the user may use the suite's judge. The judge's owner pays for requests with secret keys, so only
-    the owner and staff may use a judge with secrets, and only users who may run a private judge may use it."""
+    """Return True if the suite has no judge, or the user may use it. The judge's owner pays for requests with secret
+    keys, so only the owner and staff may use a judge with secrets, and only users who may run a private judge may use
+    it."""
     judge = suite.judge
     if judge is None or (user.is_authenticated and (user.is_staff or judge.owner_id == user.pk)):
         return True

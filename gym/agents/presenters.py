@@ -41,7 +41,7 @@ def rows_of(run: AgentRun) -> list[CaseRow]:
 
 
 def at_k_of_run(run: AgentRun) -> list[AtK]:
-    """Return pass@k and pass^k averaged over a run's cases, except cases that stop early."""
+    """Return pass@k and pass^k averaged over a run's finished cases, except cases that stop early."""
     finished = [row for row in run.case_runs.all() if row.outcome]
     return at_k([(0, 0) if row.early_stop else (row.passed, row.n) for row in finished])
 
@@ -84,8 +84,8 @@ class CheckRow:
 
 @dataclass
 class Overall:
-    """Totals over all iterations. `latency`: median and maximum seconds to an answer; `waited`: seconds for which
-    servers were busy."""
+    """Totals over all iterations. `latency`: median and maximum seconds to an answer, None without answers; `waited`:
+    total seconds spent waiting for busy servers."""
 
     checks: list[CheckRow]
     latency: tuple[float, float] | None

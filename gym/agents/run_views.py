@@ -79,7 +79,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 
 def _others(request: HttpRequest, run: AgentRun) -> QuerySet[AgentRun]:
-    """Return the runs with which a run can be compared."""
+    """Return the other finished runs of the same suite, for comparison."""
     done = selectors.runs_visible_to(request.user).filter(suite=run.suite, completed_at__isnull=False)
     return done.exclude(pk=run.pk)
 
@@ -127,7 +127,7 @@ def run_retry(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def run_rescore(request: SignedInRequest, key: str) -> HttpResponse:
-    """Score the stored answers by the current cases, with a different reading if one is sent."""
+    """Queue a rescoring of the stored answers against the current cases, with a different reading if one is sent."""
     run = visible_run(request, key)
     try:
         rescored = services.queue_rescoring(
@@ -150,7 +150,7 @@ def run_download(request: HttpRequest, key: str, form: str) -> StreamingHttpResp
 
 
 def run_file(run: AgentRun, form: str) -> StreamingHttpResponse:
-    """Stream a run's file one case at a time, because transcripts are long."""
+    """Stream a run's file one case at a time, because transcripts are long. Raises Http404 for an unknown `form`."""
     if form not in ("json", "junit", "csv"):
         raise Http404
     results = ((case_run.name, case_run.result()) for case_run in run.case_runs.all())
@@ -208,7 +208,8 @@ def case_run_download(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 
 def _ticked(request: HttpRequest) -> HttpResponse:
-    """Redirect to the comparison of a suite's ticked runs, earliest first."""
+    """Redirect to the comparison of a suite's ticked runs, earliest first; if they cannot be compared, to the list with
+    a message."""
     keys = [key.replace("\0", "") for key in request.GET.getlist("run")[:PER_PAGE]]
     finished = selectors.runs_visible_to(request.user).filter(key__in=keys, completed_at__isnull=False)
     ticked = list(finished.order_by("created", "pk"))
@@ -231,8 +232,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     """Compare runs with the first run by case or, with `by=check`, by check. `ticked` with several `run=KEY` redirects
     here.
 
-    Context: comparison (Compared), suite (of the first run), suites, sides [(name, run)], query, by_check, cases or
-    checks.
+    Context: comparison (Compared), suite (of the first run), suites, sides [(name, run)], query, by_check, cases,
+    checks (empty unless by_check).
     """
     if "ticked" in request.GET:
         return _ticked(request)

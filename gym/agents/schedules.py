@@ -90,7 +90,7 @@ def stamp_of(suite: AgentSuite) -> str:
 
 
 def _next(schedule: AgentSchedule, now: datetime) -> datetime | None:
-    """Return when the schedule is due next; None if it depends on the cases. Runs are spread over the hour."""
+    """Return when the schedule is due next; None if it depends on the cases. Nightly runs are spread over the hour."""
     if schedule.every == Every.CHANGE:
         return None
     if schedule.every == Every.VERSION:
@@ -108,7 +108,8 @@ def on_tick(**_: Any) -> None:
 
 
 def start_due() -> int:
-    """Queue a run for every schedule that is due. Return the number of runs queued."""
+    """Queue a run for every nightly schedule that is due and every schedule whose cases have changed. Return the number
+    of runs queued."""
     now = timezone.now()
     due = AgentSchedule.objects.exclude(every=Every.VERSION).filter(
         Q(next_at__lte=now) | Q(every=Every.CHANGE)
@@ -134,7 +135,8 @@ def queue_version_checks() -> int:
 
 
 def start_on(server: AgentServer, version: str) -> int:
-    """Queue a run for every schedule whose last run was on a different version. Return the number of runs queued.
+    """Queue a run for every schedule that waits for new versions of this server and last ran on a different one. Return
+    the number of runs queued.
 
     The first version is also run, as a baseline. An empty version starts nothing.
     """
@@ -148,8 +150,8 @@ def start_on(server: AgentServer, version: str) -> int:
 
 
 def _start(schedule: AgentSchedule, now: datetime, version: str = "") -> bool:
-    """Queue a run of a due schedule. `version`: the server's new version, for schedules that wait for one; such a
-    schedule keeps waiting for this version until a run is queued."""
+    """Queue a run of a due schedule; return True if it was queued. `version`: the server's new version, for schedules
+    that wait for one; such a schedule keeps waiting for this version until a run is queued."""
     if schedule.every == Every.CHANGE and not _has_changed(schedule, now):
         return False
     try:
@@ -231,7 +233,7 @@ def _compare(run: AgentRun) -> bool:
 
 
 def regression_of(run: AgentRun) -> Regression:
-    """Compare a run with the previous BASELINE_RUNS runs of its schedule, over cases with unchanged text."""
+    """Compare a run with the previous BASELINE_RUNS completed runs of its schedule, over cases with unchanged text."""
     earlier = AgentRun.objects.filter(
         schedule=run.schedule_id, completed_at__isnull=False, created__lt=run.created
     )

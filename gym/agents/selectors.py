@@ -38,7 +38,7 @@ NO_VERDICT = tuple(outcome for outcome in OUTCOMES if outcome not in VERDICTS)
 RUNS_SHOWN = 20
 """Maximum number of runs listed on other pages; a separate page lists all runs."""
 HISTORY = 50
-"""Number of newest runs of a case considered for flakiness."""
+"""Number of newest runs of a case on one version of a server that are considered for flakiness."""
 
 
 def visible_to(user: AnyUser) -> QuerySet[AgentSuite]:
@@ -63,7 +63,8 @@ def servers_visible_to(user: AnyUser) -> QuerySet[AgentServer]:
 
 
 def servers_lent_to(user: AnyUser) -> QuerySet[AgentServer]:
-    """Return servers that a user may use: their own, and visible servers without secrets (whose owner would pay)."""
+    """Return servers that a user may use: their own, and visible servers without secrets (whose owner would pay); all
+    servers for staff, none for visitors."""
     if not user.is_authenticated:
         return AgentServer.objects.none()
     visible = servers_visible_to(user)
@@ -129,7 +130,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the matrix: a server, or a version of the server if `version` is set."""
+    """A column of the matrix: a server, or one of its versions if `version` is not None (empty: it reported none)."""
 
     server: AgentServer
     version: str | None = None
@@ -265,7 +266,7 @@ def parse_for_user(case: AgentCase, user: AnyUser) -> tuple[TestCase | None, lis
 
 
 def history_of(case: AgentCase, user: AnyUser) -> list[CaseRun]:
-    """Return a case's finished runs, newest first, with distinct labels for their servers."""
+    """Return the newest 50 runs in which the case has ended, newest first, with distinct labels for their servers."""
     case_runs = list(
         case.case_runs.filter(run__in=runs_visible_to(user))
         .exclude(outcome="")

@@ -60,7 +60,7 @@ def server_status(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def server_new(request: SignedInRequest) -> HttpResponse:
-    """Register a server. Context: form."""
+    """Register a server. Context: form, server (None)."""
     form = ServerForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

@@ -42,7 +42,7 @@ from models_registry.models import AGENT, RegisteredModel
 from models_registry.quotas import MODELS
 
 CARD = ("slug", "title", "visibility", "description", "judge", "judge_agent", "judge_votes", "updated")
-"""Fields of a suite that forms and the API can change, except its variables."""
+"""Columns that are written when an existing suite is saved; its variables are saved separately."""
 MAX_CASES = 500
 READING_SECONDS = 30
 """Maximum CPU time in seconds to read all cases of an upload."""
@@ -65,7 +65,7 @@ def register_server(
 ) -> AgentServer:
     """Register a server as a model with the backend `agent` and queue its check.
 
-    Every user may register servers, because GYM_NET_ALLOW restricts the allowed addresses.
+    Any signed-in user may register a server, because GYM_NET_ALLOW limits which addresses the site contacts.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to register a server")
@@ -110,7 +110,7 @@ def change_server(
 
 
 def queue_check(server: AgentServer, *, actor: User) -> None:
-    """Queue a check, which reads the server's version and agents."""
+    """Queue a check, which reads the server's version, agents and call graphs. Does nothing while one is active."""
     if not model_permissions.can_edit(actor, server.model):
         raise PermissionDenied("this server belongs to another user")
     model = server.model
@@ -125,7 +125,7 @@ def queue_check(server: AgentServer, *, actor: User) -> None:
 
 
 def delete_server(server: AgentServer, *, actor: User) -> None:
-    """Delete a server with its card and secrets. A server with runs cannot be deleted."""
+    """Delete a server with its card and secrets. A server with runs, or whose check is active, cannot be deleted."""
     model = server.model
     if not model_permissions.can_manage(actor, model):
         raise PermissionDenied("this server belongs to another user")
@@ -186,8 +186,9 @@ def _require_listed(suite: AgentSuite) -> None:
     """Raise ValidationError if the judge's server does not list the judging agent."""
     server = AgentServer.objects.filter(model=suite.judge).first() if suite.judge is not None else None
     if server is None or not server.answers_for(suite.judge_agent):
-        judge = suite.judge or "No judge"
-        raise ValidationError({"judge_agent": f"{judge} does not list the agent {suite.judge_agent}."})
+        if suite.judge is None:
+            raise ValidationError({"judge_agent": "Choose a judge, or leave the judge agent empty."})
+        raise ValidationError({"judge_agent": f"{suite.judge} does not list the agent {suite.judge_agent}."})
 
 
 def _save_variables(suite: AgentSuite, variables: dict[str, str | None] | None) -> None:
@@ -229,7 +230,8 @@ def delete_case(case: AgentCase, *, actor: User) -> None:
 
 
 def import_cases(suite: AgentSuite, files: dict[str, str], *, actor: User) -> list[AgentCase]:
-    """Add or replace cases by name, either all or none. Raises ValidationError with all problems."""
+    """Add or replace cases by name, either all or none. Raises ValidationError with all problems, PermissionDenied, and
+    OverQuota."""
     _require_edit(actor, suite)
     problems = []
     agents = {}
@@ -320,7 +322,8 @@ def _enqueue(kind: str, run: AgentRun, title: str, total: int, owner: User) -> A
 def queue_runs(
     suite: AgentSuite, servers: list[AgentServer], *, actor: User, **options: Any
 ) -> list[AgentRun]:
-    """Queue a run of the same cases on each server, either all or none. Raises the same errors as `queue_run`."""
+    """Queue a run of the same cases on each server, either all or none. Raises the same errors as `queue_run`; those
+    about a server have the key `servers`."""
     try:
         with transaction.atomic():
             return [queue_run(suite, server, actor=actor, **options) for server in servers]
@@ -331,12 +334,13 @@ def queue_runs(
 
 
 def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, checked: bool = True) -> None:
-    """Raise an error if `actor` may not start a run, which uses the suite's variables and judge and the server's keys.
+    """Raise PermissionDenied or ValidationError if `actor` may not start a run, which uses the suite's variables and
+    judge and the server's keys.
 
     `checked`: the server must also be ready.
     """
     if not permissions.can_view(actor, suite) or not actor.is_authenticated:
-        raise PermissionDenied("you may not run this suite")
+        raise PermissionDenied("only signed-in users who can see this suite can run it")
     if not permissions.can_run_suite(actor, suite):
         raise PermissionDenied("this suite has its owner's secrets, so only the owner can run it")
     if not servers_lent_to(actor).filter(pk=server.pk).exists():
@@ -348,7 +352,9 @@ def require_may_run(actor: User, suite: AgentSuite, server: AgentServer, *, chec
             {"server": f"{server} is not ready (state: {server.model.get_status_display()})."}
         )
     if not permissions.can_judge(actor, suite):
-        raise PermissionDenied("the judge of this suite is private or has secrets, so you cannot use it")
+        raise PermissionDenied(
+            "the judge of this suite is private or has secrets, so only its owner can use it"
+        )
 
 
 def require_iterations(iterations: int | None) -> None:
@@ -451,7 +457,7 @@ def retry_run(run: AgentRun, *, actor: User) -> None:
 
 def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: User) -> Naming:
     """Queue the naming of a case's failures by an agent. Earlier choices are deleted, but their names are kept and
-    offered again. Raises LimitReached."""
+    offered again. Raises ValidationError, PermissionDenied and LimitReached."""
     _require_edit(actor, case_run.run.suite)
     if not servers_usable_by(actor).filter(pk=server.pk).exists():
         raise ValidationError(f"{server} is not ready, or you may not use it.")
@@ -484,7 +490,8 @@ def queue_naming(case_run: CaseRun, server: AgentServer, agent: str, *, actor: U
 
 
 def forget_naming(case_run: CaseRun, *, actor: User) -> None:
-    """Discard a model's choices and group the failures by text again. The names are kept."""
+    """Discard a model's choices, cancelling a naming in progress, and group the failures by text again. The names are
+    kept."""
     _require_edit(actor, case_run.run.suite)
     naming = Naming.objects.filter(case_run=case_run).select_related("job").first()
     if naming is None:
@@ -497,7 +504,7 @@ def forget_naming(case_run: CaseRun, *, actor: User) -> None:
 
 
 def kept_suites(user: User) -> Any:
-    """Return suites on which other users depend: public suites, and suites with collaborators or other users' runs."""
+    """Return the user's suites on which others depend: public suites, and suites with collaborators or others' runs."""
     others = AgentRun.objects.exclude(owner=user).values("suite")
     relied_on = Q(visibility=Visibility.PUBLIC) | Q(pk__in=others) | shared_by(user, AgentSuite)
     return AgentSuite.objects.filter(owner=user).filter(relied_on)
@@ -508,7 +515,7 @@ def doomed_suites(user: User) -> Any:
 
 
 def doomed_agents(user: User) -> Any:
-    """Return servers that only their owner and staff can use: private servers without collaborators."""
+    """Return the user's servers that only they and staff can see: private servers without collaborators."""
     private = Q(visibility=Visibility.PRIVATE) & ~shared_by(user, RegisteredModel)
     return RegisteredModel.objects.filter(private, owner=user, backend=AGENT)
 

@@ -55,7 +55,8 @@ def show_form_errors(request: HttpRequest, form: Any) -> None:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """List suites and servers. Context: suites, runnable (keys of suites that this user may run), servers."""
+    """List suites and servers. Context: suites, runnable (pks of suites whose secrets, if any, this user may send),
+    servers."""
     user = request.user
     suites = selectors.listed(user)
     runnable = [

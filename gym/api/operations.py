@@ -104,7 +104,7 @@ def _responses(described: Operation) -> dict[Any, Any]:
         responses[described.status, JSON] = OpenApiResponse(schema, description=described.summary)
         if 200 in described.also:
             responses[200, JSON] = OpenApiResponse(
-                schema, description="It already exists; nothing was created."
+                schema, description="The object already exists; nothing was created."
             )
     if 202 in described.also:
         progress = described.response or {"type": "object"}

@@ -17,9 +17,8 @@ LIMITS = Limits(values=1_000_000)
 
 
 class JSONParser(RestJSONParser):
-    """Parser for JSON that the database can store. A body over the size limit is a 413; too many values,
-    nesting that is too deep, lone surrogates, U+0000 and infinite numbers are a 400 that names the
-    position."""
+    """Parser for JSON that the database can store. A body over the size limit is a 413. Too many values, nesting that
+    is too deep, lone surrogates, U+0000, NaN, infinity and integers beyond 64 bits are a 400."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE

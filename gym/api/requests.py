@@ -16,7 +16,8 @@ _TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeFi
 
 
 class Body(serializers.Serializer[Any]):
-    """A JSON object, or a form with files. Unknown fields are errors and types are not converted: "3" is not a number.
+    """A JSON object, or a form with files. Unknown fields are errors, and types in JSON are not converted: "3" is not a
+    number.
 
     Declare fields as in any serializer; use `serializers.JSONField` for free-form documents.
     """

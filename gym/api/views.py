@@ -48,7 +48,7 @@ class Index(ApiView):
         response={"type": "object", "additionalProperties": {"type": "string", "format": "uri"}},
     )
     def get(self, request: Request) -> Response:
-        """Return the addresses of the lists, by name."""
+        """Return the addresses of all lists, of your account and of the description of the API, by name."""
         return Response({name: reverse(f"api-{name}", request=request) for name in LISTS})
 
 

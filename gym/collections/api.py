@@ -196,7 +196,7 @@ class CollectionList(CollectionView, ListView):
 
     @operation("List collections", response=CollectionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List published collections, and unpublished ones that you work on."""
+        """List published collections, and unpublished ones that you own or that are shared with you; all for staff."""
         return self.page(rows_of(request).order_by("title"))
 
     @operation("Create a collection", body=NewCollection, response=CollectionDetailSerializer, status=201)
@@ -292,10 +292,10 @@ class CollectionFile(CollectionView):
         also=[202, 413, 422],
     )
     def get(self, request: Request, slug: str, form: str) -> HttpResponseBase:
-        """Download the collection. `form` is zip (suites, results and leaderboards), bib, or the leaderboard
-        as csv, long.csv, md, tex or json. A job creates the zip: 202 with `Retry-After`, `state`, `done` and
-        `total` (runs) until it is ready, 422 if it failed, 413 for too many rows. The file is kept for a
-        week, or until results change."""
+        """Download the collection. `form` is zip (suites, results and leaderboards), bib, or the leaderboard as csv,
+        long.csv, md, tex or json. A job creates the zip: 202 with `Retry-After`, `state`, `done` and `total` (runs)
+        until it is ready, 422 if it failed, 413 for too many rows. The file is kept for at most a week, and created
+        again when results change."""
         collection = self.get_object()
         if form == "zip":
             return self.zip_or_wait(collection)

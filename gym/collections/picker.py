@@ -79,7 +79,7 @@ def _ticked(user: AnyUser, data: QueryDict) -> tuple[list[SuiteRevision], int]:
 
 def _place(text: str, now: int) -> float:
     """Return the sort key that moves an entry from position `now` to the typed position: before the entry there if it
-    moves up, after it if it moves down."""
+    moves up, after it if it moves down. Without a valid number it moves to the end."""
     if not (text.isascii() and text.isdecimal() and len(text) < 9):
         return math.inf
     place = int(text)

@@ -6,7 +6,7 @@ public, and cannot be undone: the list and the address then never change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from hashlib import sha256
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -17,11 +17,12 @@ from django.utils import timezone
 from gym.accounts.models import AnyUser, User
 from gym.collections.models import Collection, CollectionEntry
 from gym.collections.quotas import COLLECTIONS
-from gym.sharing.models import Visibility
+from gym.sharing.models import Role, Visibility
 from gym.sharing.permissions import may_edit, owns
 from gym.sharing.selectors import worked_on_by
 from suites.models import Suite, SuiteRevision
 from suites.selectors import known_to, listed_for, revisions_for
+from suites.services import set_visibility
 
 MAX_ENTRIES = 500
 RESERVED_SLUGS = frozenset({"new"})
@@ -66,6 +67,14 @@ def can_change(user: AnyUser, collection: Collection) -> bool:
     return not collection.is_published and may_edit(user, collection)
 
 
+def changeable_by(user: User) -> QuerySet[Collection]:
+    """Return the collections that the user may edit."""
+    unpublished = Collection.objects.filter(published_at=None).order_by("title")
+    if user.is_staff:
+        return unpublished
+    return unpublished.filter(worked_on_by(user, Collection, roles=[Role.EDIT]))
+
+
 def can_manage(user: AnyUser, collection: Collection) -> bool:
     """Return whether the user may publish and delete the collection: owner and staff, until it is published."""
     return not collection.is_published and owns(user, collection)
@@ -80,7 +89,7 @@ def create_collection(
     reference: str,
     revisions: Sequence[SuiteRevision],
 ) -> Collection:
-    """Create an unpublished collection. Raises OverQuota."""
+    """Create an unpublished collection. Raises ValidationError, also (as OverQuota) if the quota is exceeded."""
     _require_usable(revisions, actor)
     collection = Collection(slug=slug, title=title, description=description, reference=reference, owner=actor)
     if slug in RESERVED_SLUGS:
@@ -202,8 +211,22 @@ def listed_frozen(user: AnyUser) -> QuerySet[SuiteRevision]:
     return rows.select_related("suite__owner")
 
 
-def publish_collection(collection: Collection, *, actor: User) -> None:
-    """Make the collection public and immutable."""
+def hidden_suites(collection: Collection, user: User) -> tuple[list[Suite], list[Suite]]:
+    """Return the suites of a collection that are not public, among those that the user may know of: those that they may
+    make public, and the others."""
+    hidden = Suite.objects.filter(revisions__collection_entries__collection=collection)
+    hidden = hidden.exclude(visibility=Visibility.PUBLIC).filter(pk__in=known_to(user)).distinct()
+    rows = list(hidden.select_related("owner").order_by("title"))
+    mine = {row.pk for row in rows}
+    if not user.is_staff:
+        editable = Suite.objects.filter(worked_on_by(user, Suite, roles=[Role.EDIT]), pk__in=mine)
+        mine = set(editable.values_list("pk", flat=True))
+    return [row for row in rows if row.pk in mine], [row for row in rows if row.pk not in mine]
+
+
+def publish_collection(collection: Collection, *, actor: User, make_public: Container[int] = ()) -> None:
+    """Make the collection public and immutable. `make_public`: suites that are made public, too, if the actor may do
+    so; primary keys."""
     require_manage(collection, actor)
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)
@@ -211,6 +234,9 @@ def publish_collection(collection: Collection, *, actor: User) -> None:
             return
         suites = Suite.objects.filter(revisions__collection_entries__collection=locked)
         list(suites.order_by("pk").select_for_update())  # so that none is made private in the meantime
+        for suite in hidden_suites(locked, actor)[0]:
+            if suite.pk in make_public:
+                set_visibility(suite, Visibility.PUBLIC, actor=actor)
         rows = [entry.revision for entry in locked.entries.select_related("revision__suite__owner")]
         if not rows:
             raise ValidationError("An empty collection cannot be published.")

@@ -138,16 +138,27 @@ def _form(request: HttpRequest, **options: Any) -> CollectionForm:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def collection_publish(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Publish a collection; GET asks for confirmation. Context: collection, revisions, n_hidden."""
+    """Publish a collection; GET asks for confirmation. Parameters: `public` (on: make the suites `suite`, primary keys,
+    public, too). Context: collection, revisions, n_hidden, offered (suites that are not public and that the user may
+    make public), others (that are not public)."""
     collection = _changeable(request, slug)
     services.require_manage(collection, request.user)
     if request.method != "POST":
         revisions = services.revisions_of(collection, request.user)
         n_hidden = len(services.hidden_revisions(collection, request.user))
-        context = {"collection": collection, "revisions": revisions, "n_hidden": n_hidden}
+        offered, others = services.hidden_suites(collection, request.user)
+        context = {
+            "collection": collection,
+            "revisions": revisions,
+            "n_hidden": n_hidden,
+            "offered": offered,
+            "others": others,
+        }
         return render(request, "collections/collection_publish.html", context)
+    keys = request.POST.getlist("suite") if request.POST.get("public") else []
+    make_public = {int(key) for key in keys if key.isdecimal() and len(key) < 19}
     try:
-        services.publish_collection(collection, actor=request.user)
+        services.publish_collection(collection, actor=request.user, make_public=make_public)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
@@ -177,7 +188,7 @@ def collection_download(request: HttpRequest, slug: str, form: str) -> HttpRespo
 @require_http_methods(["GET", "HEAD", "POST"])
 def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the state of a collection's zip. POST queues the zip, or redirects to it if it exists. Context: collection,
-    zip (CollectionZip or None), job, state, behind, is_current."""
+    zip (CollectionZip or None), job, state, is_current; behind only with a zip."""
     collection = _visible(request, slug)
     if request.method == "POST":
         try:

@@ -44,7 +44,7 @@ KEEP_FAILED = timedelta(minutes=10)
 NEW_ENOUGH = timedelta(minutes=5)
 """A zip younger than this is served even if there are newer results: runs may finish every second."""
 STILL_READ = timedelta(hours=1)
-"""Time for which a superseded zip is kept for downloads in progress."""
+"""A superseded zip that was finished less than this ago is kept, for downloads in progress."""
 PIECE = 1024 * 1024
 MEGABYTE = 1_000_000
 BY_SUITE = (

@@ -1,4 +1,5 @@
-"""Jobs for the first start: check the demo models, then run every demo model on every demo suite."""
+"""Jobs for the first start: check the demo models, run each on every demo suite, start the demo games, and download the
+trained model."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ TRAINED_KIND = "demo_trained_model"
 
 @handler("demo_runs")
 def demo_runs(context: JobContext) -> None:
-    """Check the demo models and queue their runs on the demo suites. Existing runs, finished or not, are not
-    repeated."""
+    """Check the demo models, and queue their runs on the demo suites, the demo games and the download of the trained
+    model. Runs and games that exist, finished or not, are not repeated."""
     models = list(demo_models())
     for number, model in enumerate(models):
         context.check()

@@ -55,7 +55,8 @@ def train_tokenizer(texts: Sequence[str], recipe: Recipe) -> Any:
 
 
 def batches(rows: Sequence[Sequence[int]], recipe: Recipe, end: int) -> Iterator[tuple[list[list[int]], int]]:
-    """Yield (rows of equal length, first position) endlessly, one pass over the sentences after another."""
+    """Yield (rows of equal length, first position) endlessly, one pass over the sentences after another. A share
+    `packed` of the batches is replaced by rows of many random sentences."""
     dice = Dice(recipe.seed)
     by_length: dict[int, list[int]] = {}
     for k, row in enumerate(rows):

@@ -1,5 +1,5 @@
-"""Load the demo into the database: accounts, models, suites, reference answers, a corpus, and a job that runs the
-models. Safe to repeat."""
+"""Load the demo into the database: accounts, models, suites, reference answers, a corpus, agent tests, and a job that
+runs the models. Safe to repeat."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Rebuild the demo models: `python -m gym.demo.train` (minutes on one core).
 
-Writes the n-gram model, the transformer, the manifest and the model cards to gym/demo/data, and prints the table for
-docs/demo.md. `--only ngram,gpt2` limits it, `--out DIR` writes elsewhere, `--check` only measures the existing models.
+Writes the n-gram model with its checkpoints, the transformer, the manifest and the model cards to gym/demo/data, and
+prints the table for docs/demo.md. `--only ngram,gpt2` limits it, `--out DIR` writes elsewhere, `--check` only measures
+the existing models.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The dramatiq actor: a wake-up for a queue."""
+"""The dramatiq actor. A message only wakes a worker, which then claims the next job of the queue."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def ready_messages(queue: str) -> int:
 class DatabaseBroker(Broker):
     """A broker without messages: workers poll the site's database for queued jobs.
 
-    An idle consumer polls every GYM_JOB_POLL_SECONDS. While there are claimable jobs and free threads, it generates
+    An idle consumer polls every `conf.poll_seconds`. While there are claimable jobs and free threads, it generates
     wake-ups for dramatiq.
     """
 

@@ -119,7 +119,7 @@ class JobContext:
             self._cancelled.set()
 
     def beat(self) -> None:
-        """Extend the lease."""
+        """Extend the lease, and note if the attempt has been lost or cancelled."""
         if states.renew(self.job_id, self.attempt):
             self.refresh()
         else:
@@ -133,8 +133,8 @@ class JobContext:
     # --- reporting ---
 
     def progress(self, done: int, total: int | None = None, unit: str = "") -> None:
-        """Report progress. It is written to the database every 1.5 s or 5% of the total, so this can be
-        called for every item."""
+        """Report progress. It is written to the database every 1.5 s or 5% of the total, so this can be called for
+        every item. Raises LostLease if the attempt is found to be lost when it is written."""
         self._progress["done"] = done
         if total is not None:
             self._progress["total"] = total
@@ -173,8 +173,8 @@ class JobContext:
         The first statement renews the lease and locks the job's row, so that no other worker can take over before the
         block ends. Raises LostLease before anything is written if the attempt is no longer live.
 
-        `brings_forward`: the block is progress that no later attempt has to repeat. It resets `tries` to 0, so that a
-        long job can lose any number of workers as long as each of them made progress.
+        `brings_forward`: the block is progress that no later attempt has to repeat. It resets `tries` and `deaths` to
+        0, so that a long job can lose any number of workers as long as each of them made progress.
         """
         with transaction.atomic():
             self._renew(**({"tries": 0, "deaths": 0} if brings_forward else {}))
@@ -182,7 +182,7 @@ class JobContext:
 
     @contextmanager
     def finish(self) -> Iterator[None]:
-        """Open the last transaction, which also sets the state `done`. Raises LostLease."""
+        """Open the last transaction, which also sets the state `done`. Call it once. Raises LostLease."""
         if self.finished:
             raise RuntimeError("finish() was already called for this job")
         with self.transaction():

@@ -43,7 +43,8 @@ def polled(request: HttpRequest, template: str, context: dict[str, Any], *, fina
 def act(
     request: HttpRequest, obj: Any, use_case: Callable[..., Any], done: str = "", *, to: Any = None
 ) -> HttpResponse:
-    """Call a use case, show `done` or its error as a message, and redirect to `to` or the object's page."""
+    """Call a use case, show `done` or its error as a message, and redirect to the object's page; after success to `to`,
+    if given."""
     try:
         use_case(obj, actor=request.user)
     except (ValidationError, LimitReached, WrongState) as error:

@@ -31,8 +31,8 @@ SILENT = "no heartbeat: probably killed or out of memory"
 
 
 def reap() -> int:
-    """Run one pass: recover lost jobs, send missing wake-ups, announce batches, delete old rows. Return the number of
-    expired attempts."""
+    """Run one pass: recover lost jobs, send missing wake-ups, announce batches, send `time_passes`, delete rows of
+    silent workers. Return the number of expired attempts."""
     expired = recover_expired()
     if needs_messages():
         resend_wakeups()
@@ -60,7 +60,7 @@ def undo_step_back() -> None:
     running = Job.objects.filter(state=State.RUNNING, lease_until__gt=now + 2 * lease)
     for jobs, times in ((queued, {"not_before": now}), (running, {"lease_until": now + lease})):
         if jobs.exists():
-            log.warning("the clock was set back: %d jobs get new times", jobs.count())
+            log.warning("the clock was set back; number of jobs that get new times: %d", jobs.count())
             with transaction.atomic():
                 jobs = jobs.select_for_update(skip_locked=True)
                 Job.objects.filter(pk__in=list(jobs.values_list("pk", flat=True))).update(**times)
@@ -107,7 +107,7 @@ def end_lost_attempt(job_id: UUID, attempt: int, *, expired_only: bool, how: str
 
 def give_another_chance() -> bool:
     """Queue the oldest job of `failed_by_deaths` again, if no worker has died recently. Only one per pass, so that a
-    job that kills its worker does not affect the others."""
+    job that kills its worker does not affect the others. Return whether it was queued."""
     job = states.failed_by_deaths().order_by("lost_at").first()
     if job is None or not workers_are_quiet():
         return False

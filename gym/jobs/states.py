@@ -23,6 +23,7 @@ from gym.jobs import conf, fairness, text
 from gym.jobs.broker import wake
 from gym.jobs.models import FINAL_STATES, Job, State
 from gym.jobs.sessions import wait_briefly
+from lmgym.text import count
 
 IDLE = {"claimed_by": "", "lease_until": None}  # columns of every job that is not running
 
@@ -72,7 +73,7 @@ def renew(job_id: UUID, attempt: int, **changes: Any) -> bool:
 
 
 def complete(job_id: UUID, attempt: int, **changes: Any) -> bool:
-    """Mark the job as done (running -> done)."""
+    """Mark the job as done (running -> done). Return False if the attempt is no longer live."""
     return bool(
         fenced(job_id, attempt).update(state=State.DONE, finished=timezone.now(), error="", **changes, **IDLE)
     )
@@ -135,7 +136,7 @@ def lose_attempt(live: QuerySet[Job], how: str) -> str | None:
         error = f"The worker died {f'{deaths} times ' if deaths > 1 else ''}while running this job ({how})."
         if 1 < deaths == job.max_attempts:
             minutes = max(1, round(conf.get("GYM_JOB_QUIET_SECONDS") / 60))
-            error += f" It will be tried once more when no worker has died for {minutes} minutes."
+            error += f" It will be tried once more when no worker has died for {count(minutes, 'minute')}."
         now = timezone.now()
         silent = (now - (job.heartbeat_at or now)).total_seconds()
         delay = max(0.0, conf.retry_seconds(job.tries) - silent)
@@ -192,7 +193,8 @@ def _back_to_queue(ended: QuerySet[Job], **changes: Any) -> bool:
 
 
 def append_log(jobs: QuerySet[Job], entry: str) -> bool:
-    """Append a time-stamped entry to the selected jobs' logs, dropping the oldest text beyond MAX_LOG."""
+    """Append a time-stamped entry to the selected jobs' logs, dropping the oldest text beyond MAX_LOG. Return
+    False if no job is selected."""
     stamp = f"{timezone.now():%Y-%m-%d %H:%M:%S}Z "
     line = stamp + text.clean(entry, text.MAX_ENTRY, keep="end") + "\n"
     longer = Concat(F("log"), Value(line), output_field=TextField())

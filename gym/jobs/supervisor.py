@@ -139,7 +139,7 @@ class Child:
         self.process.wait()
 
     def note_death(self, now: float) -> float:
-        """Count a death and return the pause before the next start in seconds."""
+        """Count consecutive fast deaths and return the pause before the next start in seconds."""
         if self._reader is not None:
             self._reader.join(timeout=1)
         is_fast = not self.was_ready and now - self.started_at < FAST_SECONDS

@@ -9,8 +9,8 @@ from gym.jobs.models import Job
 
 
 def run_pending(queue: str = "", limit: int = 100) -> list[Job]:
-    """Claim and run jobs of a queue (default: all but the quick queues) until none can be claimed. Return these jobs,
-    reloaded."""
+    """Claim and run jobs of a queue (default: all but the quick queues) until none can be claimed, at most `limit`
+    attempts. Return these jobs, reloaded."""
     queues = [queue] if queue else [name for name in conf.queues() if not conf.is_quick(name)]
     ran: dict[UUID, None] = {}
     for _ in range(limit):

@@ -143,7 +143,7 @@ class Watched:
                     interrupt(thread)
 
     def interrupt_forever(self, seconds: float) -> None:
-        """Call `interrupt_long_requests` every second."""
+        """Call `interrupt_long_requests` at least every second."""
         while True:
             time.sleep(min(1.0, seconds / 4))
             self.interrupt_long_requests(seconds)

@@ -88,10 +88,10 @@ class WorkerProcess:
         self.device = "" if visible is None else f"CUDA_VISIBLE_DEVICES={visible}"[:200]
 
     def run(self) -> None:
-        """Work until a signal arrives or the parent exits."""
+        """Work until a signal arrives, the parent exits or the watchdog ends the process."""
         self._listen_to_signals()
         if self.replaces and (released := release_dead_worker(self.replaces, self.exit_code)):
-            log.warning("released %d jobs of the dead worker", released)
+            log.warning("released jobs of the dead worker: %d", released)
         if self.replaces:
             worker_replaced.send(sender=WorkerProcess)
         self._register()
@@ -237,7 +237,7 @@ def release_reported_deaths(pipe: int) -> None:
             worker_id, _, code = line.strip().partition(" ")
             try:
                 if released := release_dead_worker(worker_id, int(code) if code else None):
-                    log.warning("released %d jobs of the dead worker %s", released, worker_id)
+                    log.warning("released jobs (%d) of the dead worker %s", released, worker_id)
             except DatabaseError:
                 log.exception("could not release the jobs of %s; its replacement will", worker_id)
             finally:
@@ -271,8 +271,8 @@ def _is_work_left(queues: list[str], started: datetime) -> bool:
 
 
 class Watchdog:
-    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its
-    process is broken (a lost GPU) or a handler never stops. The main thread calls `look` about once a second.
+    """Watchdog that ends attempts whose handlers ignore cancellation or the time limit, and the worker if its process
+    is broken (a lost GPU) or a handler never stops. The main thread calls `check` about once a second.
 
     A handler that calls `context.check()` stops within a second. A handler stuck in a computation, a download
     or a kernel cannot be interrupted, because Python cannot interrupt a thread. Its attempt is ended anyway,

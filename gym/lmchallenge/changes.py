@@ -67,7 +67,7 @@ def read_changes(baseline: Game, game: Game, keep: str, number: int) -> ChangedP
     """Read a page of changes. Raises LogError if the games or texts differ, and Http404 for a missing page."""
     if baseline.game != game.game:
         raise LogError(
-            f"{baseline.title} is a {baseline.game} game, {game.title} a {game.game} game.",
+            f"{baseline.title} is a game of {baseline.game}, {game.title} one of {game.game}.",
             "Compare games of the same kind.",
         )
     if baseline.lines != game.lines:

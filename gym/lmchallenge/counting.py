@@ -49,8 +49,8 @@ MAX_SIZE_NOW = 30_000_000
 
 
 def count(game: Game, check: Any) -> dict[str, Index]:
-    """Set `statistics` and `fingerprint` of the game without saving it, and return its search index by
-    filter.
+    """Set `statistics` and `fingerprint` of the game (and the rank base in the report of a tc game) without saving it,
+    and return its search index by filter.
 
     `check()` is called before each filter. A version 4 log is decoded only once.
     """
@@ -151,8 +151,8 @@ def _learnt(game: Game) -> list[int] | None:
 
 
 def counted(table: Table, *, learnt: Sequence[int] | None = None) -> dict[str, Any]:
-    """Return the statistics of a table: {"all": [statistics], "user": [statistics of each user] or a message,
-    "mix", "search", "more", "notices"}. The result is JSON without NaN."""
+    """Return the statistics of a table: {"all": [statistics], "user": [statistics of each user] or a message, "more",
+    "notices"}; for ic also "mix", "search" and "counts", for tc "intervals". The result is JSON without NaN."""
     statistics: dict[str, Any] = {"notices": list(table.notices)}
     mix: Mix | None = None
     if table.game == "ic":
@@ -207,7 +207,7 @@ def statistics_of(game: Game, keep: str) -> dict[str, Any]:
 
 
 def mix_of(game: Game, keep: str) -> Mix | None:
-    """Return the best ic mixture for this filter."""
+    """Return the best mixture of an ic game for this filter; None for other games of version 4."""
     chosen = statistics_of(game, keep).get("mix")
     return Mix(chosen["alpha"], chosen["oov_penalty"]) if chosen else None
 
@@ -283,7 +283,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
     """Compare every game with the first, using a metric (default: the main metric) and a filter (see `keep_of`).
 
     p values are corrected together. Raises LogError if texts or games differ, OptionError for a metric that they do not
-    share.
+    share, and LmcError for logs that are too large.
     """
     if not 2 <= len(games) <= MOST_COMPARED or len({game.pk for game in games}) < len(games):
         raise LogError(f"Compare two to {MOST_COMPARED} different games.", "Select them in the list.")
@@ -291,7 +291,7 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
     for other in games[1:]:
         if not games_correspond(first.game, other.game):
             raise LogError(
-                f"{first.title} is a {first.game} game, {other.title} a {other.game} game.",
+                f"{first.title} is a game of {first.game}, {other.title} one of {other.game}.",
                 "Compare games of the same kind.",
             )
     metric = metric_of([game.game for game in games], metric)
@@ -363,7 +363,7 @@ def _tables_of_both_versions(games: Sequence[Game]) -> tuple[list[Table], list[M
 
 
 def mixture_of(game: Game) -> Mixture | None:
-    """Return the wr mixture that was found when the log's statistics were computed."""
+    """Return the wr mixture that was found when the log's statistics were computed; None for other games."""
     chosen = statistics_of(game, "all").get("mix")
     return Mixture.of(chosen["alpha"], chosen["beta"]) if chosen and "beta" in chosen else None
 

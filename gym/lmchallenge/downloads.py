@@ -78,7 +78,7 @@ def stored_form(game: Game) -> str:
 
 
 def offered(game: Game) -> dict[str, bool]:
-    """Return which privacy formats can be downloaded. Version 5 has only one: the log as uploaded."""
+    """Return which privacy formats can be downloaded. Version 5 has only one: the log as stored."""
     of_4 = game.version == 4
     return {"targets": game.has_targets and of_4, "lengths": of_4, "predictions": game.has_predictions}
 

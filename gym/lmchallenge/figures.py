@@ -99,7 +99,7 @@ def _ranks(games: Sequence[Game], keep: str) -> list[dict[str, Any]] | None:
 
 
 def hits(games: Sequence[Game], keep: str) -> Figure | None:
-    """Draw hit@k over k."""
+    """Draw hit@k over k; None if a game has no counts."""
     stored = _ranks(games, keep)
     if stored is None:
         return None
@@ -114,7 +114,7 @@ def hits(games: Sequence[Game], keep: str) -> Figure | None:
 
 
 def ranks(games: Sequence[Game], keep: str) -> Figure | None:
-    """Draw the share of tokens at each rank."""
+    """Draw the share of tokens at each rank; None if a game has no counts."""
     stored = _ranks(games, keep)
     if stored is None:
         return None

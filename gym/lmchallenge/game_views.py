@@ -172,7 +172,7 @@ def game_delete(request: SignedInRequest, key: str) -> HttpResponse:
 @require_safe
 def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase:
     """Download targets.log, lengths.log or predictions.log, each also with .gz; statistics.json, statistics.csv,
-    users.csv; or text.html, with the lines that `game_text` shows.
+    users.csv; transcript.txt; or text.html, with the lines that `game_text` finds.
     """
     game = selectors.get_game(request.user, key)
     if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
@@ -192,8 +192,8 @@ def game_download(request: HttpRequest, key: str, form: str) -> HttpResponseBase
 def game_text(request: HttpRequest, key: str) -> HttpResponse:
     """Show a log's coloured text.
 
-    Context: game, keep, search (reading.TextSearch), text (reading.Page), orders, outcomes, legend, loss (its label),
-    users (to choose from), mix, typed, wrong.
+    Context: that of `about`, keep, filters, search (reading.TextSearch), text (reading.Page), orders, outcomes, legend,
+    loss (its label), users (to choose from), mix, typed, wrong (only after an error).
     """
     game = selectors.get_game(request.user, key)
     if not game.is_counted:
@@ -241,8 +241,9 @@ def compare(request: HttpRequest) -> HttpResponse:
     """Compare games: `?first=…&second=…&second=…`.
 
     Selected games (`game`) redirect to such a URL; the baseline is `first` if selected, else the first selected game.
-    Context: games (the baseline first), first, choices, rows (counting.Compared), metric, metrics, wordless (games),
-    wrong, keep, cluster.
+    Context: games (the baseline first), first, choices, rows (counting.Compared), metrics, wordless (games),
+    has_filters, keep, filters, cluster, clusters; with results also metric, explained and charts,
+    after an LmcError wrong.
     """
     if ticked := [key for key in request.GET.getlist("game") if key]:
         query = request.GET.copy()
@@ -292,7 +293,7 @@ def compare_table(request: HttpRequest) -> HttpResponse:
 def compare_text(request: HttpRequest) -> HttpResponse:
     """Show the word-by-word changes from the first game to the second.
 
-    Context: first, game, keep, text (changes.ChangedPage), legend, has_filters, wrong.
+    Context: first, game, keep, filters, has_filters, legend, text (changes.ChangedPage) or wrong.
     """
     comparison = _compared(request)
     if len(comparison.games) != 2:
@@ -347,7 +348,8 @@ def _compared(request: HttpRequest, named: str = "first") -> _Comparing:
 def mixture(request: HttpRequest, key: str) -> HttpResponse:
     """Show the accuracy of each mixture that was tried when the log's statistics were computed.
 
-    Context: rows [(penalty, cells)], alphas, best, held (cross-validated), figure; for wr mix and figures.
+    Context: that of `about`; for ic rows [(penalty, cells)], alphas, best, keep, filters, held (cross-validated),
+    figure; for wr mix, figures.
     """
     game = selectors.get_counted_game(request.user, key)
     if game.game == "wr":

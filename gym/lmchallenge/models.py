@@ -34,7 +34,7 @@ FORMS = (("text", "plain text"), ("json", "JSON lines"))
 
 
 class Corpus(addresses.Addressed):
-    """A text to play on. It never changes: a corrected text becomes a new corpus."""
+    """A text to play on. The text never changes: a corrected one becomes a new corpus."""
 
     slug = models.SlugField(
         max_length=80,
@@ -183,7 +183,7 @@ class Game(models.Model):
     @property
     def headline(self) -> tuple[str, float | None] | None:
         """Name and value of the main metric over tokens with a letter or an emoji; over all tokens if the log has no
-        words; for a version 5 log over the selected tokens.
+        words; for a version 5 log over the selected tokens. None before the log is counted.
         """
         statistics: dict[str, Any] = self.statistics.get("alphaemoji" if self.has_filters else "all", {})
         if not statistics.get("all"):

@@ -152,7 +152,7 @@ def programs() -> list[str]:
 def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Game:
     """Queue a game, saving game and job atomically. Its lines count towards the daily limit.
 
-    Raises ValidationError, OverQuota, TooManySentences, LimitReached.
+    Raises ValidationError, OverQuota, TooManySentences, LimitReached and PermissionDenied.
     """
     if not permissions.can_play(actor, corpus):
         raise PermissionDenied("you may not play on this corpus")
@@ -209,8 +209,8 @@ def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Gam
 
 
 def start_games(corpus: Corpus, game_requests: Sequence[GameRequest], *, actor: User) -> list[Game]:
-    """Queue several games, or none if one fails. Raises the same errors as `start_game`, with game and player in the
-    message."""
+    """Queue games, or none if one fails. Raises the same errors as `start_game`, and ValidationError for none or more
+    than MAX_GAMES. If several were requested, validation errors name the game and the player."""
     if not 1 <= len(game_requests) <= MAX_GAMES:
         raise ValidationError(f"You selected {len(game_requests)} games. Start 1 to {MAX_GAMES} at once.")
     made = []
@@ -300,7 +300,8 @@ def upload_log(
 ) -> Game:
     """Store a log from a stream, which may be compressed, and queue a job that computes its statistics.
 
-    Raises LogError naming the line, e.g. the first line that does not match the corpus.
+    Raises LogError naming the line, e.g. the first line that does not match the corpus; also ValidationError,
+    OverQuota, LimitReached and PermissionDenied.
     """
     if not actor.is_authenticated or (corpus is not None and not permissions.can_play(actor, corpus)):
         raise PermissionDenied("you may not upload a log here")
@@ -381,7 +382,7 @@ def cancel_game(game: Game, *, actor: User) -> None:
 
 
 def retry_game(game: Game, *, actor: User) -> None:
-    """Resume a game after its last stored line."""
+    """Queue the job of a failed or cancelled game again. Play resumes after the last stored line."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
         raise ValidationError("The job of this game no longer exists. Start a new game.")

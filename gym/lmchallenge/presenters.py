@@ -250,8 +250,8 @@ def more(statistics: dict[str, Any]) -> list[Metric]:
 
 
 def parts(game: Game, statistics: dict[str, Any], keep: str, request: HttpRequest) -> dict[str, Any]:
-    """Return the table of parts: {"kind", "header" [(name, heading that explains it)], "rows", "message", "number",
-    "pages"}.
+    """Return the table of parts: {"kind", "kinds", "header" [(name, heading that explains it)], "rows", "message"}, by
+    line also "number" and "pages".
     """
     kind = request.GET.get("partition", "")
     if kind not in PARTITIONS:

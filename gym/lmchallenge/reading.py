@@ -91,7 +91,7 @@ def read_page(game: Game, query: TextSearch) -> Page:
     index.
     """
     if query.line > game.lines:
-        raise ValidationError({"line": [f"The log has only {game.lines:,} lines."]})
+        raise ValidationError({"line": [f"The last line of the log is {game.lines:,}."]})
     if query.is_plain:
         number = (query.line - 1) // page_size(game) + 1 if query.line else query.page
         number, pages, first, last = page_of(game, number)
@@ -181,8 +181,8 @@ def is_indexed(game: Game) -> bool:
 
 
 def html_of(game: Game, query: TextSearch) -> Iterator[str]:
-    """Export the coloured text as one file: the whole log, or the first MOST_FOUND matches. Raises LmcError before
-    anything is written.
+    """Export the coloured text as one file: the whole log, or the first MOST_FOUND matching rows. Raises LmcError
+    before anything is written.
     """
     about = [f"{game.get_game_display()} ({game.game}), LM Challenge {game.version}"]
     if game.has_filters:

@@ -63,8 +63,8 @@ def known_to(user: AnyUser) -> QuerySet[Corpus]:
 
 
 def game_at(user: AnyUser, key: str) -> QuerySet[Game]:
-    """Return the visible game with this key. A former key works only for the game's owner, staff and collaborators on
-    the corpus, and only while the corpus's address may be shown to them.
+    """Return the visible game with this key. A former key works only for the game's owner, staff, and the owner and
+    collaborators of the corpus, and only while the corpus's address may be shown to them.
     """
     before = Q(pk__in=FormerGameKey.objects.filter(key=key).values("game"))
     before &= Q(corpus=None) | Q(corpus__in=known_to(user).values("pk"))
@@ -96,8 +96,8 @@ def _on_unlisted(user: User) -> Q:
 def comparable(game: Game, user: AnyUser) -> QuerySet[Game]:
     """Return other games with statistics on the same text that are listed for this user.
 
-    Logs with and without words have different fingerprints, and so do the two versions; for such pairs, the
-    same corpus suggests the same text.
+    Logs with and without words have different fingerprints, as do logs of versions 4 and 5 of LM Challenge; such pairs
+    are matched by corpus instead.
     """
     same = Q(game=game.game, fingerprint=game.fingerprint)
     if game.corpus_id is not None:

@@ -52,7 +52,7 @@ class ReadCorpus:
 
 
 def read_corpus(data: bytes, form: str = "auto", source: str = "the corpus") -> ReadCorpus:
-    """Decompress a corpus and check every line. Raises CorpusError naming the line."""
+    """Decompress a corpus and check every line. Raises CorpusError, which names the line if it is about one."""
     limits = Limits(bytes=MAX_BYTES, lines=MAX_LINES, line_bytes=LINE_BYTES, seconds=SECONDS)
     with named(source, CorpusError):
         raw = opened(io.BytesIO(data), limits).read()
@@ -89,7 +89,8 @@ def create_corpus(
     licence: str = "",
     description: str = "",
 ) -> Corpus:
-    """Save a corpus from bytes or a ReadCorpus. Raises CorpusError for the first unreadable line, and OverQuota."""
+    """Save a corpus from bytes or a ReadCorpus. Raises CorpusError if it is empty or for the first unreadable line,
+    ValidationError for invalid details, PermissionDenied, and OverQuota."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to add a corpus")
     if visibility not in Visibility.values:
@@ -125,14 +126,15 @@ def _slug_of(name: str) -> str:
 
 
 def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
-    """Change title, language, licence, description and, for the owner and staff, visibility. The text never
-    changes."""
+    """Change title, language, licence, description and, for the owner and staff, visibility. The text never changes.
+    Raises ValidationError, e.g. if the corpus would become private while other people's games depend on it,
+    PermissionDenied, and OverQuota."""
     permissions.require(permissions.can_edit(actor, corpus))
     if fields.get("visibility", corpus.visibility) != corpus.visibility:
         permissions.require(permissions.can_manage(actor, corpus))
     hides = fields.get("visibility") == Visibility.PRIVATE
     if hides and (n := _by_others(corpus)):
-        raise ValidationError(f"{n} game(s) of other people depend on it, so it cannot become private.")
+        raise ValidationError(f"Other people's games depend on it ({n}), so it cannot become private.")
     was = corpus.visibility
     for name in ABOUT:
         if name in fields:
@@ -145,10 +147,11 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
 
 
 def delete_corpus(corpus: Corpus, *, actor: User, note: str = "") -> None:
-    """Delete a corpus with its games, unless other people's games depend on it."""
+    """Delete a corpus with its games. Raises ValidationError while other people's games depend on it, and
+    PermissionDenied unless the actor is its owner or staff."""
     permissions.require(permissions.can_manage(actor, corpus))
     if n := _by_others(corpus):
-        raise ValidationError(f"{n} game(s) of other people depend on it, so it cannot be deleted.")
+        raise ValidationError(f"Other people's games depend on it ({n}), so it cannot be deleted.")
     with transaction.atomic():
         for game in corpus.games.select_related("job"):
             jobs.stop(game.job, actor=actor)
@@ -164,7 +167,7 @@ def _by_others(corpus: Corpus) -> int:
 
 
 def kept_corpora(user: User) -> Any:
-    """Return the corpora that other people depend on: public corpora, and corpora with collaborators or other
+    """Return the user's corpora that other people depend on: public corpora, and corpora with collaborators or other
     people's games.
     """
     others = Game.objects.filter(corpus__isnull=False).exclude(owner=user).values("corpus")
@@ -177,13 +180,14 @@ def doomed_corpora(user: User) -> Any:
 
 
 def doomed_games(user: User) -> Any:
-    """Return the games that only their owner and staff could see, and games on corpora to be deleted."""
+    """Return the user's games that only they and staff could see, and their games on corpora to be deleted."""
     hidden = Q(visibility=Visibility.PRIVATE) | Q(counted_at=None)
     return Game.objects.filter(hidden | Q(corpus__in=doomed_corpora(user).values("pk")), owner=user)
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """Delete or hand over the corpora and games of a deleted account. Call inside a transaction."""
+    """Delete the corpora and games of an account that is being deleted, except those on which others depend: such
+    corpora go to `heir`, and such games lose their owner with the account. Call inside a transaction."""
     kept = list(kept_corpora(user).values_list("pk", flat=True))
     doomed = list(doomed_corpora(user).values_list("pk", flat=True))
     Game.objects.filter(pk__in=list(doomed_games(user).values_list("pk", flat=True))).delete()

@@ -30,7 +30,7 @@ from lmgym.lmchallenge.logs.version5.log import Message, Token
 from lmgym.lmchallenge.logs.version5.stats import fingerprint_of
 
 CHUNK_BYTES = 1_000_000
-"""Uncompressed size of a chunk. It ends after the line that reaches this size."""
+"""Uncompressed size at which a chunk ends, after the line that reaches it. Games commit smaller chunks as well."""
 LINE_BYTES = 20_000_000
 """Maximum length in bytes of a line in an uploaded log. Decoding it takes ten times as much memory."""
 LINE_VALUES = 1_000_000
@@ -56,7 +56,7 @@ def lines_of(corpus: Corpus) -> Iterator[Line]:
 
 
 def words_of(game: Game) -> list[str] | None:
-    """Return the game's vocabulary (ic, wr)."""
+    """Return the game's vocabulary (ic, wr), or None if it has none."""
     return corpora.vocabulary(unpacked_lines(bytes(game.words))) if game.words else None
 
 
@@ -242,7 +242,7 @@ class LogContents:
             raise LogError(f"{where}: the line has no results.", f"One of {keys} is required.")
         if self.game not in ("", token.game):
             raise LogError(
-                f"{where}: a {token.game} line in a log of {self.game}.", "A log contains one game."
+                f"{where}: a line of {token.game} in a log of {self.game}.", "A log contains one game."
             )
         try:
             fingerprint_of(token)

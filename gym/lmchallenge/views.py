@@ -47,9 +47,9 @@ def overview(request: HttpRequest) -> HttpResponse:
 def corpus_new(request: SignedInRequest) -> HttpResponse:
     """Upload a corpus.
 
-    Context: about, files (forms), problems, and after “Check only” checked (see corpus_tools.preview). json_as_text:
-    number of lines that look like JSON, if most lines do but are read as plain text; nothing is saved until the user
-    decides.
+    Context: about, files (forms), problems, and after “Check only” checked (see corpus_tools.preview), lines (the first
+    ones, split into tokens), form (text or json). json_as_text: number of lines that look like JSON, if most lines do
+    but are read as plain text; nothing is saved until the user decides.
     """
     about = AboutCorpusForm(request.POST or None)
     files = CorpusFileForm(request.POST or None, request.FILES or None)

@@ -1,7 +1,7 @@
 """Account deletion: `plan` lists what happens to each of the account's objects, `delete_account` does it.
 
-Objects that only the owner and staff could see are deleted. Public suites and models, and objects with
-collaborators or other people's results, are handed over to the inactive account FORMER_MEMBER.
+Objects that only the owner and staff could see are deleted. Public objects, and objects with collaborators or other
+people's results, are handed over to the inactive account FORMER_MEMBER. Kept results lose their owner.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ RIGHTS = ("is_staff", "is_superuser", "user_permissions")
 class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.2 cannot subscript it at run time
     """Admin for accounts. Deletion uses the same service as the account's own page.
 
-    Only superusers may change permissions, or accounts that have permissions; otherwise the permission to change
-    accounts would amount to all permissions.
+    Only superusers may change permissions, or accounts of staff; otherwise the permission to change accounts would
+    amount to all permissions.
     """
 
     list_display = ["username", "email", "is_staff", "is_active", "date_joined", "last_login"]
@@ -100,7 +100,7 @@ class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.
 
 
 def _may_touch(actor: AnyUser, account: User | None) -> bool:
-    """Return True if the actor may change this account. Only superusers may change accounts with permissions."""
+    """Return True if the actor may change this account. Only superusers may change accounts of staff."""
     return account is None or actor.is_superuser or not (account.is_superuser or account.is_staff)
 
 

@@ -28,9 +28,9 @@ class Leaderboard(HeadedList):
 
     @operation("Read the leaderboard", response=BoardSerializer, query=BoardQuery, media=TABLES)
     def get(self, request: Request) -> Response:
-        """Return the results of models on the newest frozen revisions of the suites listed for you, best SG
-        score first. A page has at most 10,000 cells, so it may have fewer models than `limit`. CSV and NDJSON
-        are not paginated and have one row per cell."""
+        """Return the results of models on the newest frozen revisions of the suites listed for you, or on the revisions
+        of a `collection`; by default best SG score first. A page has at most 10,000 cells, so it may have fewer models
+        than `limit`. CSV and NDJSON are not paginated and have one row per cell."""
         board = self._board(request)
         if is_table(request):
             return Response(Table(export.LONG_HEADER, export.long_rows(board)))

@@ -1,4 +1,4 @@
-"""Bulk actions on the suites ticked in a list: freeze, tag, run, download."""
+"""Bulk actions on the suites ticked in a list: freeze, run, tag, publish, collect, share, download."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth import get_user_model
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -14,18 +16,30 @@ from django.views.decorators.http import require_http_methods
 
 from gym.accounts.models import User
 from gym.accounts.requests import SignedInRequest
+from gym.collections.bulk import collect_each, new_collection
+from gym.collections.models import Collection
+from gym.collections.services import changeable_by
 from gym.downloads import file_download
 from gym.runs.work.bulk import queue_each
+from gym.sharing.views import CollaboratorForm
 from lmgym.suites.formats.files import FORMS
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
-from suites.bulk import MAX_SUITES, BulkResult, freeze_each, tag_each
+from suites.bulk import MAX_SUITES, BulkResult, freeze_each, publish_each, share_each, tag_each
 from suites.exports import suites_zip
 from suites.forms import split_tags
 from suites.models import Suite
 from suites.selectors import visible_to, with_shape
 
-BULK_ACTIONS = {"freeze": "Freeze", "tag": "Tag", "run": "Run", "download": "Download"}
+BULK_ACTIONS = {
+    "freeze": "Freeze",
+    "run": "Run",
+    "tag": "Tag",
+    "publish": "Make public",
+    "collect": "Add to a collection",
+    "share": "Share",
+    "download": "Download",
+}
 
 
 class _FreezeForm(forms.Form):
@@ -74,6 +88,53 @@ class _RunForm(forms.Form):
         return frozen + queue_each(suites, list(cleaned["models"]), actor=actor, again=cleaned["again"])
 
 
+class _PublishForm(forms.Form):
+    def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
+        return publish_each(suites, actor=actor)
+
+
+class _CollectForm(forms.Form):
+    collection = forms.ModelChoiceField(
+        Collection.objects.none(), required=False, empty_label="New collection"
+    )
+    title = forms.CharField(required=False, max_length=200, label="Title of the new collection")
+    freeze = forms.BooleanField(
+        required=False,
+        label="Freeze drafts first",
+        help_text="A collection has frozen revisions, the newest of each suite.",
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field: Any = self.fields["collection"]
+        field.queryset = changeable_by(user)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not self.errors and cleaned["collection"] is None and not cleaned["title"]:
+            self.add_error("title", "Choose a collection above, or enter the title of a new one.")
+        return cleaned
+
+    def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
+        cleaned = self.cleaned_data
+        collection = cleaned["collection"] or new_collection(cleaned["title"], actor=actor)
+        drafts = [suite for suite in suites if suite.draft] if cleaned["freeze"] else []
+        frozen = freeze_each(drafts, actor=actor)
+        return frozen + collect_each(suites, collection, actor=actor)
+
+
+class _ShareForm(CollaboratorForm):
+    def clean_username(self) -> str:
+        username = str(self.cleaned_data["username"]).strip()
+        if not get_user_model().objects.filter(username=username, is_active=True).exists():
+            raise forms.ValidationError(f"There is no account called {username}.")
+        return username
+
+    def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
+        cleaned = self.cleaned_data
+        return share_each(suites, cleaned["username"], cleaned["role"], actor=actor)
+
+
 class _DownloadForm(forms.Form):
     form = forms.ChoiceField(choices=[(key, one.label) for key, one in FORMS.items()], label="Form")
 
@@ -104,7 +165,11 @@ def several_suites(request: SignedInRequest) -> HttpResponseBase:
         return render(request, "suites/bulk.html", context, status=400)
     if isinstance(form, _DownloadForm):
         return _download(request, suites, form.cleaned_data["form"])
-    results = form.do(suites, request.user)
+    try:
+        results = form.do(suites, request.user)
+    except ValidationError as error:  # includes OverQuota
+        form.add_error(None, error.messages)
+        return render(request, "suites/bulk.html", context, status=400)
     context["report"] = [(suite, [row for row in results if row.suite.pk == suite.pk]) for suite in suites]
     context["n_refused"] = sum(row.kind == "refused" for row in results)
     return render(request, "suites/bulk_report.html", context)
@@ -114,7 +179,16 @@ def _form(do: str, request: SignedInRequest) -> Any:
     data = request.POST if request.method == "POST" else None
     if do == "run":
         return _RunForm(data, user=request.user)
-    return {"freeze": _FreezeForm, "tag": _TagForm, "download": _DownloadForm}[do](data)
+    if do == "collect":
+        return _CollectForm(data, user=request.user)
+    forms_by_action = {
+        "freeze": _FreezeForm,
+        "tag": _TagForm,
+        "publish": _PublishForm,
+        "share": _ShareForm,
+        "download": _DownloadForm,
+    }
+    return forms_by_action[do](data)
 
 
 def _download(request: HttpRequest, suites: list[Suite], form: str) -> HttpResponseBase:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from gym.accounts.models import User
 from gym.jobs.selectors import note_silence
 from gym.runs.models import SuiteRun
 from gym.runs.read.selectors import known_runs
-from gym.sharing.models import Collaborator, Invitation
+from gym.sharing.models import Collaborator, Invitation, Offer
 from gym.sharing.selectors import invitations_of, shares_of
 from models_registry.models import RegisteredModel
 from suites.models import Suite
@@ -18,7 +19,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Dashboard:
-    """At most SHOWN objects of each kind; `more_…` is True if others exist."""
+    """All open invitations, and at most SHOWN objects of each other kind; `more_…` is True if others exist."""
 
     invitations: list[Invitation]
     suites: list[Suite]
@@ -29,6 +30,12 @@ class Dashboard:
     more_runs: bool
     models: list[RegisteredModel]
     more_models: bool
+
+    @property
+    def inviters(self) -> list[tuple[User, int]]:
+        """Accounts with several invitations that can be accepted together, and their number."""
+        senders = [row.inviter for row in self.invitations if row.role != Offer.OWNER]
+        return [(user, n) for user, n in Counter(senders).items() if n > 1]
 
     @property
     def is_empty(self) -> bool:

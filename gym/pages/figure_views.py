@@ -12,50 +12,39 @@ from django.views.decorators.http import require_safe
 from gym.agents import case_views as agent_cases
 from gym.agents.charts import SUITE_TREND, suite_trend
 from gym.agents.selectors import visible_to as visible_agent_suites
-from gym.collections.services import revisions_of, visible_collections
 from gym.lmchallenge import game_views as lmc
+from gym.pages.paper_views import board_named, collection_slug, number_in, revision_named, run_named
 from gym.propara import submission_views as submissions
 from gym.propara import views as propara
-from gym.runs.models import SuiteRun
 from gym.runs.pages import compare_views, leaderboard_figures, run_figures
 from gym.runs.pages.export_views import is_on, is_within
 from gym.runs.pages.figures import figure_file
 from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import leaderboard
 from gym.runs.read.presenters import under_the_lens
-from gym.runs.read.scores import scored_runs
-from gym.runs.read.selectors import latest_done, run_at
-from gym.runs.read.selectors import visible_to as visible_runs
 from lmgym.charts.figure import Figure
 from lmgym.runs.leaderboard.board import Board
-from lmgym.runs.rules import rule_of
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
-from suites.selectors import revisions_for
-
-
-def _run(request: HttpRequest) -> SuiteRun:
-    runs = run_at(request.user, request.GET.get("run", "").replace("\0", "")[:24])
-    return get_object_or_404(runs, completed_at__isnull=False)
 
 
 def _regions(request: HttpRequest) -> Figure:
-    run = _run(request)
+    run = run_named(request)
     if not run.region_summary:
         raise Http404("This run has no surprisals to draw.")
     return run_figures.regions_figure(run, items=is_on(request, "items"), within=is_within(request))
 
 
 def _margins(request: HttpRequest) -> Figure:
-    run = _run(request)
-    position = _number(request.GET.get("prediction", "0"))
+    run = run_named(request)
+    position = number_in(request.GET.get("prediction", "0"))
     result = get_object_or_404(run.prediction_results.select_related("prediction"), position=position)
     return run_figures.margins_figure(run, result)
 
 
 def _item(request: HttpRequest) -> Figure:
-    run = _run(request)
-    item = _number(request.GET.get("item", ""))
+    run = run_named(request)
+    item = number_in(request.GET.get("item", ""))
     scores = run.sentence_scores.filter(sentence__item=item).select_related("sentence")
     shown = under_the_lens(scores.order_by("sentence__position"), run.revision)
     figure = run_figures.item_figure(run, item, shown)
@@ -65,26 +54,16 @@ def _item(request: HttpRequest) -> Figure:
 
 
 def _models(request: HttpRequest) -> Figure:
-    revision = get_object_or_404(
-        revisions_for(request.user).select_related("suite"),
-        suite__slug=request.GET.get("suite", "").replace("\0", "")[:80],
-        number=_number(request.GET.get("r", "")),
-    )
-    rule = rule_of(request.GET.get("rule", ""))
-    runs = latest_done(visible_runs(request.user).filter(revision=revision))
-    return run_figures.models_figure(revision, scored_runs(runs, rule), rule)
+    revision, scores, rule = revision_named(request)
+    return run_figures.models_figure(revision, scores, rule)
 
 
 def _of_board(build: Callable[..., Figure]) -> Callable[[HttpRequest], Figure]:
     """Return a view function for a figure of the leaderboard, or of the collection named in the query."""
 
     def kind(request: HttpRequest) -> Figure:
-        slug = request.GET.get("collection", "").replace("\0", "")[:80]
-        if not slug:
-            return build(leaderboard(request.user, read_options(request.GET)))
-        collection = get_object_or_404(visible_collections(request.user), slug=slug)
-        revisions = revisions_of(collection, request.user)
-        return build(leaderboard(request.user, read_options(request.GET), revisions, slug), collection=slug)
+        slug = collection_slug(request)
+        return build(board_named(request), **({"collection": slug} if slug else {}))
 
     return kind
 
@@ -137,13 +116,8 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
 
 @require_safe
 def figure(request: HttpRequest, kind: str, form: str) -> HttpResponse:
-    """Render a chart as svg, png, pdf, csv or json. The query selects its data."""
+    """Render a chart as svg, png, pdf, csv or json. The query selects its data; `size=single` or `double`: a drawing as
+    wide as a column or a page of a journal."""
     if kind not in KINDS:
-        raise Http404(f"Figures are {', '.join(KINDS)}.")
-    return figure_file(KINDS[kind](request), form)
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise Http404("This is not a number.")
-    return int(text)
+        raise Http404(f"Available figures: {', '.join(KINDS)}.")
+    return figure_file(KINDS[kind](request), form, request.GET.get("size", "")[:20])

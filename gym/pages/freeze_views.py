@@ -16,20 +16,16 @@ from gym.accounts.models import AnyUser
 from gym.accounts.requests import SignedInRequest
 from gym.runs.read.comparison_selectors import on_both
 from gym.runs.work.services import queue_once
-from lmgym.suites.diff import diff
-from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake.sheets import shape
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites import services
 from suites.fields import metric_name
 from suites.forms import FreezeForm
-from suites.models import Suite, SuiteRevision
-from suites.presenters import document_for
+from suites.models import Suite
+from suites.presenters import diff_context, document_for
 from suites.selectors import document_of, findings_of, revisions_for, visible_to
 from suites.views import editable
-
-SHOWN_CELLS = 200
 
 
 class FreezeAndRunForm(FreezeForm):
@@ -46,7 +42,7 @@ class FreezeAndRunForm(FreezeForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
     """Freeze the draft and queue runs of the chosen models; GET shows a preview. Context: suite, draft, form, previous,
-    diff, cells, more_cells, problems (that prevent freezing), findings, shape, metric."""
+    problems (that prevent freezing), findings, shape, may_edit, metric, and that of suites/_diff.html."""
     suite = editable(request, slug)
     form = FreezeAndRunForm(request.POST if request.method == "POST" else None, user=request.user)
     if request.method == "POST":
@@ -72,7 +68,11 @@ def suite_freeze(request: SignedInRequest, slug: str) -> HttpResponse:
         "shape": shape(document),
         "may_edit": True,
         "metric": metric_name(draft.metric),
-        **(_diff_context((previous, document_of(previous)), (draft, document)) if previous else {}),
+        **(
+            diff_context((document_of(previous), previous.join_policy), (document, draft.join_policy))
+            if previous
+            else {}
+        ),
     }
     return render(request, "suites/freeze.html", context)
 
@@ -99,8 +99,8 @@ def _freeze(request: SignedInRequest, suite: Suite, form: FreezeAndRunForm) -> H
 
 @require_safe
 def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
-    """Compare revision a with revision b. Context: suite, old, new, revisions, diff, cells, more_cells, on_both
-    (OnBoth, for models with results on both, or None)."""
+    """Compare revision a with revision b. Context: suite, old, new, revisions, on_both (OnBoth, for models
+    with results on both, or None), and that of suites/_diff.html."""
     suite = get_object_or_404(visible_to(request.user), slug=slug)
     revisions = list(revisions_for(request.user, suite).order_by("-number"))
     known = {row.number: row for row in revisions}
@@ -114,19 +114,6 @@ def suite_diff(request: HttpRequest, slug: str, a: int, b: int) -> HttpResponse:
         "new": new,
         "revisions": revisions,
         "on_both": on_both(request.user, suite, old.number, new.number),
-        **_diff_context(*((row, document_for(row, request.user)) for row in (old, new))),
+        **diff_context(*((document_for(row, request.user), row.join_policy) for row in (old, new))),
     }
     return render(request, "suites/diff.html", context)
-
-
-def _diff_context(
-    before: tuple[SuiteRevision, SuiteDocument], after: tuple[SuiteRevision, SuiteDocument]
-) -> dict[str, Any]:
-    (old_row, old), (new_row, new) = before, after
-    changes = diff(old, new, (old_row.join_policy, new_row.join_policy))
-    return {
-        "diff": changes,
-        "cells": changes.cells[:SHOWN_CELLS],
-        "more_cells": max(0, len(changes.cells) - SHOWN_CELLS),
-        "conditions": new.conditions,
-    }

@@ -58,8 +58,8 @@ class ImportAndRunForm(ImportForm):
 
 @login_required
 def suite_import(request: SignedInRequest) -> HttpResponse:
-    """Import files, then redirect to the draft of a single file, else to the report. Context: form, problems [{where,
-    message, hint}] of a single file."""
+    """Import files, then redirect to the draft of a single file that was imported and not frozen, else to the report.
+    Context: form, problems [{where, message, hint}] of a single file."""
     form = ImportAndRunForm(request.POST or None, request.FILES or None, user=request.user)
     problems: list[Any] = []
     if request.method == "POST" and form.is_valid():
@@ -149,7 +149,7 @@ def _answers_form(row: ImportedFile, batch: SuiteImport, data: Any = None) -> An
 
 
 def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, only: bool) -> HttpResponse:
-    """Redirect to the draft if the import has a single file, else to the report."""
+    """Redirect to the draft if the import has a single file that was imported and not frozen, else to the report."""
     if (
         ImportOptions(**batch.options).freeze
         or not only

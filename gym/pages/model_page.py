@@ -21,9 +21,9 @@ from models_registry.series import members
 
 @require_safe
 def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a model. Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules,
-    may_edit, may_manage, may_see_people, may_approve, waits (for staff), series (step and model of each
-    checkpoint), n_waiting (checkpoints that wait for approval), and the context of
+    """Show a model. Context: model, backend (BackendSpec), facts, scores (Scored, best first), rule, rules, may_edit,
+    may_manage, may_see_people, may_approve, waits (for staff), series (step and model of each checkpoint), n_waiting
+    (checkpoints that wait for approval), export_tables, and the context of
     gym.runs.pages.leaderboard_figures.against_others. Agents redirect to their own page."""
     model = get_object_or_404(visible_to(request.user), slug=slug)
     if model.backend == AGENT:

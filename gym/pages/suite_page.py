@@ -15,6 +15,7 @@ from gym.jobs.models import ACTIVE_STATES
 from gym.jobs.selectors import note_silence
 from gym.runs.pages.export_views import EXPORT_TABLES, citation
 from gym.runs.pages.forms import RunForm
+from gym.runs.pages.paper import PaperFiles
 from gym.runs.pages.run_figures import models_figure, regions_figure
 from gym.runs.read.comparison_selectors import on_another
 from gym.runs.read.leaderboard.build import field_scores
@@ -22,6 +23,8 @@ from gym.runs.read.scores import Scored, scored_runs
 from gym.runs.read.selectors import UNFINISHED, newest_and_unfinished, under_way
 from gym.runs.read.selectors import visible_to as visible_runs
 from gym.sharing.permissions import may_read
+from lmgym.runs.compute import metric_of
+from lmgym.runs.evaluation_tasks import evaluation_tasks
 from lmgym.runs.other_programs import Refused, minimal_pairs
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.suites.formats import SuiteDocument
@@ -52,14 +55,17 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     example (Sentence rows of the first item), critical (region numbers that formulas refer to), design (DesignTable or
     None), findings and dismissed (lint), scores (Scored, best first), rule, rules, models_figure and regions_figure
     (Figure), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
-    runs_stopped (failed or cancelled), run_form, freeze_form, may_edit, may_see_people, may_run, n_items, n_sentences,
-    downloads, pairs_refused (reasons why it cannot be exported as minimal pairs)."""
+    runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit, may_see_people, may_delete, may_run,
+    n_items, n_sentences, export_tables, citation, downloads, pairs_refused (reasons why it cannot be exported as
+    minimal pairs), tasks_exported and tasks_refused (number of predictions exported as tasks, and reasons why others
+    are not), paper (PaperFiles)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
     prefetch_related_objects([revision], "sentences", "predictions")
     document = document_of(revision)
-    shown = [shown_prediction(row, revision.regions) for row in revision.predictions.all()]
+    metric = metric_of(document)
+    shown = [shown_prediction(row, revision.regions, metric) for row in revision.predictions.all()]
     runs = visible_runs(request.user).filter(revision__suite=suite)
     done, unfinished = newest_and_unfinished(runs, revision, results=len(shown) > 1)
     for run in done:
@@ -82,6 +88,9 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "findings": [finding for finding in findings if not finding["ignored"]],
         "dismissed": [finding for finding in findings if finding["ignored"]],
         "scores": scores,
+        "paper": PaperFiles(
+            "suite-predictions", {"suite": suite.slug, "r": str(revision.number), "rule": rule.key}
+        ),
         **_figures(revision, scores, request.GET.get("model", "")),
         "on_both": on_another(request.user, suite, revision.number) if done and len(revisions) > 1 else None,
         "rule": rule,
@@ -99,6 +108,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "export_tables": EXPORT_TABLES,
         "citation": citation(revision, request.build_absolute_uri(revision.get_absolute_url()), request.user),
         "pairs_refused": _no_pairs(document) if revision.is_frozen else [],
+        **_exported_tasks(document),
         "downloads": [(form, one.label) for form, one in FORMS.items()],
     }
     return render(request, "suites/detail.html", context)
@@ -110,6 +120,15 @@ def _no_pairs(document: SuiteDocument) -> list[str]:
     except Refused as refusal:
         return refusal.reasons
     return []
+
+
+def _exported_tasks(document: SuiteDocument) -> dict[str, Any]:
+    try:
+        chosen = evaluation_tasks(document, "")
+    except Refused as refusal:
+        return {"tasks_exported": 0, "tasks_refused": refusal.reasons}
+    whole = [task for task in chosen.tasks if not task.is_part]
+    return {"tasks_exported": len(whole), "tasks_refused": chosen.left_out}
 
 
 @require_safe
@@ -129,8 +148,9 @@ def suite_under_way(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[str, Any]:
-    """Return the context of the figures: models_figure (pass rates of all models), regions_figure (bits by region of
-    `shown_run`)."""
+    """Return the context of the figures: models_figure (pass rates of all models; None for fewer than two), shown_run
+    (the chosen run, else the best of `drawable`, or None), regions_figure (its bits by region, or None), drawable (runs
+    with surprisals)."""
     drawable = [score.run for score in scores if score.run.has_surprisals]
     run = next((run for run in drawable if run.model.slug == slug), drawable[0] if drawable else None)
     rated = [score for score in scores if score.rate is not None]

@@ -61,8 +61,9 @@ class TableFile(ApiView):
     )
     def get(self, request: Request, what: str, form: str) -> HttpResponseBase:
         """Export a table. `what` is scores, predictions, outcomes, regions or tokens; `form` is csv or parquet. By
-        default, all runs listed for you are exported. 404 if no finished run matches or a named suite or model has
-        none; 413 if a Parquet file would have too many rows. CSV has no limit."""
+        default, the newest run of each model on each revision is exported, among the runs listed for you. 404 if no
+        finished run matches or a named suite or model has none; 413 if a Parquet file would have too many rows. CSV has
+        no limit."""
         if what not in FRAMES or form not in {"csv", "parquet"}:
             raise Http404
         query = {name: str(value) for name, value in self.query.items() if name not in ("all", "collection")}

@@ -6,6 +6,7 @@ from gym.pages import (
     freeze_views,
     import_views,
     model_page,
+    paper_views,
     profile,
     site_pages,
     suite_page,
@@ -28,4 +29,5 @@ urlpatterns = [
     path("about/", site_pages.about, name="about"),
     path("queue/", site_pages.queue, name="queue"),
     path("figures/<slug:kind>.<slug:form>", figure_views.figure, name="figure"),
+    path("paper/<slug:kind>.<slug:form>", paper_views.paper_file, name="paper"),
 ]

@@ -24,7 +24,7 @@ class AnswerSetAdmin(SharedObjectAdmin):
 
 @admin.register(AnswerSetVersion)
 class AnswerSetVersionAdmin(SiteAdmin):
-    """Read-only admin, because scores depend on versions."""
+    """Admin in which versions can be viewed and deleted, but not added or changed, because scores depend on them."""
 
     list_display = ["__str__", "n_processes", "n_participants", "n_steps", "created"]
     list_filter = ["created"]

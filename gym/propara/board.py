@@ -62,7 +62,7 @@ class BoardRow:
 def leaderboard(
     version: AnswerSetVersion, submissions: Iterable[Submission], sort: str = "-f1"
 ) -> list[BoardRow]:
-    """Return all rows, sorted by `in_order`. Submissions without scores are omitted."""
+    """Return all rows, sorted by `in_order`. Submissions that wait for agreement or are not saved are omitted."""
     rows = _ranked([_of(row) for row in submissions if row.is_scored])
     rows += [BoardRow("baseline", "All NONE", all_none(version))]
     rows += [

@@ -103,8 +103,9 @@ def compare_download(request: HttpRequest, form: str) -> HttpResponse:
 
 @require_safe
 def compare_process(request: HttpRequest, process_id: int) -> HttpResponse:
-    """Compare a process: all grids in one table, and lines that differ. Context: table, lines, columns, names, query,
-    neighbours (in the order of the comparison)."""
+    """Compare a process: all grids in one table, and lines that differ. Context: version, answer_set, process_id, first
+    (its first sentence), table, lines, columns, names, query; place, n_listed and neighbours in the order of the
+    comparison."""
     submissions = comparable_or_404(request)
     version = submissions[0].version
     reports = [process_of(submission, process_id) for submission in submissions]

@@ -61,7 +61,7 @@ def diagnostics(submission: Submission, report: Report) -> str:
 
 
 def full_report(submission: Submission) -> dict[str, Any]:
-    """Return all stored data about a submission, except its samples' texts."""
+    """Return the stored results of a submission and their provenance, without its samples' texts."""
     version = submission.version
     return {
         "submission": submission.key,
@@ -84,7 +84,7 @@ def full_report(submission: Submission) -> dict[str, Any]:
 
 def process_rows(report: dict[str, Any], question: str = "") -> list[dict[str, Any]]:
     """Return a row per process: the stored values plus precision, recall, F1 and corrected F1, overall or for one
-    question."""
+    question, and the labels of its mistakes."""
     names = [question] if question else list(QUESTIONS)
     rows = []
     for row in report["processes"]:
@@ -103,7 +103,8 @@ def process_table(submission: Submission) -> tuple[list[str], list[Row]]:
 
 
 def samples_summary(submission: Submission) -> dict[str, Any] | None:
-    """Return mean and standard deviation over samples, and the rate of unusable answers; None for other files."""
+    """Return mean and standard deviation over samples, and the rate of unusable answers; None unless the file has
+    answers to the prompt pack."""
     if submission.kind != "answers":
         return None
     n_failures = sum(len(sample["failures"]) for sample in submission.samples)

@@ -9,7 +9,7 @@ from gym.sharing.permissions import may_edit, may_read, owns
 
 
 def can_view(user: AnyUser, answer_set: AnswerSet) -> bool:
-    """Return True if the set is public or unlisted, or for the owner, collaborators and staff of a private set."""
+    """Return True if the set is public or unlisted, or if the user is its owner, a collaborator or staff."""
     return answer_set.visibility != Visibility.PRIVATE or may_read(user, answer_set)
 
 

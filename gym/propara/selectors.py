@@ -46,7 +46,8 @@ def versions_for(user: AnyUser) -> QuerySet[AnswerSetVersion]:
 
 
 def submissions_for(user: AnyUser) -> QuerySet[Submission]:
-    """Return submissions that the user may open. Submissions without scores are only visible to owner and staff."""
+    """Return submissions that the user may open. Submissions that wait for agreement or are not saved are only visible
+    to their owner and staff."""
     rows = Submission.objects.filter(version__answer_set__in=visible_to(user)).select_related(
         "version__answer_set", "owner"
     )

@@ -80,7 +80,7 @@ def create_answer_set(
 ) -> AnswerSet:
     """Create an answer set with its first version. `about`: description, licence, reference.
 
-    Raises ProParaError with all problems of the files, ValidationError and OverQuota.
+    Raises ProParaError with all problems of the files, ValidationError, PermissionDenied and OverQuota.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to add reference answers")
@@ -99,7 +99,8 @@ def add_version(
     answer_set: AnswerSet, answers: bytes, sentences: bytes = b"", *, actor: User, note: str = ""
 ) -> AnswerSetVersion:
     """Add a version. Submissions stay with the version on which they were scored. Raises ValidationError if
-    the files equal the newest version's files, and ProParaError with all problems of the files."""
+    the files equal the newest version's files, ProParaError with all problems of the files, PermissionDenied
+    and OverQuota."""
     _require(permissions.can_edit(actor, answer_set))
     parsed = read_answers(answers, sentences)
     with ANSWER_SETS.growing(answer_set.owner, actor=actor):
@@ -127,7 +128,7 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
     if hides and (n := _count_of_others(answer_set)):
         raise ValidationError(
-            f"The set cannot become private: {count(n, 'submission')} by other people depend on it."
+            f"The set cannot become private: submissions by other people depend on it ({n})."
         )
     was = answer_set.visibility
     for name in ABOUT:
@@ -141,13 +142,12 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
 
 
 def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> None:
-    """Delete an answer set with its versions and its owner's submissions. Raises ValidationError while other people's
-    submissions depend on it."""
+    """Delete an answer set with its versions, its owner's submissions and other people's unsaved ones. Raises
+    ValidationError while other people's saved submissions depend on it, and PermissionDenied unless the actor is its
+    owner or staff."""
     _require(permissions.can_manage(actor, answer_set))
     if n := _count_of_others(answer_set):
-        raise ValidationError(
-            f"The set cannot be deleted: {count(n, 'submission')} by other people depend on it."
-        )
+        raise ValidationError(f"The set cannot be deleted: submissions by other people depend on it ({n}).")
     with transaction.atomic():
         # Checked, unsaved submissions by other people do not prevent deletion.
         mine = Submission.objects.filter(version__answer_set=answer_set)
@@ -199,7 +199,7 @@ def submit(
 ) -> Submission:
     """Parse and score a file. A file that needs repairs is scored only if `agreed`; otherwise it waits for `agree`.
 
-    Raises ProParaError with all problems, in which case nothing is saved.
+    Raises ProParaError with all problems, PermissionDenied or OverQuota, and then saves nothing.
     """
     with _new_submission(version, data, filename, about, actor) as submission:
         if submission.repairs and not agreed:
@@ -215,7 +215,8 @@ def check_first(
     version: AnswerSetVersion, data: bytes, filename: str, about: About, *, actor: User
 ) -> Submission:
     """Score a file, repaired if necessary. The result is visible only to its owner and staff, and expires
-    after CHECKED_FOR unless saved by `save_checked`. Raises ProParaError with all problems.
+    after CHECKED_FOR unless saved by `save_checked`. Raises ProParaError with all problems, PermissionDenied, and
+    OverQuota.
     """
     _require(permissions.can_submit(actor, version.answer_set), "submit to these reference answers")
     expired = Submission.objects.filter(
@@ -362,7 +363,8 @@ def on_other_versions(submission: Submission) -> QuerySet[Submission]:
 
 
 def unscored_on(version: AnswerSetVersion) -> QuerySet[Submission]:
-    """Return scored submissions to other versions that can still be scored on this version, only the first per file."""
+    """Return scored submissions to other versions that can still be scored on this version. Copies created by scoring a
+    file on another version are left out."""
     return _on_other_versions_only(version).exclude(does_not_fit__has_key=str(version.number))
 
 
@@ -395,7 +397,7 @@ def score_on_version(submission: Submission, version: AnswerSetVersion, *, actor
     """Score a submission's file on another version of its reference answers, as a new submission to that version. The
     original keeps its scores.
 
-    Raises ProParaError if the file does not fit the version, ValidationError, and OverQuota.
+    Raises ProParaError if the file does not fit the version, ValidationError, PermissionDenied, and OverQuota.
     """
     may_rescore = permissions.can_steer(actor, submission) or permissions.can_edit(actor, version.answer_set)
     _require(may_rescore, "score this submission again")
@@ -526,7 +528,8 @@ def queue_rescore(*, actor: User) -> Job | None:
 
 
 def kept_sets(user: User) -> Any:
-    """Return sets on which others depend: public sets, and sets with collaborators or other people's submissions."""
+    """Return the user's sets on which others depend: public sets, and sets with collaborators or other people's saved
+    submissions."""
     mine = AnswerSet.objects.filter(owner=user)
     rows = Submission.objects.exclude(owner=user).exclude(state=Submission.State.CHECKED)
     others = rows.values("version__answer_set")
@@ -549,8 +552,9 @@ def doomed_submissions(user: User) -> Any:
 def delete_or_hand_over(user: User, heir: User) -> None:
     """Delete or hand over the answer sets and submissions of a deleted account. Call inside a transaction.
 
-    Rows that only the account and staff could see are deleted. Sets on which others depend go to `heir`;
-    submissions lose their owner.
+    Sets on which others depend (see `kept_sets`) go to `heir`; the user's other sets are deleted with their
+    submissions. Submissions that only the user and staff could see are deleted too; the remaining ones lose their
+    owner when the account is deleted.
     """
     kept = list(kept_sets(user).values_list("pk", flat=True))
     doomed = list(doomed_sets(user).values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Pages for submissions: submit, check, agree to repairs, scores, processes, edit, downloads."""
+"""Pages for submissions: submit, check, agree to repairs, scores, processes, edit, delete, downloads."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def submit(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
 def submission_detail(request: HttpRequest, key: str) -> HttpResponse:
     """Show the scores, or the repairs that require agreement.
 
-    Context: duplicate (an earlier submission of the same file), on_others (the same file on other versions),
-    newest (version), offers_newest; with scores, also the context of `_results`.
+    Context: that of `_about`, repairs, repair_groups, duplicate (an earlier submission of the same file, or None),
+    on_others (the same file on other versions), newest (version), offers_newest; with scores, also that of `_results`.
     """
     submission = visible(request, key)
     if submission.key != key:
@@ -104,8 +104,9 @@ def _about(request: HttpRequest, submission: Submission) -> dict[str, Any]:
 
 
 def _results(request: HttpRequest, submission: Submission) -> dict[str, Any]:
-    """Return the context for scores: report, rows (worst first, filtered), only, question, mistakes, warnings,
-    confusion, samples."""
+    """Return the context for scores: report, confusion_figure, questions, actions, rows (worst first, filtered),
+    list_query, total (number of processes), only, only_label, question, mistakes, warnings, recalls and precisions (by
+    action), samples_summary, outdated, others (scored submissions to the same version)."""
     report = submission.report
     only, question = _filters(request)
     first = first_sentences(submission.version)
@@ -263,8 +264,8 @@ def steered(request: HttpRequest, key: str) -> Submission:
 
 @require_safe
 def process_detail(request: HttpRequest, key: str, process_id: int) -> HttpResponse:
-    """Show a process. Context: submission, version, answer_set, process (ProcessReport), row (stored scores), table,
-    questions, events, mistakes, warnings, neighbours, sample, n_samples."""
+    """Show a process. Context: that of `_head`, list_query, only_label, question, process (ProcessReport), row (stored
+    scores), table, questions, events, mistakes, warnings, sample, samples (their numbers)."""
     submission = scored(request, key)
     sample = _sample(request, submission)
     process = process_of(submission, process_id, sample)

@@ -47,7 +47,7 @@ SHAREABLE = Shareable("propara", "propara-list", "ProPara", selectors.visible_to
 @require_safe
 def set_list(request: HttpRequest) -> HttpResponse:
     """List answer sets. Context: page (of AnswerSet with newest, n_submissions, best), first_set (with the most
-    submissions), splits, n_outdated (for staff)."""
+    submissions), splits, n_outdated (for staff), evaluator (its version)."""
     sets = selectors.with_counts(selectors.listed_for(request.user), request.user)
     page: Any = Paginator(sets, PER_PAGE).get_page(request.GET.get("page"))
     context = {
@@ -80,9 +80,9 @@ def set_new(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def set_detail(request: HttpRequest, slug: str, number: int = 0) -> HttpResponse:
-    """Show a version of an answer set. Context: answer_set, version, versions, board, figure (of the board),
-    sort, n_submissions, n_comparable, has_published, waiting (this user's submissions without scores),
-    processes, may_edit, may_see_people, may_submit, n_unscored and incompatible (for staff), form, splits."""
+    """Show a version of an answer set. Context: answer_set, version, versions, board, figure (of the board), sort,
+    n_submissions, n_comparable, has_published, waiting (this user's submissions without scores), processes, may_edit,
+    may_see_people, may_submit, n_unscored and incompatible (for staff, on the newest version), form, splits."""
     version = version_of(request, slug, number)
     answer_set = version.answer_set
     sort = request.GET.get("sort", "-f1")
@@ -151,7 +151,8 @@ def _processes(version: AnswerSetVersion, grids: Any) -> list[dict[str, Any]]:
 
 @require_safe
 def set_process(request: HttpRequest, slug: str, number: int, process_id: int) -> HttpResponse:
-    """Show the answers about one process. Context: version, process_id, table, neighbours."""
+    """Show the answers about one process. Context: version, answer_set, process_id, table, neighbours, first (its first
+    sentence)."""
     version = version_of(request, slug, number)
     grids = read_grids(version.answers, "answers")
     if process_id not in grids:

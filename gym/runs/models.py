@@ -39,7 +39,7 @@ class ResultUpload(models.Model):
     )
     kind = models.CharField(max_length=10, help_text="one of lmgym.runs.uploaded.KINDS")
     files = models.JSONField(help_text="[{name, sha256, bytes}]")
-    report = models.JSONField(default=dict, help_text="unmatched suites, refused runs, notices")
+    report = models.JSONField(default=dict, help_text="unmatched suites, refused runs, notices, warnings")
     job = models.OneToOneField(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="result_upload"
     )
@@ -124,9 +124,12 @@ class SuiteRun(HasJob, models.Model):
         null=True, help_text="distinct words in its sentences; null = not counted"
     )
     n_unknown_words = models.PositiveIntegerField(
-        null=True, help_text="of these, words that the model does not know; see lmgym/runs/coverage.py"
+        null=True,
+        help_text="distinct words that the model does not know or splits; see lmgym/runs/coverage.py",
     )
-    unknown_words = models.JSONField(default=list, help_text="the first of them by name")
+    unknown_words = models.JSONField(
+        default=list, help_text="the first unknown words, in order of appearance"
+    )
     region_summary = models.JSONField(
         default=list, help_text="mean bits and interval by condition and region"
     )
@@ -181,7 +184,7 @@ class SuiteRun(HasJob, models.Model):
 
     @property
     def spelling(self) -> Spelling:
-        """Counts of how finely words were split; all 0 if they were not counted."""
+        """Counts that show how finely the tokenizer splits words; all 0 if nothing was counted."""
         return Spelling.from_json(self.provenance.get("spelling"))
 
     def rates(self) -> list[PredictionRate]:
@@ -234,7 +237,7 @@ class RunChunk(models.Model):
     positions = models.JSONField(help_text="sentence positions whose texts this chunk scores")
     scores = models.JSONField(
         null=True,
-        help_text="text -> scores of needed tokens only, see score_store.to_json; until the run is done",
+        help_text="text -> scores that lack tokens (score_store.to_json); null once the run is done",
     )
     done = models.BooleanField(default=False, help_text="its texts are scored")
     taken_by = models.UUIDField(null=True, help_text="the job that claimed it last")
@@ -252,7 +255,10 @@ class ScoreCache(models.Model):
     """Token surprisals of one text under one scorer, kept across runs: after one cell is edited, only its sentence is
     scored."""
 
-    scorer = models.CharField(max_length=64, help_text="sha256 of model fingerprint, BOS, EOS, dtype, engine")
+    scorer = models.CharField(
+        max_length=64,
+        help_text="sha256 of everything that may change token bits; see lmgym.runs.score_store.scorer_key",
+    )
     text_sha256 = models.CharField(max_length=64)
     scores = models.JSONField(help_text="tokens, ids, offsets, bits, special; or the failure")
     created = models.DateTimeField(auto_now_add=True)
@@ -312,7 +318,16 @@ class PredictionResult(models.Model):
         help_text="items with a region that has no value; count as failures"
     )
     too_close = models.PositiveIntegerField(
-        default=0, help_text="margin within the bound on the numeric error; counted by sign"
+        default=0,
+        help_text="items whose margin is within the numeric error (too close to call); passed or failed by the sign "
+        "of the margin",
+    )
+    passed_with_sums = models.PositiveIntegerField(
+        null=True, help_text="null = compared regions have equally many tokens, or unknown"
+    )
+    passed_with_means = models.PositiveIntegerField(null=True, help_text="means of bits per token")
+    changed_by_length = models.PositiveIntegerField(
+        null=True, help_text="items that pass with only one of sums and means"
     )
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
@@ -337,6 +352,7 @@ class PredictionResult(models.Model):
     judged = PredictionOutcome.judged
     rate = PredictionOutcome.rate
     p = PredictionOutcome.p
+    length_words = PredictionOutcome.length_words
 
     @property
     def name(self) -> str:
@@ -375,7 +391,7 @@ class RunScore(models.Model):
     judged = models.PositiveIntegerField(help_text="items, or items times predictions under `each`")
     passed = models.PositiveIntegerField(help_text="of those judged")
     ties = models.PositiveIntegerField()
-    too_close = models.PositiveIntegerField(help_text="outcomes within numeric noise of a tie")
+    too_close = models.PositiveIntegerField(help_text="outcomes whose margin is within the numeric error")
     not_evaluable = models.PositiveIntegerField()
     rate = models.FloatField(null=True)
     low = models.FloatField(null=True, help_text="95% Wilson interval with the effective number of items")

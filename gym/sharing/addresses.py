@@ -76,8 +76,9 @@ NOTE = 1000
 
 class FormerAddress(models.Model):
     """A former public address of an object that was hidden, deleted or moved. It is never reused for another
-    object. Its page states that the object is no longer public, and shows the authors' note. OF names the
-    foreign key to the object, which is null once the object is deleted."""
+    object. It redirects to the object if the object is public or the user may read it; else its page states that the
+    object is no longer public, and shows the authors' note. OF names the foreign key to the object, which is null
+    once the object is deleted."""
 
     OF: ClassVar[str]
 
@@ -124,8 +125,8 @@ def _deleted(instance: Any, **kwargs: Any) -> None:
 
 
 def leave_note(obj: Any, note: str) -> None:
-    """Set the note shown at the object's last public address. Raises ValidationError if the object is public
-    or never left a public address."""
+    """Set the note shown at the object's last public address. Raises ValidationError for a note that is too long, or
+    that has no place because the object is public or never left a public address."""
     record = None if obj.visibility == Visibility.PUBLIC else obj.former_addresses.first()
     if record is not None:
         _set_note(record, note)

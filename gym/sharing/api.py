@@ -71,7 +71,7 @@ class PersonBody(Body):
 class RoleBody(Body):
     role = serializers.ChoiceField(
         Offer.choices,
-        help_text="owner: offer the ownership to an editor; accepting it deletes the object's secrets",
+        help_text="owner: offers ownership to an editor; the object's secrets are deleted when the offer is accepted",
     )
 
 
@@ -104,8 +104,8 @@ class People(SharedObjectView, ListView):
 
     @operation("Invite a collaborator", body=PersonBody, response=PersonSerializer, status=201)
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Invite an account to edit or view the object. Only its owner and staff may do this. Invitations
-        give no rights until they are accepted."""
+        """Invite an account to edit or view the object. Only the owner of the object and staff may do this.
+        Invitations give no rights until they are accepted."""
         obj = self.get_object()
         services.require_owner(request.user, obj)
         body = self.body()
@@ -116,8 +116,9 @@ class People(SharedObjectView, ListView):
 class Person(SharedObjectView):
     @operation("Change a collaborator's role", body=RoleBody, response=PersonSerializer)
     def patch(self, request: SignedInApiRequest, slug: str, username: str) -> Response:
-        """Set the role to edit or view, also for invitations. `owner` offers the ownership to an editor; when
-        they accept, the previous owner becomes an editor. Another role withdraws the offer."""
+        """Set the role to edit or view, also for invitations. Only the owner of the object and staff may do this.
+        `owner` offers the ownership to an editor; when they accept, the previous owner becomes an editor. Another role
+        withdraws the offer."""
         obj = self.get_object()
         services.require_owner(request.user, obj)
         row = _person(obj, username)
@@ -186,8 +187,8 @@ class InvitationAccept(ApiView):
 
     @operation("Accept an invitation", response=AcceptedSerializer)
     def post(self, request: SignedInApiRequest, pk: int) -> Response:
-        """Accept the invitation. 409 if it was withdrawn, the owner of the object has changed, or the inviter
-        may no longer share it."""
+        """Accept the invitation. 404 if it was withdrawn or declined; 409 if the owner of the object has changed or the
+        inviter may no longer share it."""
         row = _mine(request, pk)
         obj = invitations.accept(row, actor=request.user)
         data = {"kind": row.noun, "slug": obj.slug, "title": str(obj), "role": row.role}

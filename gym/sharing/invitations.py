@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,7 +18,7 @@ from gym.conflicts import Conflict
 from gym.notices.models import Notice
 from gym.notices.services import forget, mark_read, notify
 from gym.sharing.models import Invitation, Offer, Role
-from gym.sharing.selectors import invited_to, is_valid
+from gym.sharing.selectors import invitations_of, invited_to, is_valid
 from gym.sharing.services import (
     MAX_COLLABORATORS,
     hand_over,
@@ -27,17 +29,17 @@ from gym.sharing.services import (
 )
 
 MAX_OPEN = 50
-"""Maximum number of open invitations sent by one account; staff have no limit."""
+"""Maximum number of people with open invitations sent by one account; staff have no limit."""
 PAUSE = timedelta(days=1)
 """Minimum time before a user who declined can be invited again."""
 GONE = "This invitation is no longer open."
 
 
-def invite(obj: Any, username: str, role: str, *, actor: User) -> Invitation:
-    """Invite an account to edit or view the object.
+def invite(obj: Any, username: str, role: str, *, actor: User, by_mail: bool = True) -> Invitation:
+    """Invite an account to edit or view the object. `by_mail`: also send an e-mail, if the account wants it.
 
     Raises ValidationError if the account is unknown, the owner, already a collaborator, or has declined recently, or if
-    there are too many invitations."""
+    there are too many collaborators and invitations; PermissionDenied unless the actor is the owner or staff."""
     require_owner(actor, obj)
     require_role(role)
     user = get_user_model().objects.filter(username=username.strip(), is_active=True).first()
@@ -55,7 +57,7 @@ def invite(obj: Any, username: str, role: str, *, actor: User) -> Invitation:
             raise ValidationError(
                 f"The limit of {MAX_COLLABORATORS} collaborators and invitations is reached."
             )
-        return _offer(obj, user, role, actor)
+        return _offer(obj, user, role, actor, by_mail=by_mail)
 
 
 def offer_ownership(obj: Any, collaboration: Any, *, actor: User) -> Invitation:
@@ -72,7 +74,7 @@ def offer_ownership(obj: Any, collaboration: Any, *, actor: User) -> Invitation:
         return _offer(obj, collaboration.user, Offer.OWNER, actor)
 
 
-def _offer(obj: Any, user: User, role: str, actor: User) -> Invitation:
+def _offer(obj: Any, user: User, role: str, actor: User, *, by_mail: bool = True) -> Invitation:
     earlier = obj.invitations.filter(invited=user).first()
     if earlier is not None:
         if earlier.declined is not None and timezone.now() - earlier.declined < PAUSE:
@@ -82,19 +84,42 @@ def _offer(obj: Any, user: User, role: str, actor: User) -> Invitation:
         if earlier.declined is None and earlier.owner_id == obj.owner_id:
             raise ValidationError(f"{user.username} is already invited.")
         earlier.delete()
-    n_open = Invitation.objects.filter(inviter=actor, declined=None).count()
-    if n_open >= MAX_OPEN and not actor.is_staff:
-        raise ValidationError(f"{MAX_OPEN} of your invitations are still open. Withdraw one first.")
+    others = Invitation.objects.filter(inviter=actor, declined=None).exclude(invited=user)
+    if others.values("invited").distinct().count() >= MAX_OPEN and not actor.is_staff:
+        raise ValidationError(
+            f"Invitations to {MAX_OPEN} people are still open. Withdraw those of one first."
+        )
     invitation: Invitation = obj.invitations.create(invited=user, inviter=actor, owner=obj.owner, role=role)
-    what = f"{noun_of(obj)} {obj}"
-    text = f"offers you the {what}" if role == Offer.OWNER else f"invites you to the {what}"
-    address = f"{reverse('home')}#invitations"
-    notify(user, Notice.Kind.SHARED, f"{actor.display_name} {text}.", address, about=_about(invitation))
+    _tell(invitation, obj, by_mail=by_mail)
     return invitation
 
 
+def _tell(invitation: Invitation, obj: Any, *, by_mail: bool) -> None:
+    """Notify the invited user. One notice covers all open invitations of an account, so that sharing many objects at
+    once is one notice."""
+    what = f"{noun_of(obj)} {obj}"
+    text = f"offers you the {what}" if invitation.role == Offer.OWNER else f"invites you to the {what}"
+    n_more = _open_from(invitation).exclude(pk=invitation.pk).count()
+    more = f" and {n_more} more" if n_more else ""
+    notify(
+        invitation.invited,
+        Notice.Kind.SHARED,
+        f"{invitation.inviter.display_name} {text}{more}.",
+        f"{reverse('home')}#invitations",
+        about=_about(invitation),
+        by_mail=by_mail,
+    )
+
+
 def _about(invitation: Invitation) -> str:
-    return f"invitation {invitation.content_type_id} {invitation.object_id}"
+    return f"invitations from {invitation.inviter_id}"
+
+
+def _open_from(invitation: Invitation) -> QuerySet[Invitation]:
+    """Return the open invitations from the same account to the same account."""
+    return Invitation.objects.filter(
+        invited=invitation.invited_id, inviter=invitation.inviter_id, declined=None
+    )
 
 
 def lock_both(actor: User, user: User) -> None:
@@ -104,7 +129,7 @@ def lock_both(actor: User, user: User) -> None:
 
 
 def change_offer(obj: Any, invitation: Invitation, role: str, *, actor: User) -> None:
-    """Change the offered role."""
+    """Change the role that an open invitation offers. Raises Conflict for an offer of ownership."""
     require_owner(actor, obj)
     require_role(role)
     if not invited_to(obj).filter(pk=invitation.pk).exclude(role=Offer.OWNER).update(role=role):
@@ -115,13 +140,15 @@ def change_offer(obj: Any, invitation: Invitation, role: str, *, actor: User) ->
 def withdraw(obj: Any, invitation: Invitation, *, actor: User) -> None:
     require_owner(actor, obj)
     with transaction.atomic():
-        forget(invitation.invited, _about(invitation))
+        if not _open_from(invitation).exclude(pk=invitation.pk).exists():
+            forget(invitation.invited, _about(invitation))
         if not invited_to(obj).filter(pk=invitation.pk).delete()[0]:
             raise Conflict(GONE)
 
 
 def accept(invitation: Invitation, *, actor: User) -> Any:
-    """Accept an invitation and return the object. Raises Conflict if it is no longer valid."""
+    """Accept an invitation and return the object. Raises Conflict if it is no longer valid, and OverQuota if the new
+    owner may not keep another such object."""
     obj = invitation.thing
     if obj is None:
         raise Conflict(GONE)
@@ -139,6 +166,16 @@ def accept(invitation: Invitation, *, actor: User) -> Any:
             offer.delete()
             obj.collaborations.get_or_create(user=actor, defaults={"role": offer.role})
     return obj
+
+
+def accept_all(inviter: int, *, actor: User) -> list[Any]:
+    """Accept the actor's open invitations from an account, except offers of ownership. Returns the objects."""
+    accepted = []
+    for invitation in invitations_of(actor):
+        if invitation.inviter_id == inviter and invitation.role != Offer.OWNER:
+            with suppress(Conflict):  # withdrawn in the meantime
+                accepted.append(accept(invitation, actor=actor))
+    return accepted
 
 
 def decline(invitation: Invitation, *, actor: User) -> None:

@@ -23,8 +23,8 @@ from gym.sharing.permissions import may_read
 @dataclass(frozen=True)
 class Kind:
     """A kind of object whose former addresses redirect. `route` matches its addresses, `model` stores the
-    former addresses, `home` and `title` are the URL name and label of its list, `below` is the plural noun of
-    the rows below an object."""
+    former addresses, `noun` and `words` name it without and with an article, `home` and `title` are the URL name and
+    label of its list, `below` is the plural noun of the rows below an object."""
 
     route: re.Pattern[str]
     model: str
@@ -53,7 +53,7 @@ KINDS = (
 
 
 def ask_before_leaving(request: HttpRequest, obj: Any, form: Any) -> HttpResponse | None:
-    """Return the confirmation page for a valid form that hides a public object, or None once `confirmed` is sent.
+    """Return the confirmation page for a valid form that hides a public object, unless `confirmed` is sent; else None.
     Context: obj, form, new_visibility, kind."""
     new_visibility = form.cleaned_data.get("visibility", obj.visibility)
     if (
@@ -71,7 +71,8 @@ def ask_before_leaving(request: HttpRequest, obj: Any, form: Any) -> HttpRespons
 def redirect_old_addresses(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Return middleware that redirects old addresses. Only requests that would get a 404 are looked up."""
+    """Return middleware that redirects former addresses, or responds with 410 if the user may no longer see the object.
+    Only requests that would get a 404 are looked up."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

@@ -30,8 +30,8 @@ def table_of(kind: type[models.Model]) -> Any:
 def worked_on_by(
     user: User, kind: type[models.Model], at: str = "", *, roles: Iterable[str] = Role.values
 ) -> Q:
-    """Return a filter for rows that the user owns or collaborates on. `at` is the lookup from a row to the object, e.g.
-    "corpus__"."""
+    """Return a filter for rows that the user owns or collaborates on in one of `roles`. `at` is the lookup from a row
+    to the object, e.g. "corpus__"."""
     shared = table_of(kind).objects.filter(user=user, role__in=roles).values("thing")
     return Q(**{f"{at}owner": user}) | Q(**{f"{at}pk__in": shared})
 

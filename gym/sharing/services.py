@@ -41,8 +41,9 @@ def remove_collaborator(obj: Any, collaboration: Any, *, actor: User) -> None:
 
 
 def hand_over(obj: Any, heir: User) -> None:
-    """Make an editing collaborator the owner. Call with `obj` locked by `lock_object`. The previous owner becomes an
-    editor; secrets (keys of other servers, variables) and open invitations are deleted."""
+    """Make an editing collaborator the owner. Call with `obj` locked by `lock_object`. The previous owner, if
+    active, becomes an editor; secrets (keys of other servers, variables) and open invitations are deleted. Raises
+    Conflict if `heir` is no longer an editor, and OverQuota."""
     if not obj.collaborations.filter(user=heir, role=Role.EDIT).exists():
         raise Conflict
     require_quota_for(obj, heir)
@@ -55,7 +56,8 @@ def hand_over(obj: Any, heir: User) -> None:
 
 
 def settle_owner(obj: Any) -> None:
-    """Clean up after a change of owner: delete the new owner's collaboration, open invitations and secrets."""
+    """Clean up after a change of owner: delete the new owner's collaboration, and the object's open invitations and
+    secrets."""
     obj.collaborations.filter(user=obj.owner).delete()
     obj.invitations.filter(declined=None).delete()
     forget_secrets(obj)

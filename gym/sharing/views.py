@@ -10,7 +10,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_POST
@@ -20,6 +20,7 @@ from gym.sharing import invitations, permissions, services
 from gym.sharing.models import Invitation, Offer, Role
 from gym.sharing.selectors import invited_to
 from gym.sharing.shareable import Shareable
+from lmgym.text import count
 
 
 class CollaboratorForm(forms.Form):
@@ -114,7 +115,9 @@ def collaborator_role(request: SignedInRequest, slug: str, pk: int, shareable: S
     obj, row = _collaboration(request, slug, pk, shareable)
     role = request.POST.get("role", "")
     if role == Offer.OWNER:
-        done = f"{row.user.display_name} is invited to become the owner. It stays yours until they accept."
+        done = (
+            f"{row.user.display_name} is invited to become the owner. You remain the owner until they accept."
+        )
         return _answer(
             request,
             obj,
@@ -201,6 +204,17 @@ def invitation_accept(request: SignedInRequest, pk: int) -> HttpResponse:
     obj = invitations.accept(row, actor=request.user)
     messages.success(request, ACCEPTED[Offer(row.role)].format(obj))
     return redirect(obj)
+
+
+@login_required
+@require_POST
+def invitations_accept(request: SignedInRequest, inviter: int) -> HttpResponse:
+    """Accept all invitations from an account, except offers of ownership."""
+    accepted = invitations.accept_all(inviter, actor=request.user)
+    if not accepted:
+        raise Http404("There are no open invitations from this account.")
+    messages.success(request, f"You accepted {count(len(accepted), 'invitation')}.")
+    return redirect("home")
 
 
 @login_required

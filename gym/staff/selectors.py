@@ -43,7 +43,8 @@ class FailureGroup:
 
 
 def recent_failures() -> list[FailureGroup]:
-    """Return the failures of the last FAILURE_DAYS, grouped by message, most frequent first."""
+    """Return the failures of the last FAILURE_DAYS (the newest MOST_FAILURES), grouped by message, most frequent
+    first."""
     since = timezone.now() - timedelta(days=FAILURE_DAYS)
     failed = Job.objects.filter(state=State.FAILED, finished__gt=since).order_by("-finished")
     groups: dict[tuple[str, str], FailureGroup] = {}
@@ -91,8 +92,8 @@ class UserUse:
 
 
 def busiest_users() -> list[UserUse]:
-    """Return accounts with active jobs, sentences queued in the last day, kept runs or individual limits; heaviest
-    first."""
+    """Return accounts with active jobs, sentences queued in the last day, kept runs or individual limits; the
+    heaviest first, at most MOST_USERS."""
     has_limits = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in CUSTOM_LIMITS))
     users: QuerySet[Any] = (
         get_user_model()
@@ -137,7 +138,7 @@ def storage_use(user: Any) -> StorageUse:
 
 
 def last_job(kind: str) -> Job | None:
-    """Return the newest DOCTOR, TIDY, WEIGHTS or CLEAN job."""
+    """Return the newest job of this kind, or None."""
     return last_jobs(kind).get(kind)
 
 

@@ -1,4 +1,5 @@
-"""Staff actions, each run as a job: the doctor's checks, tidying up storage, and deleting old jobs and runs."""
+"""Staff actions, each run as a job: the doctor's checks, tidying up storage, deleting unused weights, and deleting old
+jobs and runs."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def queue_task(kind: str, *, actor: User) -> Job:
 
 
 def queue_clean_up(days: int, what: Sequence[str], *, actor: User) -> Job:
-    """Queue the deletion of jobs or runs (OLD) that ended more than `days` ago; see actors.py for exceptions."""
+    """Queue the deletion of jobs or runs (OLD) that ended more than `days` ago, or return the deletion that is active;
+    see actors.py for exceptions."""
     chosen = [name for name in OLD if name in what]
     if not chosen or len(chosen) != len(set(what)):
         raise ValidationError(f"Choose what to delete: {' or '.join(OLD)}.")

@@ -1,4 +1,5 @@
-"""Template tags and filters, loaded in all templates (TEMPLATES builtins). They do not query the database."""
+"""Template tags and filters, loaded in all templates (TEMPLATES builtins). Except for the filters that take a user,
+they do not query the database."""
 
 from __future__ import annotations
 
@@ -111,7 +112,9 @@ def seen_by(model: RegisteredModel | None, user: AnyUser) -> RegisteredModel | N
 
 @register.filter
 def owner_for(obj: Any, user: AnyUser) -> str:
-    """Return the owner of a suite or run, if this user may know it; empty if the account was deleted."""
+    """Return the name of the owner of a suite or run; ANONYMOUS if this user may not know it, "" if the account was
+    deleted.
+    """
     return owner_of_run(obj, user) if isinstance(obj, SuiteRun) else owner_of_suite(obj, user)
 
 
@@ -394,7 +397,7 @@ def sort_heading(
 
 @register.inclusion_tag("includes/when.html")
 def when(moment: datetime | None) -> dict[str, Any]:
-    """Render a time as "3 minutes ago", with the exact time in the tooltip."""
+    """Render a time as "3 minutes ago", or as a date after 30 days, with the exact time in the tooltip."""
     if moment is None:
         return {"moment": None}
     age = (timezone.now() - moment).total_seconds()

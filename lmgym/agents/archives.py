@@ -28,7 +28,7 @@ class ArchiveError(ValueError):
 def name_of(path: str) -> str:
     """Return the name of a case: the path of its file without .hocon. Other extensions are kept.
 
-    Raises ArchiveError for paths outside the archive.
+    Raises ArchiveError for paths outside the archive and for empty or too long names.
     """
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
@@ -71,7 +71,11 @@ def file_of(name: str) -> str:
 
 
 def text_of(content: bytes, path: str) -> str:
-    """Decode a file, keeping line endings and byte order mark so that exports reproduce the same bytes."""
+    """Decode a file, keeping line endings and byte order mark so that exports reproduce the same bytes.
+
+    Raises:
+        ArchiveError: the file is not UTF-8, or contains U+0000.
+    """
     try:
         decode(content)
     except HoconError as error:

@@ -173,7 +173,7 @@ class Assessor:
         return list(self._contradictions)
 
     def samples(self) -> list[Sample]:
-        """Return failed checks, and iterations that did not pass although no check failed, in iteration order."""
+        """Return failed checks, and iterations that did not pass although no check failed, in the order of `add`."""
         contradicted = self._contradictions.keys
         samples = [
             _sample(number, check, turn, contradicted=(check.judge or {}).get("key") in contradicted)
@@ -270,7 +270,8 @@ def fault_of(check: CheckResult, turn: TurnResult | None, *, contradicted: bool 
     """Return the probable cause of a failure, one of FAULTS.
 
     connection: no answer arrived. site: a value to compare was not stored. judge: no verdict, a split vote, or
-    opposite verdicts on the same answer. case: expectation and answer cannot be compared. agent: all other failures.
+    opposite verdicts on the same answer. case: its request could not be sent, or expectation and answer cannot be
+    compared. agent: all other failures.
     """
     if turn is not None and turn.trouble:
         return _fault_of_trouble(turn)

@@ -33,7 +33,7 @@ _ABSENT = object()
 
 
 def n_fields(turns: Sequence[Fields]) -> int:
-    """Return the number of fields in a form with these turns."""
+    """Return the number of form fields of these turns, without the fields of the case itself."""
     return sum(len(TURN) + 4 * len(turn.get("checks", ())) for turn in turns)
 
 

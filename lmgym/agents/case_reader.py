@@ -76,7 +76,7 @@ class Notes:
     def __init__(self, document: Document, *, secret: bool = False) -> None:
         self.document = document
         self.secret = secret and bool(document.variables)
-        """True if the document contains values of variables, which problems could reveal."""
+        """True if the document contains values of variables that its author may not see; problems could reveal them."""
         self.problems: list[Problem] = []
         self._left = {True: MAX_NOTES, False: MAX_NOTES}
 
@@ -157,7 +157,7 @@ RESERVED_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "connection", "content-type", "te", "trailer", "upgrade", "expect",
      "proxy-authorization", "accept-encoding", "cookie")
 )  # fmt: skip
-"""Headers set by the HTTP connection."""
+"""Headers, in lower case, that a case may not set."""
 
 
 def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
@@ -182,7 +182,7 @@ def _ratio(value: Any, path: KeyPath, notes: Notes) -> Ratio:
         notes.warn(
             "ratio",
             path,
-            f"{needed} passes of {iterations} are impossible; {iterations} are required instead.",
+            f"There cannot be more passes ({needed}) than iterations ({iterations}); all must pass instead.",
         )
     if needed == 0:
         notes.warn(
@@ -261,7 +261,7 @@ def _connections(value: Any, path: KeyPath, notes: Notes) -> tuple[str, ...]:
         elif name not in CONNECTIONS:
             notes.error("connection", here, f"Unknown connection {name!r}.", near(name, CONNECTIONS))
         elif name == "direct":
-            message = "Agents are not run in this process: direct calls the chosen server over http."
+            message = "Agents are not run in this process: “direct” calls the chosen server over http."
             notes.info("connection-direct", here, message)
     return tuple(name for name in names if isinstance(name, str))
 

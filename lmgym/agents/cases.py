@@ -31,7 +31,8 @@ MAX_ITERATIONS = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """An error, warning or remark. `where` is a path such as interactions[0].response.text; `line` counts from 1."""
+    """An error, warning or remark. `where` is a path such as interactions[0].response.text; `line` counts from 1, and
+    is 0 if the problem concerns no line."""
 
     severity: Literal["error", "warning", "info"]
     code: str

@@ -218,7 +218,8 @@ MAX_SHOWN = 60
 
 
 def places(structure: Any, sly_data: Any) -> list[tuple[str, str]]:
-    """Return the paths in an answer with their values: the text first, then every key."""
+    """Return the first MAX_PLACES paths in an answer with their values as truncated JSON: the text (without its value),
+    then the structure and the private data with all keys of nested objects. Null values are left out."""
     rows: list[tuple[str, str]] = [("text", "")]
 
     def walk(value: Any, keys: tuple[str, ...]) -> None:

@@ -56,7 +56,8 @@ MISSING = _Missing()
 
 
 def value_at(part: Any, check: Check, reading: Reading) -> Any:
-    """Return the value at a check's path, or MISSING. A null counts as missing."""
+    """Return the value at a check's path, or MISSING. A null counts as missing; in the reference-compatible reading,
+    so does every value whose path has a key that neuro-san's parser keeps in quotes."""
     value = part
     for key in check.path:
         if reading == "reference-compatible" and SPECIAL & set(key):
@@ -77,7 +78,8 @@ def skipped_by(check: Check, reading: Reading) -> str:
 
 
 def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
-    """Return the verdict of a check other than gist. A missing value fails every test, including negated tests."""
+    """Return the verdict of a check other than gist. A missing value fails every test, including negated tests; in the
+    reference-compatible reading it is an error for tests of order (less, greater)."""
     ordered = check.test in ORDERED
     if actual is MISSING:
         breaks = ordered and reading == "reference-compatible" and not check.only_present

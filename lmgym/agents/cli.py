@@ -48,7 +48,7 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
     test.add_argument(
         "--early-stop",
         action="store_true",
-        help="stop once enough iterations have passed or can no longer pass",
+        help="stop once the required number of iterations has passed or can no longer be reached",
     )
     sort.add_argument("file", type=Path, metavar="FILE", help="a test case")
     sort.add_argument("--format", choices=["text", "json"], default="text")
@@ -147,7 +147,7 @@ def _named(result: CaseResult, server: Transport, namer: str, err: TextIO) -> As
     undecided = sum(not choice.mode for choice in made)
     if undecided:
         why = troubles[0] if troubles else "the reply was neither a listed number nor NEW."
-        err.write(f"{undecided} of {len(made)} failures stay grouped by text. {namer}: {why}\n")
+        err.write(f"failures that stay grouped by text: {undecided} of {len(made)}. {namer}: {why}\n")
     return assess(
         result,
         names={choice.mode: choice.name for choice in made if choice.mode},

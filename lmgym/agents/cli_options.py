@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference-compatible",
         action="store_true",
-        help="follow the code of neuro-san 0.7.15 where it differs from its documentation, like the reading "
-        "reference-compatible on a site",
+        help="follow the code of neuro-san 0.7.15 where it differs from its documentation (on a site: the reading "
+        "“reference-compatible”)",
     )
     parser.add_argument(
         "--judge", metavar="AGENT", help="agent that judges gist; without a judge, gist is an error"
@@ -102,7 +102,7 @@ def _write(path: Path, text: str, mode: str) -> None:
 
 
 def from_environment(name: str) -> str:
-    """Read a secret from the environment. Raises CommandError if it is too short to be hidden in results."""
+    """Read a secret from the environment. Raises CommandError if it is not set or too short to be hidden in results."""
     value = os.environ.get(name)
     if not value:
         raise CommandError(f"The environment variable {name} is not set.")
@@ -116,7 +116,7 @@ def variables(args: dict[str, Any]) -> dict[str, str]:
 
 
 def headers(pairs: list[str]) -> dict[str, str]:
-    """Parse NAME=VARIABLE pairs into headers with the values of the environment variables."""
+    """Parse NAME=VARIABLE pairs into headers with the values of the environment variables. Raises CommandError."""
     values = {}
     for pair in pairs:
         name, sign, variable = pair.partition("=")
@@ -130,7 +130,7 @@ def transport(url: str, args: dict[str, Any], header_option: str = "header") -> 
     """Return the transport to a server, with the headers given by the option `header_option`.
 
     GYM_NET_ALLOW is not applied: it restricts a site's users, whereas the user of a command can already reach every
-    address from this machine.
+    address from this machine. Raises CommandError for an invalid address or header.
     """
     if url == EMBEDDED:
         return DemoTransport()
@@ -176,7 +176,9 @@ def judge(args: dict[str, Any], server: Transport) -> VotingJudge | None:
 
 
 def files(paths: list[Path]) -> list[Path]:
-    """Expand folders to the .hocon, .conf and .json files in them."""
+    """Replace each folder by the .hocon, .conf and .json files in it and its subfolders; keep other paths.
+    Raises CommandError if no path is left.
+    """
     cases: list[Path] = []
     for path in paths:
         if path.is_dir():

@@ -6,13 +6,17 @@ Implements neuro-san's URLs and stream, as a WSGI application (`python -m lmgym.
     echo         "echo: <text>"
     music_nerd   Yellow Submarine -> The Beatles, and remembers the question; otherwise "I do not know."
     music_nerd_pro  the same answers as a structure, with a running cost
-    math_guy     computes with x and y from the private data (plus or add, minus, times, over) and returns `equals`
-    judge        replies pass if all 'quoted' words of the criterion are in the sample, otherwise fail
+    math_guy     computes with x and y from the private data (plus, minus, times, over; or add, subtract, multiply,
+                 divide) and returns `equals`
+    judge        replies pass if all 'quoted' words of the criterion are in the sample, otherwise fail; replies with
+                 both words if the criterion contains EQUIVOCATE
     namer        explains why an answer failed: the number of a known reason that fits, or a new reason
-    broken       reports a model error as real servers do: with status 200, after a retry
+    broken       reports a model error as real servers do: with status 200, after retries; not listed
+    hidden       like echo, but not listed
+    basic/echo   like echo, with a slash in its name
 
-In any text, SLEEP(x) waits x seconds and FLAKY alternates between two answers. Version 2.0 has a regression for
-demonstrations: its agents forget earlier turns.
+In any text, SLEEP(x) waits x seconds. To a text with FLAKY, echo and the music agents give two answers in turn.
+Version 2.0 has a regression for demonstrations: its agents forget earlier turns.
 """
 
 from __future__ import annotations

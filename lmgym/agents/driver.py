@@ -37,7 +37,7 @@ from lmgym.agents.unsatisfiable import unsatisfiable_reason
 USER_ID = "lm-gym"
 """User id sent as metadata in the reference-compatible reading if a case has no metadata."""
 POLL = 0.2
-"""Maximum interval in seconds at which `stop` and `tick` are called."""
+"""Maximum number of seconds between calls of `tick`, and between checks of `stop`, during a run."""
 NO_INTERACTIONS = "The case has no interactions."
 NO_CONNECTIONS = "The case has no connections."
 NOT_SENT = {

@@ -22,7 +22,9 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
-    """Estimate the probability that all of k iterations pass: C(c, k) / C(n, k) (Yao et al. 2024, 2406.12045)."""
+    """Estimate the probability that all of k iterations pass: C(c, k) / C(n, k) (Yao et al. 2024, 2406.12045).
+    None if n < k.
+    """
     if not 1 <= k <= n:
         return None
     return comb(c, k) / comb(n, k)
@@ -36,7 +38,7 @@ class AtK:
     """pass@k and pass^k for a case, or their means over the cases of a run. Only single cases have intervals."""
 
     k: int = described("the k in pass@k and pass^k", "iterations")
-    cases: int = described("cases of the mean, the same ones for every k", "cases")
+    cases: int = described("cases in the mean, the same for every k", "cases")
     of: int = described("finished cases; the others have too few iterations with a verdict", "cases")
     any: float = described("pass@k: chance that at least one of k iterations passes", "0 to 1")
     any_low: float | None = described(

@@ -33,7 +33,7 @@ ENDINGS = {
     "tool_calls": "The model requested tool calls, which were not made (finish_reason: tool_calls).",
     "refusal": "The model refused; its refusal counts as the answer.",
 }
-"""Notes in the transcript on how an answer ended, by `finish_reason` of chat endpoints."""
+"""Notes in the transcript on how an answer ended, by `finish_reason` of chat endpoints, or "refusal"."""
 
 
 class ProtocolError(ValueError):
@@ -57,7 +57,8 @@ class Answer:
     ending: str = ""
 
     def agent_error(self, agent: str) -> str:
-        """Return an error from the agent or its model, which servers send as an ordinary answer with status 200."""
+        """Return an error from the agent or its model, which servers send as an ordinary answer with status 200; empty
+        if there is none."""
         text = self.text or ""
         first = text.split("\n", 1)[0]
         if first.startswith("Error from ") and ":" in first:

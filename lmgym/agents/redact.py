@@ -114,7 +114,8 @@ def _ended(part: str, words: list[str]) -> str:
 
 
 def tested_only(sly_data: Any, case: TestCase, interaction: int) -> Any:
-    """Return private data for storage: all keys, but only the values that this interaction's checks compare."""
+    """Return private data for storage: only the values that this interaction's checks compare. Every other value is
+    hidden, together with the keys inside it."""
     paths = [check.path for check in case.interactions[interaction].checks if check.part == "sly_data"]
     return _keep(sly_data, paths)
 

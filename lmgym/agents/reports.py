@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 from lmgym.agents.failures import WRONG, check_line, lines_of
 from lmgym.agents.pass_rates import Evidence, evidence
 from lmgym.agents.results import CaseResult, IterationResult
+from lmgym.text import count
 
 FORMATS = ("table", "json", "junit")
 NO_VERDICT = 3
@@ -65,7 +66,7 @@ def table(results: Named) -> str:
             continue
         counted = _evidence(result).count_with_interval
         ratio = f"{counted}, {result.needed}/{result.ratio.iterations} needed"
-        facts = f"{ratio}, {result.checks_made} checks made{_waited(result)}"
+        facts = f"{ratio}, {count(result.checks_made, 'check')} run{_waited(result)}"
         lines.append(f"{result.outcome.upper():8}{name}  {result.agent}  {facts}")
         if result.unchecked:
             lines.append(f"        {result.unchecked}")

@@ -47,9 +47,10 @@ class TurnResult:
     """Result of one interaction over one connection.
 
     `user_text`: the text sent. `text`, `structure`, `sly_data`: the answer. `trouble`: why there is no answer (see
-    TransportError). `notes`: unsupported parts of the case, and how the answer ended. `reused`: the answer is from an
-    earlier run, which paid for it. `seconds`: time to the answer, excluding `waited`, the time for which the server or
-    the judge was busy. `sent`: the storable parts of the request's sly_data and chat_context.
+    TransportError). `notes`: unsupported parts of the case, waiting for busy servers, and how the answer ended.
+    `reused`: the answer is from an earlier run, which paid for it. `seconds`: time to the answer, excluding `waited`,
+    the time for which the server or the judge was busy. `sent`: the storable parts of the request's sly_data and
+    chat_context.
     """
 
     connection: int
@@ -88,7 +89,8 @@ class IterationResult:
         return round(sum(turn.waited for turn in self.turns), 3)
 
     def usage(self) -> list[Mapping[str, Any]]:
-        """Return the reported tokens and cost of each request to agent and judge. Reused answers cost nothing."""
+        """Return the reported tokens and cost of each request to agent and judge. Reused answers cost nothing; cached
+        verdicts are left out."""
         sent = [turn for turn in self.turns if turn.trouble not in UNSENT]
         usage: list[Mapping[str, Any]] = [
             dict.fromkeys(AMOUNTS, 0) if turn.reused else turn.tokens or {} for turn in sent
@@ -137,8 +139,8 @@ def total_usage(usage: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def outcome_of(checks: Sequence[CheckResult], trouble: str = "") -> Outcome:
     """Return the outcome of an iteration.
 
-    An iteration passes if every check made passed and nothing else went wrong. A failed check fails the iteration even
-    if there are errors too.
+    An iteration passes if every check made passed and nothing else went wrong. A timeout counts more than failed
+    checks, and a failed check more than errors.
     """
     if trouble in ("timeout", "stopped"):
         return "timeout" if trouble == "timeout" else "skipped"
@@ -195,7 +197,7 @@ class CaseResult:
             return ""
         passed = (iteration.checks for iteration in self.iterations if iteration.outcome == "pass")
         why = next((checks[0].message for checks in passed if checks), "")
-        return f"No check was made: {why.removeprefix(NOT_CHECKED)}" if why else ""
+        return f"No checks were run: {why.removeprefix(NOT_CHECKED)}" if why else ""
 
     @property
     def outcome(self) -> Outcome:

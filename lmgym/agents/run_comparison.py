@@ -26,7 +26,7 @@ CheckKey: TypeAlias = tuple[str, int, int, str, int]
 Verdicts: TypeAlias = Mapping[CheckKey, Mapping[int, bool]]
 """By check: {number of the iteration: True if it passed}."""
 MAX_CHECKS = 2_000
-EARLY_STOP = "no p: iterations that stop early are not a sample of fixed size"
+EARLY_STOP = "no p: with early stopping the number of iterations is not fixed"
 NO_VERDICT = "no p: one side has no iteration with a verdict"
 ONE_RUN = "only one of the runs has this case"
 
@@ -189,7 +189,8 @@ class Compared(Generic[R, C]):
         return cases
 
     def by_check(self) -> list[tuple[CheckRow, list[CheckRow | None]]]:
-        """Return each check with its first row and its row in each pair, largest differences first."""
+        """Return each check with its first row and its row in each pair (None if the pair lacks the check), largest
+        differences first."""
         by_facts = [{row.facts: row for row in pair.checks} for pair in self.pairs]
         checks = dict.fromkeys(facts for rows in by_facts for facts in rows)
         in_pairs = [[rows.get(facts) for rows in by_facts] for facts in checks]

@@ -6,7 +6,7 @@ OPEN, CLOSE = "<think>", "</think>"
 
 
 def without_thinking(text: str) -> str:
-    """Return the answer without thoughts, stripped.
+    """Return the answer without thoughts, stripped; an answer without thoughts is unchanged.
 
     Thoughts without a closing tag extend to the end of the text. Thoughts without an opening tag extend back to its
     beginning, because some servers put the opening tag into the prompt.

@@ -342,7 +342,10 @@ class ChatTransport(HTTPTransport):
         yield from lines_for(agent, body, read_completion(completion))
 
     def get(self, path: str, deadline: Deadline) -> Any:
-        """Return the models as the list of agents; no other information is available."""
+        """Return the models as the list of agents, or a constant status for "/" and "/healthz".
+
+        Raises TransportError for other paths.
+        """
         if path in ("/", "/healthz"):
             return {"service": "chat", "status": "ok", "versions": {}}
         if path == "/api/v1/list":

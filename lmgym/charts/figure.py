@@ -23,7 +23,11 @@ FORMS = {
 }
 """Content types by file extension."""
 DOTS_PER_INCH = 300
+SIZES = {"single": 85.0, "double": 180.0}
+"""Widths of a column and of a page of a journal, in mm."""
+_POINTS_PER_INCH, _MM_PER_INCH = 72, 25.4
 _CSS_PIXELS_PER_INCH = 96
+_SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Figure:
         header, rows: the data; headings include units.
         query: parameters that identify the chart within its `kind`.
         rule: key and label of the scoring rule of pass rates; None for charts without pass rates.
-        has_narrow: `draw(narrow=True)` fits a phone screen.
+        has_narrow: `draw(narrow=True)` fits a phone screen and a column of a journal.
     """
 
     kind: str
@@ -96,42 +100,67 @@ class Figure:
             "rows": self.values(),
         }
 
-    def file(self, form: str) -> bytes:
-        """Return the chart or its data as a file in one of FORMS; text formats are UTF-8."""
+    def file(self, form: str, size: str = "") -> bytes:
+        """Return the chart or its data as a file in one of FORMS; text formats are UTF-8. `size`: one of SIZES, for a
+        drawing of that width."""
         if form == "csv":
             return csv_text(self.columns(), self.values()).encode()
         if form == "json":
             return json.dumps(self.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode()
-        drawn = str(self)
+        drawn = str(self.draw(standalone=True, narrow=True) if size == "single" and self.has_narrow else self)
         if form == "svg":
-            return drawn.encode()
-        return as_png(drawn) if form == "png" else as_pdf(drawn)
+            return (_resized(drawn, SIZES[size], "mm") if size else drawn).encode()
+        points = SIZES[size] / _MM_PER_INCH * _POINTS_PER_INCH if size else _points(drawn)
+        return as_png(drawn, points) if form == "png" else as_pdf(drawn, points)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, size: str = "") -> Path:
         """Write the chart or its data in the format of the path's extension.
 
+        Args:
+            size: "single" (85 mm, a column of a journal) or "double" (180 mm); default: the size on pages.
+
         Raises:
-            ValueError: the extension is not in FORMS.
+            ValueError: the extension is not in FORMS, or the size is not in SIZES.
             ModuleNotFoundError: PNG or PDF without lm-gym[charts].
         """
         target = Path(path).expanduser()
         form = target.suffix.removeprefix(".").lower()
         if form not in FORMS:
             raise ValueError(f"{target} must end in .{', .'.join(FORMS)}.")
-        target.write_bytes(self.file(form))
+        if size and size not in SIZES:
+            raise ValueError(f"{size!r} is not a size. Choose {', '.join(map(repr, SIZES))}.")
+        target.write_bytes(self.file(form, size))
         return target
 
 
-def as_png(svg: str) -> bytes:
-    """Convert an SVG to PNG at 300 dots per inch. Raises ModuleNotFoundError."""
-    # The converter treats an SVG pixel as a point (1/72 inch), browsers as 1/96 inch.
-    points = 72 / _CSS_PIXELS_PER_INCH
-    return bytes(_converter().svg_to_png(svg, scale=points, ppi=DOTS_PER_INCH))
+def _points(svg: str) -> float:
+    """Return the width of a drawing in points, at the size that browsers show."""
+    match = _SIZE.search(svg)
+    return float(match[1]) * _POINTS_PER_INCH / _CSS_PIXELS_PER_INCH if match else 0.0
 
 
-def as_pdf(svg: str) -> bytes:
-    """Convert an SVG to a vector PDF with the used glyphs embedded. Raises ModuleNotFoundError."""
-    return bytes(_converter().svg_to_pdf(svg))
+def _resized(svg: str, width: float, unit: str = "") -> str:
+    """Set the width of a drawing; its viewBox scales it."""
+
+    def resized(match: re.Match[str]) -> str:
+        height = width * float(match[2]) / float(match[1])
+        return f' width="{width:.2f}{unit}" height="{height:.2f}{unit}"'
+
+    return _SIZE.sub(resized, svg, count=1)
+
+
+# The converter treats a pixel of an SVG as a point (1/72 inch), browsers as 1/96 inch.
+
+
+def as_png(svg: str, points: float) -> bytes:
+    """Convert an SVG to PNG at 300 dots per inch. `points`: width. Raises ModuleNotFoundError."""
+    return bytes(_converter().svg_to_png(_resized(svg, points), scale=1.0, ppi=DOTS_PER_INCH))
+
+
+def as_pdf(svg: str, points: float) -> bytes:
+    """Convert an SVG to a vector PDF; the used glyphs are embedded as TrueType outlines (Type 42). `points`: width.
+    Raises ModuleNotFoundError."""
+    return bytes(_converter().svg_to_pdf(_resized(svg, points)))
 
 
 def _converter() -> ModuleType:

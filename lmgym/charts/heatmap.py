@@ -43,7 +43,6 @@ def heat_chart(
         missing: tooltip text for a missing value.
     """
     pen = Pen(standalone=standalone)
-    head = 24.0 if standalone else 0.0
     left = 12.0 + min(220.0, max((text_width(name) for name in (*rows, axes[0])), default=0.0))
     written = [
         ["" if value is None else texts[r][k] if texts else write(value) for k, value in enumerate(row)]
@@ -52,10 +51,10 @@ def heat_chart(
     wide = max(_CELL_W, 12.0 + max((text_width(text, 11.0) for row in written for text in row), default=0.0))
     upright = all(text_width(name, 11.0) < wide - 2.0 for name in columns)
     longest = max((text_width(shorten(name, _TURNED, 11.0), 11.0) for name in columns), default=0.0)
-    top = head + (20.0 if axes[1] else 0.0) + (22.0 if upright else 16.0 + longest * 0.95)
-    body = [pen.text(12.0, 18.0, title, "c-text", "c-strong")] if standalone else []
+    top = (20.0 if axes[1] else 0.0) + (22.0 if upright else 16.0 + longest * 0.95)
+    body: list[Markup] = []
     if axes[1]:
-        body.append(pen.text(left + 8.0, head + 14.0, axes[1], "c-muted"))
+        body.append(pen.text(left + 8.0, 14.0, axes[1], "c-muted"))
     if axes[0]:
         body.append(pen.text(left, top - 6.0, axes[0], "c-muted", "c-end"))
     for k, name in enumerate(columns):
@@ -77,7 +76,6 @@ def heat_chart(
     width = max(
         grid,
         24.0 + max(text_width(line, 11.0) for line in lines),
-        24.0 + text_width(title) * 1.1 if standalone else 0.0,
     )
     height = foot + 15.0 * len(lines) - 3.0
     return pen.canvas(width, height, title, f"{len(rows)} by {len(columns)}. {caption}", "chart", body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmgym.charts.svg import Markup, Pen, element, finite, nice_ticks, shorten, text_width, tick_label
+from lmgym.charts.svg import Markup, Pen, element, finite, nice_ticks, text_width, tick_label
 
 
 def rate_bar(
@@ -102,14 +102,7 @@ def margin_strip(
         text += f" {omitted} omitted."
     if not standalone:
         return pen.canvas(width, base + 28.0, title, text, "chart margin-strip", body)
-    head = [
-        pen.text(left, 16.0, shorten(title, width - 24.0), "c-text", "c-strong"),
-        pen.text(
-            left, base + 64.0, "Margin in bits; filled: passed, hollow: failed or tie. " + text, "c-muted"
-        ),
-    ]
-    moved = element("g", {"transform": "translate(0 24)"}, *body)
-    wide = max(
-        width, 24.0 + text_width("Margin in bits; filled: passed, hollow: failed or tie. " + text, 11.0)
-    )
-    return pen.canvas(wide, base + 76.0, title, text, "chart margin-strip", [*head, moved])
+    caption = f"Margin in bits; filled: passed, hollow: failed or tie. {text}"
+    body.append(pen.text(left, base + 40.0, caption, "c-muted"))
+    wide = max(width, 24.0 + text_width(caption, 11.0))
+    return pen.canvas(wide, base + 52.0, title, text, "chart margin-strip", body)

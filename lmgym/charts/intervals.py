@@ -66,13 +66,13 @@ def interval_rows(
     labelled = max((text_width(line) for lines in labels for line in lines), default=0.0)
     left, plot = 12.0 + labelled, _NARROW - labelled if narrow else _PLOT
     keys = [[name] for name in series] if narrow else [list(series)] if series else []
-    top = _TOP + (24.0 if standalone else 0.0) + _KEY_ROW * len(keys)
+    top = _TOP + _KEY_ROW * len(keys)
     bottom = top + step * max(len(rows), 1)
 
     def x(value: float) -> float:
         return left + 12.0 + plot * (value - ticks[0]) / (ticks[-1] - ticks[0])
 
-    body: list[Markup] = [pen.text(left, 18.0, title, "c-text", "c-strong")] if standalone else []
+    body: list[Markup] = []
     for k, names in enumerate(keys):
         y = top - 26.0 - _KEY_ROW * (len(keys) - 1 - k)
         body += _keys(pen, 8.0 if narrow else left + 12.0, y, names, k, left + plot - 12.0 if narrow else 0.0)
@@ -94,7 +94,6 @@ def interval_rows(
         left + plot + 40.0,
         0.0 if narrow else left + 12.0 + sum(28.0 + text_width(name, 11.0) for name in series),
         left + 20.0 + widest,
-        left + text_width(title) * 1.1 if standalone else 0.0,
     )
     return pen.canvas(
         width, bottom + 15.0 + 15.0 * len(lines), title, f"{len(rows)} rows. {caption}", "chart", body

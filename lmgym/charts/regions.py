@@ -27,6 +27,8 @@ __all__ = ["Markup", "Series", "margin_strip", "rate_bar", "region_chart"]
 
 _TOP, _LEFT, _PLOT = 24.0, 46.0, 272.0
 _LABEL_GAP = 17.0
+_NARROW, _NARROW_LABEL = 346.0, 72.0
+"""In a narrow chart: its width and the maximum width of region labels."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Series:
 
     Attributes:
         items: values of each item by region, drawn as thin lines behind the means.
+        look: numbers of its colour and of its shape; the lines of odd shapes are dashed. None: both by its place.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Series:
     highs: Sequence[float | None] = ()
     n: int | None = None
     items: Sequence[Sequence[float | None]] = ()
+    look: tuple[int, int] | None = None
 
     def mean(self, region: int) -> float | None:
         return _at(self.means, region)
@@ -77,6 +81,11 @@ class _Frame:
     def right(self) -> float:
         return _LEFT + self.step * max(len(self.columns), 1)
 
+    def offset(self, index: int, count: int) -> float:
+        """Return the horizontal shift of one of `count` series, so that their points do not hide each other."""
+        gap = max(1.5, min(7.0, (self.step - 16.0) / max(count, 1)))
+        return (index - (count - 1) / 2) * gap
+
     def x(self, column: int) -> float:
         return _LEFT + self.step * (column + 0.5)
 
@@ -94,6 +103,7 @@ def region_chart(
     *,
     interval: str = "95% interval",
     standalone: bool = False,
+    narrow: bool = False,
 ) -> Markup:
     """Draw mean surprisal by region, one line per condition. Regions without any value are omitted.
 
@@ -102,21 +112,21 @@ def region_chart(
         critical: region numbers (from 1) to shade.
         unit: unit of the values.
         interval: name of the intervals.
+        narrow: fit a 390 px phone screen or a column of a journal, with the key below.
     """
     pen = Pen(standalone=standalone)
     columns = tuple(k for k in range(len(regions)) if any(s.mean(k) is not None for s in series))
-    labels, label_height, rotated, step = _axis_labels(
-        [f"{k + 1} {regions[k]}" for k in columns], len(series)
-    )
+    names = [f"{k + 1} {regions[k]}" for k in columns]
+    labels, label_height, rotated, step = _axis_labels(names, len(series), narrow=narrow)
+    key_width = min(190.0, 42.0 + max((text_width(s.name) for s in series), default=0.0))
     frame = _Frame(
         columns=columns,
         step=step,
         height=max(_PLOT, _LABEL_GAP * len(series)),
         bottom=label_height,
-        key_width=min(190.0, 42.0 + max((text_width(s.name) for s in series), default=0.0)),
+        key_width=8.0 if narrow else key_width,
         ticks=tuple(_value_ticks(series, columns)),
     )
-    head = 26.0 if standalone else 0.0
     marked = {number - 1 for number in critical} & set(columns)
     body = [
         *_bands(pen, frame, marked),
@@ -127,20 +137,19 @@ def region_chart(
         body.append(_threads(pen, frame, index, line, len(series)))
     for index, line in enumerate(series):
         body.append(_draw_series(pen, frame, index, line, len(series), regions, unit))
-    body.extend(_key(pen, frame, series))
-    note = _note(series, interval, has_critical=bool(marked))
     foot = _TOP + frame.height + label_height + 18.0
-    body.append(pen.text(_LEFT, foot, note, "c-muted"))
-    width = max(frame.width, _LEFT + text_width(note, 11.0) + 8.0)
-    if standalone:
-        body = [
-            pen.text(_LEFT, 20.0, title, "c-text", "c-strong"),
-            element("g", {"transform": f"translate(0 {head:g})"}, *body),
-        ]
-        width = max(width, _LEFT + text_width(title) * 1.1 + 8.0)
-    return pen.canvas(
-        width, foot + 8.0 + head, title, _describe(regions, series, columns, unit, note), "chart", body
-    )
+    if narrow:
+        body.extend(_key_below(pen, series, foot))
+        foot += _LABEL_GAP * len(series)
+    else:
+        body.extend(_key(pen, frame, series))
+    note = _note(series, interval, has_critical=bool(marked))
+    lines = (wrap(note, frame.width - _LEFT, 11.0) or [note]) if narrow else [note]
+    body += [pen.text(_LEFT, foot + 15.0 * k, line, "c-muted") for k, line in enumerate(lines)]
+    foot += 15.0 * (len(lines) - 1)
+    width = max(frame.width, _LEFT + max(text_width(line, 11.0) for line in lines) + 8.0)
+    description = _describe(regions, series, columns, unit, note)
+    return pen.canvas(width, foot + 8.0, title, description, "chart", body)
 
 
 def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float]:
@@ -153,15 +162,19 @@ def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float
     return nice_ticks(min(values), max(values))
 
 
-def _axis_labels(names: Sequence[str], n_series: int) -> tuple[list[list[str]], float, bool, float]:
+def _axis_labels(
+    names: Sequence[str], n_series: int, *, narrow: bool
+) -> tuple[list[list[str]], float, bool, float]:
     """Return the lines of each label, their height, whether they are rotated, and the width of a column."""
     count = max(len(names), 1)
     step = min(156.0, max(58.0, 640.0 / count, 7.0 * n_series + 18.0))
+    if narrow:
+        step = min(156.0, max(14.0, (_NARROW - _LEFT - 8.0) / count))
     wrapped = [wrap(name, step - 8.0, 11.0) for name in names]
     if all(lines is not None and len(lines) <= 3 for lines in wrapped):
         lines = [w or [""] for w in wrapped]
         return lines, 10.0 + 14.0 * max((len(w) for w in lines), default=1), False, step
-    short = [[shorten(name, 150.0, 11.0)] for name in names]
+    short = [[shorten(name, _NARROW_LABEL if narrow else 150.0, 11.0)] for name in names]
     longest = max((text_width(w[0], 11.0) for w in short), default=0.0)
     return short, 18.0 + longest * 0.62, True, step
 
@@ -216,7 +229,7 @@ def _region_labels(
 
 def _threads(pen: Pen, frame: _Frame, index: int, line: Series, count: int) -> Markup:
     """Draw a line per item, interrupted at regions without a value."""
-    offset = (index - (count - 1) / 2) * min(7.0, (frame.step - 16.0) / max(count, 1))
+    offset = frame.offset(index, count)
     paths = []
     for item in line.items:
         d, gap = "", True
@@ -225,21 +238,22 @@ def _threads(pen: Pen, frame: _Frame, index: int, line: Series, count: int) -> M
             if value is not None:
                 d += f"{'M' if gap else 'L'}{frame.x(column) + offset:.1f} {frame.y(value):.1f}"
             gap = value is None
-        paths.append(pen.path(d, "c-thread", "c-color", series=index))
+        paths.append(pen.path(d, "c-thread", "c-color", series=_look(line, index)[0]))
     return element("g", None, *paths)
 
 
 def _draw_series(
     pen: Pen, frame: _Frame, index: int, line: Series, count: int, regions: Sequence[str], unit: str
 ) -> Markup:
-    offset = (index - (count - 1) / 2) * min(7.0, (frame.step - 16.0) / max(count, 1))
+    offset = frame.offset(index, count)
+    colour, shape = _look(line, index)
     points = [(column, k, line.mean(k)) for column, k in enumerate(frame.columns)]
     seen = [(column, k, mean) for column, k, mean in points if mean is not None]
     lines, marks = [], []
     for (column, _, mean), (after, _, mean_after) in pairwise(seen):
-        names = ("c-line",) if after == column + 1 else ("c-line", "c-gap")
+        dash = ("c-gap",) if after > column + 1 else ("c-dash",) if line.look and shape % 2 else ()
         ends = (frame.x(column) + offset, frame.y(mean), frame.x(after) + offset, frame.y(mean_after))
-        lines.append(pen.line(*ends, *names, "c-color", series=index))
+        lines.append(pen.line(*ends, "c-line", *dash, "c-color", series=colour))
     for column, k, mean in seen:
         x, y = frame.x(column) + offset, frame.y(mean)
         spread = line.interval(k)
@@ -250,11 +264,11 @@ def _draw_series(
             parts.append(
                 pen.path(
                     f"M{x - 3:.2f} {high:.2f}h6M{x:.2f} {high:.2f}V{low:.2f}M{x - 3:.2f} {low:.2f}h6",
-                    "c-whisker", "c-color", series=index,
+                    "c-whisker", "c-color", series=colour,
                 )
             )  # fmt: skip
             text += f" [{spread[0]:.2f}, {spread[1]:.2f}]"
-        parts.append(marker(pen, index, x, y, series=index))
+        parts.append(marker(pen, shape, x, y, series=colour))
         marks.append(element("g", None, element("title", None, text), *parts))
     return element("g", None, *lines, *marks)
 
@@ -271,16 +285,31 @@ def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
     for (y, index, last), place in zip(ends, places, strict=True):
         line = series[index]
         if last is not None and line.mean(frame.columns[-1]) is not None:
-            offset = (index - (len(series) - 1) / 2) * min(7.0, (frame.step - 16.0) / len(series))
-            start = frame.x(len(frame.columns) - 1) + offset + 7.0
+            start = frame.x(len(frame.columns) - 1) + frame.offset(index, len(series)) + 7.0
             drawn.append(pen.path(f"M{start:.2f} {y:.2f}L{frame.right:.2f} {place:.2f}h6", "c-leader"))
-        drawn.append(marker(pen, index, frame.right + 14.0, place, series=index))
+        colour, shape = _look(line, index)
+        drawn.append(marker(pen, shape, frame.right + 14.0, place, series=colour))
         label = shorten(line.name, 148.0)
         full = [element("title", None, line.name)] if label != line.name else []
         drawn.append(
             element("text", {"x": frame.right + 24.0, "y": place + 4.0, **pen.style("c-text")}, *full, label)
         )
     return drawn
+
+
+def _key_below(pen: Pen, series: Sequence[Series], top: float) -> list[Markup]:
+    """Draw series names and markers below each other."""
+    drawn = []
+    for index, line in enumerate(series):
+        y = top + _LABEL_GAP * index
+        colour, shape = _look(line, index)
+        drawn.append(marker(pen, shape, _LEFT + 4.0, y - 4.0, series=colour))
+        drawn.append(pen.text(_LEFT + 16.0, y, shorten(line.name, _NARROW - _LEFT - 24.0), "c-text"))
+    return drawn
+
+
+def _look(line: Series, index: int) -> tuple[int, int]:
+    return line.look or (index, index)
 
 
 def _spread(targets: Sequence[float], low: float, high: float) -> list[float]:

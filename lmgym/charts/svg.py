@@ -33,6 +33,7 @@ _PAPER: dict[str, dict[str, str]] = {
     "c-hollow": {"fill": "#ffffff"},
     "c-line": {"fill": "none", "stroke-width": "1.5", "stroke-linejoin": "round", "stroke-opacity": "0.75"},
     "c-gap": {"stroke-dasharray": "1 4", "stroke-linecap": "round"},
+    "c-dash": {"stroke-dasharray": "5 3"},
     "c-whisker": {"fill": "none", "stroke-width": "1.25"},
     "c-shape": {"stroke-width": "1.5", "stroke-linejoin": "round"},
     "c-stroke": {"fill": "none", "stroke-width": "2", "stroke-linecap": "round"},

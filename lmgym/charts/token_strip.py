@@ -48,7 +48,7 @@ def token_strip(
         columns: name of each column, and whether predictions compare it.
     """
     pen = Pen(standalone=standalone)
-    top = _HEAD + (24.0 if standalone else 0.0)
+    top = _HEAD
     left = 24.0 + min(200.0, max((text_width(row.label) for row in rows), default=0.0))
     places, x = [], left
     for k, (name, _) in enumerate(columns):
@@ -57,7 +57,7 @@ def token_strip(
         places.append((x, wide))
         x += wide + 8.0 if wide else 0.0
     bottom = top + _ROW * len(rows)
-    body = [pen.text(12.0, 18.0, title, "c-text", "c-strong")] if standalone else []
+    body: list[Markup] = []
     for (name, critical), (at, wide) in zip(columns, places, strict=True):
         if wide and critical:
             body.append(pen.rect(at - 4.0, top - 20.0, wide + 8.0, bottom - top + 20.0, "c-band"))
@@ -77,7 +77,7 @@ def token_strip(
     body += _scale(pen, left, bottom + 6.0)
     caption = f"Bits per token; dashed: outside regions, or not scored. {note}".strip()
     body.append(pen.text(left, foot + 18.0, caption, "c-muted"))
-    width = max(x + 12.0, left + text_width(caption, 11.0) + 12.0, 24.0 + text_width(title) * 1.1)
+    width = max(x + 12.0, left + text_width(caption, 11.0) + 12.0)
     described = f"{len(rows)} sentences in {len(columns)} columns. {caption}"
     return pen.canvas(width, foot + 30.0, title, described, "chart", body)
 

@@ -54,7 +54,7 @@ def xy_chart(
     plot_width = min(plot_width, _NARROW_WIDTH) if narrow else plot_width
     pen = Pen(standalone=standalone)
     points = [point for _, row in series for point in row]
-    top = _TOP + (24.0 if standalone else 0.0)
+    top = _TOP
     x, ticks_x = _horizontal([point.x for point in points], plot_width, log=log_x, counted=counted_x)
     heights = [v for p in points for v in (p.y, p.low, p.high) if v is not None]
     ticks_y = nice_ticks(*(domain or (min([0.0, *heights]), max([0.0, *heights]))), 5)
@@ -62,8 +62,7 @@ def xy_chart(
     def y(value: float) -> float:
         return top + _HEIGHT * (ticks_y[-1] - value) / (ticks_y[-1] - ticks_y[0])
 
-    body = [pen.text(_LEFT, 18.0, title, "c-text", "c-strong")] if standalone else []
-    body += _axes(pen, ticks_x, ticks_y, x, y, top, plot_width)
+    body = _axes(pen, ticks_x, ticks_y, x, y, top, plot_width)
     body.append(pen.text(_LEFT - 8.0, top - 12.0, y_label, "c-muted"))
     body.append(pen.text(_LEFT + plot_width, top + _HEIGHT + 36.0, x_label, "c-muted", "c-end"))
     for k, (name, row) in enumerate(series):
@@ -84,7 +83,6 @@ def xy_chart(
     width = max(
         _LEFT + plot_width + (40.0 if longest or plot_width == _WIDTH else 16.0) + min(longest, 200.0),
         _LEFT + max((text_width(line, 11.0) for line in lines), default=0.0) + 12.0,
-        text_width(title) * 1.2 if standalone else 0.0,
     )
     description = f"{len(points)} points; {y_label} by {x_label}. {note}"
     return pen.canvas(width, foot + 10.0, title, description, "chart", body)

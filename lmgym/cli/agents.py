@@ -166,7 +166,7 @@ def _status(done: AgentRun) -> int:
     run itself failed."""
     unchecked = [row.name for row in done.cases if row.is_unchecked]
     for name in unchecked:
-        note(f"no check was made: {name}")
+        note(f"no checks were run: {name}")
     if done.state != "done" or unchecked:
         return WRONG
     if any(row.outcome in ("fail", "timeout") for row in done.cases):

@@ -93,7 +93,7 @@ def _at_site(client: Client, options: argparse.Namespace) -> Any:
 
 def _table(frame: Any) -> str:
     names = [name for name in ("suite", "prediction", "first", "second") if name in frame.columns]
-    head = (*names, "first rate", "second rate", "difference", "95 %", "p", "p (Holm)")
+    head = (*names, "first rate", "second rate", "difference", "95%", "p", "p (Holm)")
     body = [
         (
             *(str(row[name]) for name in names), percent(row["first_value"]), percent(row["second_value"]),

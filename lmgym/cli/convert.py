@@ -9,14 +9,15 @@ from pathlib import Path
 
 from lmgym.cli import shared
 from lmgym.cli.suite_files import add_reading, load
-from lmgym.runs.other_programs import Refused, blimp_jsonl, lm_eval_zip
+from lmgym.runs.evaluation_tasks import FOLDERS, evaluation_tasks, task_folder
+from lmgym.runs.other_programs import Refused, blimp_jsonl
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.formats.write import WRITERS
 from lmgym.suites.regions import JOIN_POLICIES
 
-MINIMAL_PAIRS = ("blimp", "lm-eval")
-"""Formats with whole sentences, in which regions are joined."""
-BINARY = ("xlsx", "lm-eval")
+JOINED = ("blimp", *FOLDERS)
+"""Formats with whole texts, in which regions are joined."""
+BINARY = ("xlsx", *FOLDERS)
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -28,16 +29,17 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument(
         "--to",
         dest="form",
-        choices=[*sorted(WRITERS), *MINIMAL_PAIRS],
-        help="default: by the extension of --output, else json. blimp: minimal pairs, JSON Lines; lm-eval: a "
-        "zipped task folder. Both need predictions that compare two conditions",
+        choices=[*sorted(WRITERS), *JOINED],
+        help="default: by the extension of --output, else json. blimp: minimal pairs, JSON Lines, if "
+        "every prediction compares two conditions; lm-eval, inspect-ai: a zipped folder of tasks for "
+        "lm-evaluation-harness or inspect_ai",
     )
     top.add_argument("--output", "-o", type=Path, help="default: standard output")
     top.add_argument(
         "--join",
         choices=JOIN_POLICIES,
         default="space",
-        help="how blimp and lm-eval join regions; default: space",
+        help="how blimp, lm-eval and inspect-ai join regions; default: space",
     )
     add_reading(top)
     return top
@@ -50,7 +52,7 @@ def main(argv: Sequence[str], prog: str = "lmgym convert") -> int:
 
 def _convert(options: argparse.Namespace) -> int:
     form = options.form or shared.format_of(
-        options.output, (*WRITERS, *MINIMAL_PAIRS), shared.PAIR_ENDINGS, option="--to"
+        options.output, (*WRITERS, *JOINED), shared.PAIR_ENDINGS, option="--to"
     )
     if form in BINARY and options.output is None:
         raise shared.Failed(f"{form} is binary: specify a file with --output.")
@@ -70,7 +72,9 @@ def _writer(form: str, join: str) -> Callable[[SuiteDocument], str | bytes]:
         try:
             if form == "blimp":
                 return blimp_jsonl(document, name, 1, join)
-            return lm_eval_zip(document, name, 1, join, f"sha256 {document.sha256()}")
+            for reason in evaluation_tasks(document, name).left_out:
+                shared.note(f"Not exported: {reason}")
+            return task_folder(form, document, name, 1, join, f"sha256 {document.sha256()}")
         except Refused as error:
             raise shared.Failed(str(error)) from error
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lmgym.cli import rates, shared
 from lmgym.cli.policy import add_device, add_overlap, add_policy, policy_of
 from lmgym.cli.suite_files import add_reading, load
+
+if TYPE_CHECKING:
+    from lmgym.results import Result
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -20,11 +24,18 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--model", "-m", dest="models", action="append", required=True, metavar="MODEL",
         help="a folder, an n-gram or GGUF file, or organisation/name[@revision] on the Hub; may be repeated",
     )  # fmt: skip
-    shared.add_output(top)
+    shared.add_output(top, (*shared.FORMATS, *shared.PAPER_FORMATS))
     top.add_argument(
-        "--rows", choices=("rates", "outcomes", "regions", "tokens"), default="rates",
-        help="one row per prediction, per item and prediction, per region, or per token; table shows only rates",
+        "--rows", choices=("rates", "outcomes", "regions", "tokens", "suites"), default="rates",
+        help="one row per prediction, per item and prediction, per region, or per token; table shows only rates. "
+        "latex and markdown are tables for papers: rates are predictions by models, regions conditions by regions, "
+        "suites suites by models",
     )  # fmt: skip
+    top.add_argument(
+        "--by",
+        metavar="ITEM_DATA",
+        help="one row per prediction and value of this item data, such as the class of a verb",
+    )
     top.add_argument(
         "--save", type=Path, metavar="FOLDER",
         help="also write all tables and the provenance to this folder, for `lmgym compare` and `lmgym upload`",
@@ -49,9 +60,10 @@ def _evaluate(options: argparse.Namespace) -> int:
     from lmgym.errors import Interrupted
     from lmgym.evaluation import evaluate
 
-    if options.format == "table" and options.rows != "rates":
+    _require_possible(options.format, options.rows)
+    if options.by is not None and (options.rows != "rates" or options.format in shared.PAPER_FORMATS):
         raise shared.Failed(
-            f"--rows {options.rows} needs --format csv, json or parquet, or an output file with that extension."
+            "--by gives rates as a table, csv, json or parquet; leave out --rows and other formats."
         )
     _require_different_names(options.models)
     documents = [load(path, options) for path in _paths(options.suites)]
@@ -72,10 +84,46 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.save is not None:
         result.save(options.save)
     frame = result.rates()
+    if options.format in shared.PAPER_FORMATS:
+        shared.write(_for_paper(result, options), options.output)
+        return rates.gate(frame, options.fail_under)
+    if options.by is not None:
+        groups = result.rates_by(options.by)
+        text = (
+            rates.groups_table(groups)
+            if options.format == "table"
+            else shared.rendered(groups, options.format)
+        )
+        shared.write(text, options.output)
+        return rates.gate(frame, options.fail_under)
     if options.rows == "rates":
         return rates.report(frame, options)
     shared.write(shared.rendered(getattr(result, options.rows)(), options.format), options.output)
     return rates.gate(frame, options.fail_under)
+
+
+_PAPER_TABLES = {"rates": "predictions", "regions": "regions", "suites": "suites"}
+"""Tables for papers by --rows; see `Result.table`."""
+
+
+def _require_possible(form: str, rows: str) -> None:
+    """Raise Failed if this format does not have these rows."""
+    if form in shared.PAPER_FORMATS and rows not in _PAPER_TABLES:
+        raise shared.Failed(f"--format {form} has rows of {', '.join(_PAPER_TABLES)}, not of {rows}.")
+    if rows == "suites" and form not in shared.PAPER_FORMATS:
+        raise shared.Failed("--rows suites needs --format latex or markdown.")
+    if form == "table" and rows != "rates":
+        raise shared.Failed(
+            f"--rows {rows} needs --format csv, json or parquet, or an output file with that extension."
+        )
+
+
+def _for_paper(result: Result, options: argparse.Namespace) -> str:
+    """Format the results as a table for a paper; regions have one table per suite."""
+    what = _PAPER_TABLES[options.rows]
+    suites = list(dict.fromkeys(run.suite.name for run in result.runs)) if what == "regions" else [None]
+    tables = [result.table(what, suite=suite) for suite in suites]
+    return "\n".join(table.latex() if options.format == "latex" else table.markdown() for table in tables)
 
 
 def _require_different_names(models: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from lmgym.cli import shared
 from lmgym.cli.suite_files import add_reading, load
 from lmgym.suites.lint import Finding, lint
 from lmgym.suites.regions import JOIN_POLICIES
+from lmgym.text import count
 from lmgym.text.problems import Notice
 
 Reports: TypeAlias = Mapping[str, tuple[Sequence[Finding], Sequence[Notice]]]
@@ -56,7 +57,7 @@ def has_error(reports: Reports) -> bool:
 def as_text(reports: Reports) -> str:
     lines = []
     for path, (findings, notices) in reports.items():
-        lines.append(f"{path}: {len(findings)} findings")
+        lines.append(f"{path}: {count(len(findings), 'finding')}")
         lines += [f"  import   {notice}" for notice in notices]
         for finding in findings:
             hint = f" {finding.hint}" if finding.hint else ""

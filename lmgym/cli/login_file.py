@@ -25,7 +25,7 @@ def path() -> Path:
 
 
 def stored() -> Login | None:
-    """Return the stored login, or None. Raises Failed if the file is malformed."""
+    """Return the stored login, or None. Raises Failed if the file is malformed or cannot be read."""
     try:
         data = json.loads(path().read_bytes())
         return Login(str(data["site"]), str(data["token"]))

@@ -166,7 +166,7 @@ def _compare(client: Client, options: argparse.Namespace) -> int:
         shared.print_line(f"F1, {row['second']} − {row['first']}: {_difference(row)}")
         better, worse = row["only_second"], row["only_first"]
         shared.print_line(
-            f"  better on {better} processes, worse on {worse}, equal on {row['n'] - better - worse}"
+            f"  processes: better on {better}, worse on {worse}, equal on {row['n'] - better - worse}"
         )
     return shared.DONE
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from lmgym.cli import at_site, shared
 from lmgym.client import Client
 
-FORMATS = ("json", "json-trimmed", "json-early", "csv", "tsv", "xlsx", "csv-excel", "blimp", "lm-eval", "bib")
+FORMATS = (
+    "json", "json-trimmed", "json-early", "csv", "tsv", "xlsx", "csv-excel", "blimp", "lm-eval", "inspect-ai", "bib",
+)  # fmt: skip
 
 
 def parser(prog: str) -> argparse.ArgumentParser:

@@ -39,16 +39,35 @@ def table(rates: Any) -> str:
     """Format one line per prediction, in aligned columns."""
     if rates.empty:
         return "The suites have no predictions.\n"
-    head = ("suite", "model", "prediction", "passed", "rate", "95 %", "chance", "")
+    head = ("suite", "model", "prediction", "passed", "rate", "95%", "chance", "")
     body = [
         (
-            row["suite"], row["model"], row["prediction"], f"{row['passed']}/{row['n']}",
-            percent(row["rate"]), f"{percent(row['low'])}–{percent(row['high'])}", percent(row["chance"]),
+            row["suite"], row["model"], row["prediction"], *_counts(row), percent(row["chance"]),
             CHANCE_WORDS.get(row["against_chance"], ""),
         )
         for row in rates.to_dict("records")
     ]  # fmt: skip
-    return aligned((head, *body), right=(3, 4, 5, 6))
+    notes = [
+        f"{row['suite']}, {row['model']}, {row['prediction']}: {int(row['passed_with_means'])} items pass with means "
+        f"per token, {int(row['passed_with_sums'])} with sums of bits.\n"
+        for row in rates[rates["changed_by_length"].fillna(0) > 0].to_dict("records")
+    ]
+    return aligned((head, *body), right=(3, 4, 5, 6)) + "".join(notes)
+
+
+def groups_table(groups: Any) -> str:
+    """Format one line per prediction and value of item data, in aligned columns. `groups`: of `Result.rates_by`."""
+    head = ("suite", "model", "prediction", groups["item_data"][0], "passed", "rate", "95 %")
+    body = [
+        (row["suite"], row["model"], row["prediction"], row["group"] or "–", *_counts(row))
+        for row in groups.fillna({"group": ""}).to_dict("records")
+    ]
+    return aligned((head, *body), right=(4, 5, 6))
+
+
+def _counts(row: dict[str, Any]) -> tuple[str, str, str]:
+    interval = f"{percent(row['low'])}–{percent(row['high'])}"
+    return f"{row['passed']}/{row['n']}", percent(row["rate"]), interval
 
 
 def percent(value: float | None) -> str:

@@ -95,8 +95,10 @@ def share(text: str) -> float:
 
 PAIR_ENDINGS = {"jsonl": "blimp", "zip": "lm-eval"}
 """Formats of minimal pairs by file extension. The extensions of other formats are their names."""
-TABLE_ENDINGS = {"txt": "table"}
+TABLE_ENDINGS = {"txt": "table", "tex": "latex", "md": "markdown"}
 FORMATS = ("table", "csv", "json", "parquet")
+PAPER_FORMATS = ("latex", "markdown")
+"""Formats of tables for papers."""
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
@@ -143,8 +145,9 @@ def format_of(
     """Choose the format of a file by its extension.
 
     Args:
-        formats: formats of the command; each may be selected by using its name as the extension.
-        endings: formats by other extensions.
+        formats: formats of the command. The name of a format serves as its extension, unless the format is in
+            `endings` or its name has a hyphen.
+        endings: formats by extension, where the extension is not the name.
         default: format without a file or an extension.
         option: option that sets the format explicitly, for the message.
 

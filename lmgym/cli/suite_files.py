@@ -149,7 +149,7 @@ def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
         kind, unused = "text", set(arguments) & {"sheet"}
     if unused:
         names = ", ".join(f"--{name}" for name in NAMES if name in unused)
-        note(f"{path} is {kind}: {names} ignored")
+        note(f"{path} is {kind}; ignored: {names}")
 
 
 def unread(path: str | Path, error: FormatError) -> str:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Client(Games, Submissions, AgentTests):
-    """Client for suites, models, runs and surprisals. Base classes add LM Challenge, ProPara and agent tests."""
+    """Client for suites, models, runs and surprisals. Base classes add LM Challenge, ProPara and agent tests.
+
+    Every request raises ApiError for an error response, and NotReached if the server does not respond.
+    """
 
     # --- suites ---
 
@@ -56,7 +59,8 @@ class Client(Games, Submissions, AgentTests):
 
     def suite_file(self, slug: str, revision: int | None = None, form: str = "json") -> bytes:
         """Download a revision (default: the newest frozen one). `form`: json, json-trimmed, json-early, csv, tsv, xlsx,
-        csv-excel, blimp (minimal pairs, JSONL), lm-eval (a zipped task folder) or bib."""
+        csv-excel, blimp (minimal pairs, JSONL), lm-eval or inspect-ai (zipped folders of tasks) or bib. Raises
+        ApiError if no revision is frozen."""
         number = revision or next(iter(self.suite(slug).revisions), None)
         if number is None:
             raise ApiError(404, {"detail": f"{slug} has no frozen revision yet."})
@@ -186,8 +190,10 @@ class Client(Games, Submissions, AgentTests):
         """Compare two runs on the same items: two models, or two revisions of a suite.
 
         Returns:
-            `first` and `second`, the two sides; `rate`, the comparison of their pass rates, with the columns of
-            `lmgym.Result.compare`; `unlike`, other settings that differ; `note`, how the numbers were computed.
+            `suite`; `first` and `second`, the two sides; `rate`, the comparison of their pass rates, with the columns
+            of `lmgym.Result.compare`; `margin`, the difference of their margins in bits, or None; `unlike`, other
+            settings that differ; `note`, how the numbers were computed; and the other fields of a pair in
+            `GET compare/{suite}/`.
 
         Raises:
             ValueError: the runs cannot be compared, or one is not the newest run of its model on its revision.

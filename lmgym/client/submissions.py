@@ -42,7 +42,7 @@ class Submissions(Connection):
         return Submission.of(self.post(f"propara/submissions/{quote(key)}/agree/"))
 
     def leaderboard(self, answer_set: str, version: int | None = None) -> list[dict[str, Any]]:
-        """Read the leaderboard of a version (default: the newest), best first."""
+        """Read the leaderboard of a version (default: the newest), best first. Raises ApiError without any version."""
         path = f"propara/answer-sets/{quote(answer_set)}/"
         number = version or max(self.get(path)["versions"], default=None)
         if number is None:

@@ -37,7 +37,8 @@ class ApiError(Exception):
         super().__init__(self.detail)
 
     def lines(self) -> list[str]:
-        """Format for display: one line for each error, or for each group of errors."""
+        """Format for display: one line for each group of errors; without groups, the summary (unless there is exactly
+        one error) and one line for each error."""
         if self.groups:
             return [*map(line_of, self.groups)]
         summary = [self.detail] if len(self.errors) != 1 else []
@@ -108,7 +109,10 @@ class Transport:
         self._opener = build_opener(_NoRedirect)
 
     def address(self, path: str, query: Mapping[str, Any] | None = None) -> str:
-        """Return the URL of a path below /api/v1/, or of a list's `next`, which already is a URL."""
+        """Return the URL of a path below /api/v1/, or of a list's `next`, which already is a URL.
+
+        Raises ValueError for the URL of another site.
+        """
         if path.startswith(("http://", "https://")):
             if urlsplit(path).path.startswith(urlsplit(self.server).path) and "/api/v1/" in path:
                 return f"{self.server}/api/v1/{path.split('/api/v1/', 1)[1]}"

@@ -87,6 +87,9 @@ class Prediction:
     ties: int
     too_close: int
     not_evaluable: int
+    passed_with_sums: int | None
+    passed_with_means: int | None
+    changed_by_length: int | None
     p: float | None
     p_below: float | None
     p_corrected: float | None
@@ -146,7 +149,7 @@ class Run:
 
     @property
     def rate(self) -> float | None:
-        """Mean pass rate of the predictions, as on the leaderboard with the rule `each`."""
+        """Mean pass rate of the predictions, as on the leaderboard with the rule `each`; None if none has a rate."""
         rates = [row.rate for row in self.predictions if row.rate is not None]
         return sum(rates) / len(rates) if rates else None
 

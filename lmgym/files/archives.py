@@ -62,7 +62,7 @@ class Archive:
         """Unpack all files and discard them, to refuse a file that is too large before a parser loads it.
 
         Args:
-            tags: limit on XML tags in all files; an element of 4 bytes takes a parser about 100 bytes.
+            tags: limit on XML tags in all files; a 4-byte element costs a parser about 100 bytes.
         """
         for info in self._zip.infolist():
             for block in self._blocks(info):

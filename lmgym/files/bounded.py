@@ -25,11 +25,11 @@ _WBITS = 31
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one file, after decompression; None = bounded elsewhere.
+    """Limits on one file, after decompression; None = bounded elsewhere.
 
     Attributes:
         cells: separators in a table.
-        columns: separators in its first line.
+        columns: columns of a table, counted in its first line.
         values: commas and opening brackets of JSON, an upper bound on its values; counted over the whole text by `load`
             and per line by `lines`.
         seconds: CPU time of this thread from the first byte, including the processing of lines by the caller.
@@ -45,11 +45,11 @@ class Limits:
 
 
 class Refused(ValueError):
-    """A file exceeds a limit, or its compressed data is damaged.
+    """A file exceeds a limit, is damaged, or has a form that is not supported.
 
     Attributes:
-        message: a clause that names the limit, in lower case and without a full stop.
-        hint: a sentence.
+        message: a clause that names the problem, in lower case and without a full stop.
+        hint: a sentence; may be empty.
         line: line number from 1; 0 for the whole file.
     """
 
@@ -76,8 +76,8 @@ def opened(
 ) -> io.BufferedReader:
     """Open a stream for bounded reading, decompressing gzip (recognised by its first bytes).
 
-    The stream need not be seekable, and memory use is constant. Every read raises Refused at the block that exceeds a
-    limit.
+    The stream need not be seekable, and memory use is constant. Every read raises Refused at the block that exceeds the
+    limit on bytes, lines, line_bytes or seconds; other limits are ignored.
     """
     return io.BufferedReader(_Counted(stream, limits, clock), BLOCK)
 

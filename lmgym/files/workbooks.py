@@ -36,7 +36,7 @@ MAX_CELL_CHARACTERS = 32_767
 MAX_CHARACTERS = 20_000_000
 """Limit on characters in all cells: in the file, many cells can share one string."""
 MAX_DEPTH = 64
-"""Limit on nested XML elements in a sheet."""
+"""Limit on the nesting depth of XML elements in a sheet."""
 _ODS = b"application/vnd.oasis.opendocument.spreadsheet"
 _BAD = (
     InvalidFileException, DefusedXmlException, ParseError, zipfile.BadZipFile, KeyError, ValueError, TypeError,
@@ -74,7 +74,8 @@ def read_workbook(data: bytes, limits: Limits) -> list[Sheet]:
     """Read all sheets that are not empty, with cells as a person would type them.
 
     Args:
-        limits: `lines`, `cells`, `columns` and `seconds` over all sheets; other limits are ignored.
+        limits: `lines`, `cells` and `seconds` (of wall-clock time) over all sheets, and `columns` per row; other limits
+            are ignored.
 
     Raises:
         Refused: the workbook exceeds a limit or is damaged.
@@ -302,7 +303,8 @@ def _times(attributes: dict[str, str], name: str) -> int:
 def write_xlsx(sheets: Sequence[tuple[str, Iterable[Sequence[Any]]]]) -> IO[bytes]:
     """Write a workbook with a frozen first row per sheet.
 
-    Text is stored as text, whatever it begins with: no cell becomes a formula, even when it is edited.
+    Text is stored as text, whatever it begins with: no cell becomes a formula, even when it is edited. Sheet names and
+    texts that are too long for Excel are cut, and characters that XML forbids are replaced by U+FFFD.
 
     Args:
         sheets: (name, rows) of each sheet.

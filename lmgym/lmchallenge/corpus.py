@@ -134,7 +134,7 @@ def sniff(head: bytes) -> str:
 def vocabulary(stream: Iterable[bytes], source: str = "the vocabulary") -> list[str]:
     """Read a vocabulary, one word per line, in order and without duplicates. Only line endings are stripped.
 
-    Unlike in a corpus, a lone carriage return ends a line, as in the reference.
+    Unlike in a corpus, a lone carriage return ends a line, as in the reference. Raises CorpusError.
     """
     words: dict[str, None] = {}
     for number, raw in enumerate(stream, 1):

@@ -25,7 +25,7 @@ class LmcError(Exception):
 
 
 class CorpusError(LmcError):
-    """A corpus or a vocabulary cannot be read."""
+    """A corpus or a vocabulary cannot be read, or a corpus cannot be converted."""
 
 
 class LogError(LmcError):
@@ -41,7 +41,7 @@ class OptionError(LmcError):
 
 
 class PlayerError(LmcError):
-    """A model did not start, broke the protocol, did not reply in time or exited too early.
+    """A model did not start, failed, broke the protocol, did not reply in time or exited too early.
 
     `doubtful`: replies since the last checkpoint may belong to other requests.
     """

@@ -17,6 +17,7 @@ from lmgym.models.backends.schemas import PATH_PATTERN
 from lmgym.models.engine import ScoringFailure, ScoringPolicy, TokenScores
 from lmgym.models.engine.server_tokens import align_server_tokens
 from lmgym.models.engine.token_alignment import TokenAlignmentError
+from lmgym.text import count
 
 Tokens: TypeAlias = Sequence[tuple[str, float | None]]
 """Tokens of a text in order, as spelled in the text, each with its surprisal in bits; None = no value."""
@@ -70,7 +71,7 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
         model: a folder with config.json and safetensors, causal or masked; a GGUF file; an n-gram file;
             "organisation/name", or a short name such as "gpt2", on the Hugging Face Hub, optionally with
             "@revision" (gated and private models with the token in the environment variable HF_TOKEN);
-            a (model, tokenizer) pair of transformers objects; or a `Scorer`.
+            a (model, tokenizer) pair of transformers objects; a `Backend`; or a `Scorer`.
         device: auto, cpu, cuda, cuda:1, or cuda:all for a model larger than one GPU.
         dtype: float32, bfloat16 or float16.
 
@@ -195,7 +196,9 @@ class _ScorerBackend:
             )
         results = list(self._scorer.score(list(texts)))
         if len(results) != len(texts):
-            raise BackendError(f"score(texts) returned {len(results)} results for {len(texts)} texts.")
+            raise BackendError(
+                f"score(texts) returned {count(len(results), 'result')} for {count(len(texts), 'text')}."
+            )
         return [_with_offsets(text, tokens) for text, tokens in zip(texts, results, strict=True)]
 
 

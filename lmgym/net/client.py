@@ -80,6 +80,7 @@ def request(
 
     Raises:
         NetError: see the subclasses in `lmgym.net.errors`.
+        ValueError: both `json` and `content` are given.
     """
     call = _prepare(method, url, headers, json, content, policy)
     with _open(call, policy) as (response, server):
@@ -163,7 +164,11 @@ def _parse(url: str) -> httpx2.URL:
 
 
 def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Lower-case the names; reject values that could inject another header or request."""
+    """Lower-case the names.
+
+    Raises:
+        Refused: a name is invalid or reserved, or a value could inject another header or request.
+    """
     checked = {}
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):

@@ -8,7 +8,8 @@ class NetError(Exception):
 
 
 class Refused(NetError):
-    """The request was not sent: its address, port, scheme or a header is not allowed."""
+    """The request or one of its redirects was not sent: its address, port, scheme, method, size or a header is not
+    allowed, or there were too many redirects."""
 
 
 class NotAdmitted(Refused):

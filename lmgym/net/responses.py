@@ -119,7 +119,12 @@ def headers_of(response: httpcore2.Response) -> dict[str, str]:
 
 
 def pieces(response: httpcore2.Response, most_bytes: int, server: str) -> Iterator[bytes]:
-    """Yield the decompressed body. Raises TooLarge instead of yielding more than `most_bytes`."""
+    """Yield the decompressed body.
+
+    Raises:
+        TooLarge: it has more than `most_bytes`.
+        BadResponse: it has another encoding than gzip, or is not valid gzip.
+    """
     packing = headers_of(response).get("content-encoding", "identity").strip().lower()
     raw: Iterable[bytes] = response.iter_stream()
     if packing in ("identity", ""):

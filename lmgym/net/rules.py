@@ -182,7 +182,7 @@ def _is_name(host: str) -> bool:
 
 def _not_admitted_name(scheme: str, host: str, port: int) -> NotAdmitted:
     reason = "does not exist, or is at an address or port that this site may not connect to"
-    remedy = "Check the name; an administrator can allow the server, for example by GYM_NET_ALLOW=public,"
+    remedy = "Check the name; an administrator can allow the server, for example with GYM_NET_ALLOW=public,"
     return NotAdmitted(
         f"Not contacted: {host} {reason} ({scheme}://{host}:{port}). {remedy}{host}:{port}",
         f"Not contacted: the name of the server {reason}. {remedy}agents.example.org",
@@ -201,7 +201,7 @@ def _not_admitted(scheme: str, host: str, address: Address, port: int) -> NotAdm
     server = f"{scheme}://{_bracketed(host)}:{port}"
     if not example:
         return NotAdmitted(f"{reason} ({server}).", f"{reason}.")
-    remedy = "An administrator can allow the server's address, for example by GYM_NET_ALLOW=public,"
+    remedy = "An administrator can allow the server's address, for example with GYM_NET_ALLOW=public,"
     entry = _entry_for(scheme, host, address, port)
     return NotAdmitted(f"{reason} ({server}). {remedy}{entry}", f"{reason}. {remedy}{example}")
 

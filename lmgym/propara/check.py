@@ -9,7 +9,7 @@ from itertools import islice
 
 from lmgym.propara.errors import Problem
 from lmgym.propara.grid import ACTIONS, MAX_STEP, Grids, is_integer, lines_of
-from lmgym.text import quoted
+from lmgym.text import count, quoted
 from lmgym.text.near_names import nearest_name
 
 MAX_PROBLEMS = 1_000
@@ -30,7 +30,8 @@ class FileRow:
 
 
 def read_rows(text: str, file: str) -> tuple[list[FileRow], list[Problem]]:
-    """Return the readable rows and at most MAX_PROBLEMS problems with unreadable rows, actions and locations."""
+    """Return the readable rows, and the problems with unreadable rows, actions and locations. Reading stops after
+    MAX_PROBLEMS problems, with a problem that says so."""
     rows: list[FileRow] = []
     problems: list[Problem] = []
     for number, line in enumerate(lines_of(text), 1):
@@ -65,7 +66,7 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
             if len(fields) == 1
             else "Write six columns: process, sentence, participant, action, before, after."
         )
-        message = f"The line has {len(fields)} columns, not 6."
+        message = f"The line has {count(len(fields), 'column')}, not 6."
         return None, [Problem(file, number, len(fields), "columns", message, hint)]
     problems = [
         Problem(
@@ -85,7 +86,9 @@ def _row(line: str, number: int, file: str) -> tuple[FileRow | None, list[Proble
     if not 1 <= row.step <= MAX_STEP:
         message = f"There is no sentence {row.step}."
         return row, [
-            Problem(file, number, 2, "step", message, f"Sentences count from 1 to at most {MAX_STEP:,}.")
+            Problem(
+                file, number, 2, "step", message, f"Sentences are numbered from 1 to at most {MAX_STEP:,}."
+            )
         ]
     return row, []
 
@@ -109,7 +112,7 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
         if before == after:
             return []
         hint = "NONE needs equal locations. Use MOVE, CREATE or DESTROY for a change."
-        return [problem(6, f"NONE with two locations, {quoted(before)} and {quoted(after)}.", hint)]
+        return [problem(6, f"NONE with two different locations, {quoted(before)} and {quoted(after)}.", hint)]
     problems: list[Problem] = []
     if action == "CREATE":
         if before != "-":
@@ -125,7 +128,11 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
     if action == "DESTROY":
         if after != "-":
             problems.append(
-                problem(6, f"DESTROY with {quoted(after)} after.", "After a DESTROY, the location is -.")
+                problem(
+                    6,
+                    f"DESTROY with {quoted(after)} as the location after.",
+                    "After a DESTROY, the location is -.",
+                )
             )
     elif after in ("", "-"):
         problems.append(
@@ -204,7 +211,7 @@ def sentence_problems(text: str, file: str, *, lenient: bool = False) -> list[Pr
         fields = line.strip().split("\t")
         if len(fields) < 3 or (len(fields) > 3 and not lenient):
             hint = "Write process, number and sentence, separated by tabs."
-            message = f"The line has {len(fields) if line.strip() else 0} columns, not 3."
+            message = f"The line has {count(len(fields) if line.strip() else 0, 'column')}, not 3."
             problems.append(Problem(file, number, min(len(fields), 4), "columns", message, hint))
             continue
         bad_columns = [column for column, field in enumerate(fields[:2], 1) if not is_integer(field)]

@@ -70,7 +70,7 @@ def states_to_actions(text: str, file: str = "predictions") -> str:
             break
         fields = line.strip("\n\r").split("\t")
         if len(fields) != 5:
-            message = f"The line has {len(fields)} columns, not 5."
+            message = f"The line has {count(len(fields), 'column')}, not 5."
             hint = "Write process, step, participant, location before and location after."
             problems.append(Problem(file, number, len(fields), "columns", message, hint))
             continue
@@ -159,7 +159,7 @@ def _track_rows(process_id: int, name: str, value: Any) -> list[Row]:
     implied = [implied_action(*pair) for pair in pairwise(tokens)]
     actions = track.get("actions", implied)
     if not isinstance(actions, list) or len(actions) != len(implied):
-        raise ValueError(f"expected {len(implied)} actions, one fewer than the locations.")
+        raise ValueError(f"expected {count(len(implied), 'action')}, one fewer than the locations.")
     rows: list[Row] = []
     for step, action in enumerate(actions, 1):
         if action not in ACTIONS:

@@ -144,7 +144,7 @@ def read_grids(text: str, file: str) -> Grids:
             grid.locations[participant][step] = token(after)
             grid.actions[participant][step - 1] = action
         except IndexError:
-            message = f"process {pid} has no step {step}; steps count from 1."
+            message = f"process {pid} has no step {step}; steps are numbered from 1."
             raise Crash(f"{file}, line {number}: {message}") from None
     return grids
 
@@ -242,7 +242,7 @@ Sentences = dict[int, tuple[str, ...]]
 
 def read_sentences(text: str, file: str) -> Sentences:
     """Parse sentences, sort them and renumber them from 1. The later of two rows with the same number is used. The file
-    may be empty."""
+    may be empty. Raises Crash for the first invalid row."""
     texts: dict[tuple[int, int], str] = {}
     for number, line in enumerate(lines_of(text), 1):
         fields = line.strip().split("\t", 3)[:3]

@@ -11,7 +11,7 @@ from lmgym.propara.errors import Problem, ProParaError
 
 MAX_LISTED = 5
 """Maximum number of lines or processes listed before "and … more"."""
-_COLUMNS = re.compile(r"The line has (\d+ columns, not \d+\.)")
+_COLUMNS = re.compile(r"The line has (\d+ columns?, not \d+\.)")
 _MEANT = re.compile(r"Did you mean (.*\?)", re.DOTALL)
 _GROUPED_CODES = {
     "process-missing": (re.compile(r"Process (-?\d+) is missing\."), "processes are missing"),

@@ -67,7 +67,8 @@ def action_at(grid: Grid, participant: str, step: int) -> str:
 
 
 def location_at(grid: Grid, participant: str, step: int) -> str:
-    """Return the location after a step (0: before the first step); after the end of the grid, the last location."""
+    """Return the location after a step (0: before the first step); after the end of the grid, the last location;
+    UNKNOWN for a participant that is not in the grid."""
     where = grid.locations.get(participant)
     return where[min(step, len(where) - 1)] if where else UNKNOWN
 

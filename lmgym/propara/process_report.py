@@ -204,7 +204,8 @@ class ProcessReport:
         return best_matches(question, self.answer, self.prediction)
 
     def pairs(self, question: str) -> list[Pair]:
-        """Return all pairs of answers and predictions for a question, each with its score, its parts and a reason."""
+        """Return the pairs of answers and predictions for a question, each with its score, its parts and a reason; not
+        all of them if there are very many (see the function `pairs`)."""
         return pairs(question, self.answer, self.prediction)
 
     def as_dict(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from lmgym.propara.grid import (
 )
 from lmgym.propara.process_report import ProcessReport, evaluate_process
 from lmgym.propara.scoring import QUESTIONS, Averages, Scores, averages_of
+from lmgym.text import count
 
 # --- output, byte for byte ---
 
@@ -235,7 +236,7 @@ def explain(text: str) -> list[str]:
         fields = line.strip().split("\t")
         if len(fields) != 6:
             raise Crash(
-                f"Line {number} has {len(fields)} columns, not 6 (trailing empty cells do not count)."
+                f"Line {number} has {count(len(fields), 'column')}, not 6 (trailing empty cells do not count)."
             )
         process, step, participant, action, before, after = fields
         event = event_sentence(participant, action, before, after)

@@ -234,7 +234,7 @@ def _participant(process: str, name: str, raw: str, names: dict[int, dict[str, s
 def _explanation(old: str, new: str) -> str:
     """Explain the difference between two spellings that look the same on a page."""
     same = unicodedata.normalize("NFC", old) == unicodedata.normalize("NFC", new)
-    return " (same letters, Unicode form of the answers)" if same else ""
+    return " (same letters, now in the Unicode form that the answers use)" if same else ""
 
 
 def _fill_implied_blanks(fields: list[str], number: int) -> Iterable[Repair]:

@@ -34,7 +34,7 @@ EVALUATOR = "2018.3"
 class Report:
     """Report on a submission: the reference's scores and, separately, the corrected metric and warnings.
 
-    precision, recall, f1 and averages are None if a process has no score (see `errors`).
+    If a process has no score (see `errors`), precision, recall, f1 and averages are None, and questions is empty.
     """
 
     processes: tuple[ProcessReport, ...]

@@ -26,7 +26,7 @@ CODES = {
     "order-decides": "two conversions have the same names in a different order, which the reference does not match",
     "all-none": "no row has an action other than NONE",
     "literal-token": "a location is literally null or unk, which is read as - or ?",
-    "chain-break": "a location before differs from the location after the previous step",
+    "chain-break": "the location before a step differs from the location after the previous step",
     "action-state": "the action contradicts the locations",
     "sentences-from-zero": "sentences are numbered from 0: the evaluator counts from 1, so every event is one step"
     " early and those of the first sentence are lost",

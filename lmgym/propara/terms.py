@@ -22,7 +22,7 @@ _CACHE_SIZE = 16_384
 
 @lru_cache(_CACHE_SIZE)
 def normalise_phrase(phrase: str) -> str:
-    """Lower-case a phrase, remove one leading article or possessive, and stem the rest as one word."""
+    """Lower-case a phrase, remove one leading determiner (a word of `_LEADING`), and stem the rest as one word."""
     lower = phrase.lower()
     for article in _ARTICLES:
         if lower.startswith(article):

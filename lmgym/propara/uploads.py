@@ -110,7 +110,8 @@ def refused(file: str, code: str, message: str, hint: str = "") -> ProParaError:
 
 
 def grid_table_problem(text: str, file: str) -> Problem | None:
-    """Detect ProPara's original annotation (grids.v1.*.tsv), with a column per participant and no actions."""
+    """Return a problem for ProPara's original annotation (grids.v1.*.tsv), with a column per participant and no
+    actions, and None for other text."""
     for number, line in enumerate(lines_of(text), 1):
         if fields := line.split():
             if fields[1:3] != ["SID", "PARTICIPANTS"]:
@@ -484,7 +485,8 @@ def _unmatched(grids: Grids, texts: Sentences) -> list[Problem]:
         if pid not in texts:
             problems.append(Problem("sentences", 0, 0, "missing", f"Process {pid} has no sentences."))
         elif len(texts[pid]) != grid.steps:
-            message = f"Process {pid} has {grid.steps} steps in the answers, but {len(texts[pid])} sentences."
+            sentences = count(len(texts[pid]), "sentence")
+            message = f"Process {pid} has {count(grid.steps, 'step')} in the answers, but {sentences}."
             problems.append(Problem("sentences", 0, 0, "steps", message))
     return problems
 

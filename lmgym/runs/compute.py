@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -67,7 +67,7 @@ class SentenceResult:
         special_surprisal: sum over tokens outside regions.
         surprisal: of the whole sentence; None = no value.
         tokens: for each token, the values of a TokenRow.
-        not_computed: indices of unscored tokens.
+        not_computed: indices of tokens that were not scored because no prediction needs them.
     """
 
     position: int
@@ -115,8 +115,8 @@ class TokenBits(NamedTuple):
 
 
 def region_bits(names: Sequence[str], contents: Sequence[str], result: Any) -> Iterator[RegionBits]:
-    """Yield the regions of a SentenceResult or its database row. A region that contains an unscored token is marked
-    `not_computed`."""
+    """Yield the regions of a SentenceResult or its database row. A region with a token that was not scored because no
+    prediction needs it is marked `not_computed`."""
     skipped = {TokenRow(*result.tokens[number]).region for number in result.not_computed}
     cells = zip(names, contents, result.regions, strict=True)
     for place, (name, content, bits) in enumerate(cells):
@@ -145,7 +145,7 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Whether all tokens were scored."""
+        """Whether all tokens were requested, not only those that predictions need."""
         return not any(row.not_computed for row in self.sentences)
 
 
@@ -184,7 +184,12 @@ class Measured:
             2 if self.policy.whitespace == "trailing" else 0
         )  # the whitespace correction adds a boundary value before and after a region
         tokens, all_tokens = (n + moved * (n > 0) for n in (values.tokens, values.all_tokens))
-        return _grid(self.document, values.regions, values.total, tokens, all_tokens)
+        grid = _grid(self.document, values.regions, values.total, tokens, all_tokens)
+        sums = _sums(self.document.sentences, values.regions, values.tokens, self.policy.metric)
+        if sums is None:
+            return grid
+        by_length = _grid(self.document, sums, values.total, values.tokens, values.all_tokens)
+        return replace(grid, sums=by_length.bits, lengths=by_length.tokens)
 
     def summary(self) -> list[dict[str, object]]:
         columns, skipped = self.columns, np.zeros(self.values.regions.shape, np.bool_)
@@ -276,10 +281,14 @@ def evaluate_document(
 
 
 def result_of_rows(
-    document: SuiteDocument, rows: list[SentenceResult], error: TokenError = ASSUMED_ERROR
+    document: SuiteDocument,
+    rows: list[SentenceResult],
+    error: TokenError = ASSUMED_ERROR,
+    *,
+    metric: str = "",
 ) -> RunResult:
     """Compute outcomes and rates from existing sentence values, e.g. of an upload. A region without known tokens counts
-    as one token."""
+    as one token. `metric`: of the region values, if known."""
     n, width = len(rows), len(document.region_names)
     regions = np.array([row.regions for row in rows], dtype=np.float64).reshape(n, width)
     total = np.array([row.surprisal for row in rows], dtype=np.float64)
@@ -290,6 +299,12 @@ def result_of_rows(
     )
     tokens = tokens.reshape(n, width)
     grid = _grid(document, regions, total, tokens, tokens.sum(axis=1), rows)
+    lengths = np.array([[h.count(k) for k in range(width)] for h in homes], dtype=np.int64).reshape(n, width)
+    sums = _sums([document.sentences[row.position] for row in rows], regions, lengths, metric)
+    if sums is not None and all(row.tokens or row.failure for row in rows):
+        scored = [sum(TokenRow(*token).surprisal is not None for token in row.tokens) for row in rows]
+        by_length = _grid(document, sums, total, lengths, np.array(scored, dtype=np.int64), rows)
+        grid = replace(grid, sums=by_length.bits, lengths=by_length.tokens)
     summary = _summarise(document, regions, np.zeros(regions.shape, np.bool_), rows)
     return RunResult(grid.items, rows, evaluate_predictions(document, grid, error), summary)
 
@@ -323,6 +338,17 @@ def _grid(
             tokens_of[condition, region] = np.zeros(len(items), np.int64)
             tokens_of[condition, region][place[chosen]] = counts[chosen]
     return Grid(items, bits_of, tokens_of)
+
+
+def _sums(sentences: Sequence[SentenceDoc], regions: Floats, tokens: Ints, metric: str) -> Floats | None:
+    """Return the sum of bits of every region; None if the metric does not tell."""
+    if metric == "sum":
+        return regions
+    if metric != "mean":
+        return None
+    filled = np.array([[bool(text) for text in row.contents] for row in sentences], dtype=np.bool_)
+    without_tokens = np.where(filled.reshape(regions.shape), math.nan, 0.0)
+    return np.where(tokens > 0, regions * tokens, without_tokens)
 
 
 def _by_condition(

@@ -55,6 +55,7 @@ def regions_figure(
     *,
     threads: Threads | None = None,
     within: bool = False,
+    looks: Mapping[str, tuple[int, int]] | None = None,
 ) -> Figure:
     """Draw mean bits by region and condition.
 
@@ -63,6 +64,7 @@ def regions_figure(
         critical: numbers of regions that some formula refers to.
         threads: adds a thin line per item.
         within: the summary has within-item intervals.
+        looks: colour and shape of each condition, see `designs.looks`.
     """
     title = f"{run.on}: mean surprisal by region"
     series = [
@@ -73,12 +75,13 @@ def regions_figure(
             highs=[cell["high"] for cell in row["regions"]],
             n=max((cell["n"] for cell in row["regions"]), default=0),
             items=(threads or {}).get(row["condition"], ()),
+            look=(looks or {}).get(row["condition"]),
         )
         for row in summary
     ]
 
-    def draw(*, standalone: bool) -> Markup:
-        return region_chart(list(names), series, critical, title, standalone=standalone)
+    def draw(*, standalone: bool, narrow: bool = False) -> Markup:
+        return region_chart(list(names), series, critical, title, standalone=standalone, narrow=narrow)
 
     rows = [
         (row["condition"], number, name, cell["n"], cell["mean"], cell["low"], cell["high"], run.whitespace)
@@ -89,7 +92,8 @@ def regions_figure(
         "condition", "region_number", "region", "n", "mean_surprisal", "low", "high",
         "whitespace",
     )  # fmt: skip
-    return Figure("run-regions", title, draw, header, rows, run.query, INTERVALS[within])
+    note = INTERVALS[within]
+    return Figure("run-regions", title, draw, header, rows, run.query, note, has_narrow=True)
 
 
 def margins_figure(

@@ -1,4 +1,4 @@
-"""docs/names.md: names, meanings and units of result columns, generated from the classes of `lmgym.runs.tables`.
+"""docs/names.md: names, meanings and units of result columns, generated from the dataclasses that define them.
 
 `python -m lmgym.runs.names > docs/names.md` regenerates it.
 """
@@ -24,6 +24,7 @@ from lmgym.text.columns import columns
 
 TABLES: dict[str, tuple[type, ...]] = {
     "rates": tables.RATES,
+    "rates_by": (tables.GroupRate,),
     "outcomes": (tables.Outcome,),
     "regions": (tables.Region,),
     "tokens": (tables.Token,),
@@ -42,11 +43,10 @@ _TYPES = {"string": "text", "int64": "whole number", "float64": "number", "bool"
 HEAD = """\
 # Names of results
 
-Each result has one name everywhere: as a column of `lmgym.Result` (`rates()`, `outcomes()`, `regions()`, `tokens()`,
-`compare()`) and of CSV and Parquet files, as a key of JSON and of the API, and as an attribute in the client.
-Surprisals and margins are in bits. A missing value is empty, null or NaN, never 0. This page is generated from the
-classes in `lmgym/runs/tables.py` and `lmgym/stats/comparison.py`. How the numbers are computed:
-[statistics.md](statistics.md).
+Each result has one name everywhere: as a column of `lmgym.Result` (`rates()`, `rates_by()`, `outcomes()`, `regions()`,
+`tokens()`, `compare()`) and of CSV and Parquet files, as a key of JSON and of the API, and as an attribute in the
+client. Surprisals and margins are in bits. A missing value is empty, null or NaN, never 0. This page is generated from
+the dataclasses that `lmgym/runs/names.py` lists. How the numbers are computed: [statistics.md](statistics.md).
 """
 
 

@@ -1,9 +1,9 @@
-"""Export suites and results to other programs. Pure.
+"""Export suites and results to other programs. Pure. Tasks for lm-evaluation-harness and inspect_ai:
+`lmgym.runs.evaluation_tasks`.
 
-Minimal pairs, for programs that compare two whole sentences: BLiMP's JSONL, and a task folder for
-lm-evaluation-harness. A prediction is a minimal pair if it states that one condition has fewer bits than another on
-the same region or the whole sentence. Conjunctions, sums, differences and more conditions have no counterpart and
-are refused with the reason.
+Minimal pairs, for programs that compare two whole sentences: BLiMP's JSONL. A prediction is a minimal pair if it
+states that one condition has fewer bits than another on the same region or the whole sentence. Conjunctions, sums,
+differences and more conditions have no counterpart and are refused with the reason.
 
 Evaluated suite JSON, as syntaxgym-core's `Suite.from_dict` reads it. That reader requires these differences from our
 suite JSON: formulas are fully bracketed with round brackets; a region has `metric_value: {metric: bits}` and `oovs`;
@@ -13,10 +13,8 @@ NaN, which Python's json reads and for which no comparison is true, as in our fo
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,18 +38,17 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """A prediction as a good and a bad condition. `whole`: the prediction compares whole sentences, as the exported
-    task does."""
+    """A prediction as a good and a bad condition."""
 
     number: int
     name: str
     good: str
     bad: str
-    whole: bool
 
 
 def minimal_pairs(document: SuiteDocument) -> list[MinimalPair]:
-    """Convert every prediction of the suite to a pair of conditions. Raises Refused if one is not a minimal pair."""
+    """Convert every prediction of the suite to a pair of conditions. Raises Refused if one is not a minimal pair, or
+    there are none."""
     reasons, pairs = [], []
     for number, prediction in enumerate(document.predictions, start=1):
         label = prediction.name or f"Prediction {number}"
@@ -89,7 +86,7 @@ def _pair(number: int, label: str, text: str) -> MinimalPair | str:
     if left.region != right.region or left.condition == right.condition:
         return "does not compare the same region of two conditions"
     good, bad = (left, right) if tree.operator == "<" else (right, left)
-    return MinimalPair(number, label, good.condition, bad.condition, left.region == "*")
+    return MinimalPair(number, label, good.condition, bad.condition)
 
 
 @dataclass(frozen=True)
@@ -129,108 +126,6 @@ def blimp_jsonl(document: SuiteDocument, slug: str, revision: int, policy: str) 
             }
             lines.append(json.dumps(record, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines)
-
-
-def lm_eval_files(
-    document: SuiteDocument, slug: str, revision: int, policy: str, address: str
-) -> dict[str, str]:
-    """Write a task folder for lm-evaluation-harness (path -> text): one task per prediction, and their group.
-
-    The bad sentence is the first choice: lm-eval picks the first of equal choices, and a tie must fail.
-    """
-    pairs = minimal_pairs(document)
-    base = f"gym_{slug.replace('-', '_')}"
-    names = [base if len(pairs) == 1 else f"{base}_{pair.number}" for pair in pairs]
-    files = {}
-    for name, pair in zip(names, pairs, strict=True):
-        rows = sentences_of(document, pair, policy)
-        files[f"{base}/{name}.jsonl"] = "".join(
-            json.dumps({"item": r.item, "good": r.good, "bad": r.bad}, ensure_ascii=False) + "\n"
-            for r in rows
-        )
-        files[f"{base}/{name}.yaml"] = _task(base, name, revision)
-    if len(pairs) > 1:
-        files[f"{base}/{base}.yaml"] = _group(base, names, revision)
-    files[f"{base}/README.md"] = _readme(base, names, pairs, slug, revision, policy, address)
-    return files
-
-
-def lm_eval_zip(document: SuiteDocument, slug: str, revision: int, policy: str, address: str) -> bytes:
-    """Write a zip archive of `lm_eval_files`. It contains no timestamps, so equal files give equal bytes."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, text in lm_eval_files(document, slug, revision, policy, address).items():
-            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), text.encode())
-    return packed.getvalue()
-
-
-def _task(base: str, name: str, revision: int) -> str:
-    return f"""task: {name}
-dataset_path: json
-dataset_kwargs:
-  data_files:
-    validation: {base}/{name}.jsonl
-output_type: multiple_choice
-validation_split: validation
-num_fewshot: 0
-doc_to_text: ""
-target_delimiter: ""
-doc_to_choice: "{{{{[bad, good]}}}}"
-doc_to_target: 1
-metric_list:
-  - metric: acc
-    aggregation: mean
-    higher_is_better: true
-metadata:
-  version: {revision}
-"""
-
-
-def _group(base: str, names: Sequence[str], revision: int) -> str:
-    tasks = "".join(f"  - {name}\n" for name in names)
-    return f"""group: {base}
-task:
-{tasks}aggregate_metric_list:
-  - metric: acc
-    aggregation: mean
-    weight_by_size: false
-metadata:
-  version: {revision}
-"""
-
-
-def _readme(
-    base: str,
-    names: Sequence[str],
-    pairs: Sequence[MinimalPair],
-    slug: str,
-    revision: int,
-    policy: str,
-    address: str,
-) -> str:
-    rows = "".join(
-        f"* `{name}`: {pair.name}: `(*;%{pair.good}%) < (*;%{pair.bad}%)`"
-        + (
-            ""
-            if pair.whole
-            else " (here the prediction compares one region; the task compares whole sentences)"
-        )
-        + "\n"
-        for name, pair in zip(names, pairs, strict=True)
-    )
-    return f"""# {slug} r{revision} for lm-evaluation-harness
-
-{address}
-
-{rows}
-Run it in the folder that contains `{base}/`:
-
-    lm_eval --model hf --model_args pretrained=MODEL --include_path {base} --tasks {base}
-
-`acc` is the share of items whose good sentence is more probable, which is the pass rate of the formula above under
-these conditions: start token first (lm-eval always adds one), no end token, regions joined by policy `{policy}`,
-metric `sum`. A tie fails in both.
-"""
 
 
 _WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"

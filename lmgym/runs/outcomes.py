@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from lmgym.stats import tail_above
 from lmgym.stats.intervals import wilson
 from lmgym.suites.formats import PredictionDoc, SuiteDocument
 from lmgym.suites.formulas import FALSE, NOT_EVALUABLE, TIE, TRUE, Formula, Slopes, parse
+from lmgym.suites.formulas.nodes import Comparison, references, walk
+from lmgym.text import count
 
 ROUNDING_BITS = 1e-9
 """Margins below this are float64 rounding."""
@@ -40,6 +42,9 @@ COUNTS = (
     "ties",
     "too_close",
     "not_evaluable",
+    "passed_with_sums",
+    "passed_with_means",
+    "changed_by_length",
     "mean_margin",
 )
 """Counts of a prediction over all items: attributes of `PredictionOutcome` and its database row, keys of JSON and API,
@@ -57,6 +62,9 @@ class PredictionOutcome:
         margins: bits, by item; None = no value.
         close: by item, whether the margin is within the bound on the numeric error; empty if unknown. Such an outcome
             counts by its sign; `too_close` is their number.
+        passed_with_sums, passed_with_means: items that pass if sums of bits, or means per token, are compared;
+            `changed_by_length` pass with only one of them. None if the compared regions have equally many tokens, or
+            the numbers of tokens are unknown.
     """
 
     position: int
@@ -75,6 +83,9 @@ class PredictionOutcome:
     outcomes: Sequence[int]
     margins: Sequence[float | None]
     close: Sequence[bool]
+    passed_with_sums: int | None = None
+    passed_with_means: int | None = None
+    changed_by_length: int | None = None
 
     @property
     def prediction_number(self) -> int:
@@ -95,10 +106,24 @@ class PredictionOutcome:
 
     @property
     def p(self) -> float | None:
-        """One-sided p of the rate against the formula's chance level, upper tail."""
+        """One-sided p of the rate against the formula's chance level, upper tail; None without either."""
         if self.rate is None or self.chance is None:
             return None
         return tail_above(self.rate, self.n, self.chance)
+
+    @property
+    def length_words(self) -> str:
+        """How much of the rate is due to the number of tokens; "" if nothing is."""
+        if self.changed_by_length is None:
+            return ""
+        sums, means = (
+            f"{count(n, 'item')} {'passes' if n == 1 else 'pass'}"
+            for n in (self.passed_with_sums or 0, self.passed_with_means or 0)
+        )
+        return (
+            f"Compared regions differ in their number of tokens: {sums} with sums of bits, {means} with means per "
+            f"token; the outcome of {self.changed_by_length} of {self.n} changes."
+        )
 
     def columns(self) -> dict[str, Any]:
         """Return the values of the stored columns."""
@@ -112,11 +137,18 @@ STORED = tuple(one.name for one in fields(PredictionOutcome) if one.name not in 
 @dataclass(frozen=True)
 class Grid:
     """Values of all items. `bits` and `tokens` map (condition, region number or "*" for the whole sentence)
-    to one value per item: bits (NaN = no value), and the number of token values summed in them."""
+    to one value per item: bits (NaN = no value), and the number of token values summed in them.
+
+    Attributes:
+        sums, lengths: sum of bits and number of tokens; empty if unknown. They differ from `bits` and `tokens` under
+            the metric mean and with the whitespace correction.
+    """
 
     items: list[int]
     bits: dict[Reference, Floats]
     tokens: dict[Reference, Ints]
+    sums: dict[Reference, Floats] = field(default_factory=dict)
+    lengths: dict[Reference, Ints] = field(default_factory=dict)
 
 
 def outcomes_alone(
@@ -128,6 +160,32 @@ def outcomes_alone(
     outcomes = np.array([TRUE if value else FALSE for value in held], dtype=np.uint8)
     judged = outcomes, np.full(n, math.nan), np.zeros(n, np.bool_)
     return _counted(position, prediction, parse(prediction.formula), n_regions, *judged)
+
+
+def outcome_of_items(outcome: PredictionOutcome, places: Sequence[int]) -> PredictionOutcome:
+    """Restrict an outcome to some items. `places`: their indices; `too_close` counts those that are known."""
+    codes = [outcome.outcomes[place] for place in places]
+    margins = [outcome.margins[place] for place in places]
+    close = [outcome.close[place] for place in places] if outcome.close else []
+    known = [margin for margin in margins if margin is not None]
+    interval = wilson(codes.count(TRUE), len(codes))
+    return replace(
+        outcome,
+        n=len(codes),
+        passed=codes.count(TRUE),
+        ties=codes.count(TIE),
+        not_evaluable=codes.count(NOT_EVALUABLE),
+        too_close=sum(close),
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        mean_margin=math.fsum(known) / len(known) if known else None,
+        outcomes=codes,
+        margins=margins,
+        close=close,
+        passed_with_sums=None,
+        passed_with_means=None,
+        changed_by_length=None,
+    )
 
 
 def evaluate_predictions(document: SuiteDocument, grid: Grid, error: TokenError) -> list[PredictionOutcome]:
@@ -144,7 +202,42 @@ def evaluate_prediction(
 ) -> PredictionOutcome:
     """Evaluate one formula for every item."""
     formula = parse(prediction.formula)
-    return _counted(position, prediction, formula, n_regions, *outcomes_of(formula, grid, error))
+    outcome = _counted(position, prediction, formula, n_regions, *outcomes_of(formula, grid, error))
+    return replace(outcome, **length_counts(formula, grid))
+
+
+def length_counts(formula: Formula, grid: Grid) -> dict[str, Any]:
+    """Count the items that pass with sums of bits and with means per token; empty if the compared regions have equally
+    many tokens in every item, or the numbers of tokens are unknown. Means of a region without tokens have no value."""
+    if not grid.sums or not _differ_in_length(formula, grid):
+        return {}
+    lengths = {
+        one: np.where(grid.lengths[one] > 0, grid.lengths[one], math.nan) for one in formula.references
+    }
+    sums = {one: grid.sums[one] for one in formula.references}
+    with_sums, with_means = (
+        _passes(formula, values) for values in (sums, {one: sums[one] / lengths[one] for one in sums})
+    )
+    return {
+        "passed_with_sums": int(with_sums.sum()),
+        "passed_with_means": int(with_means.sum()),
+        "changed_by_length": int((with_sums != with_means).sum()),
+    }
+
+
+def _differ_in_length(formula: Formula, grid: Grid) -> bool:
+    for node, _ in walk(formula.ast):
+        if isinstance(node, Comparison):
+            keys = [reference.key for reference in references(node)]
+            known = ~np.isnan(sum(grid.sums[key] for key in keys))
+            if any((known & (grid.lengths[key] != grid.lengths[keys[0]])).any() for key in keys):
+                return True
+    return False
+
+
+def _passes(formula: Formula, values: Mapping[Any, Floats]) -> NDArray[np.bool_]:
+    judged = formula.evaluate_items(values)
+    return np.asarray((judged.outcome == TRUE) & (np.abs(judged.margin) >= ROUNDING_BITS))
 
 
 def _counted(

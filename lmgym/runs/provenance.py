@@ -15,7 +15,7 @@ from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 
 def error_of(facts: ModelFacts) -> TokenError:
-    """Return the numerical error of one token's value: the backend's, else that of its dtype."""
+    """Return the numerical error of one token's value: the backend's, else that of its dtype, else that of float32."""
     bound = facts.error_bits
     if bound is None:
         bound = ERROR_BITS.get(facts.dtype, ASSUMED_ERROR.bound)
@@ -23,7 +23,8 @@ def error_of(facts: ModelFacts) -> TokenError:
 
 
 def coverage_of_run(facts: ModelFacts, sentences: Iterable[SentenceResult]) -> Coverage | None:
-    """Find words of the run's sentences that the model does not know; None if its vocabulary is open."""
+    """Find words of the run's sentences that the model does not know; None if its vocabulary is open or no sentence has
+    tokens."""
     if facts.open_vocabulary:
         return None
     rows = ((row.text, row.tokens) for row in sentences)
@@ -59,7 +60,7 @@ def provenance(
 ) -> dict[str, Any]:
     """Collect hashes, versions, and scoring settings.
 
-    Keys:
+    Keys that need an explanation:
         bos: token before every sentence, None = none; `declared_bos`: the one the tokenizer declares.
         eos: None if the model has no such token.
         special_in_text: see `special_in_text`.

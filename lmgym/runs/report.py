@@ -11,12 +11,14 @@ from typing import Any
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.compute import RegionBits, RunResult, SentenceResult, TokenBits, region_bits, token_bits
 from lmgym.runs.coverage import Spelling, coverage_words
+from lmgym.runs.groups import group_rates
 from lmgym.runs.outcomes import PredictionOutcome
 from lmgym.runs.rules import prediction_statistics
 from lmgym.runs.tables import prediction_rate
 from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats.item_data import item_data
 from lmgym.suites.formulas import OUTCOME_NAMES, TRUE, parse
-from lmgym.text import listing
+from lmgym.text import count, listing
 from lmgym.text.columns import record
 from lmgym.text.number_format import format_named_p
 
@@ -31,7 +33,7 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
 
     `predictions[].outcomes[k]`: whether the prediction held for item k of `items`. `details` adds ties, missing values
     and margins. `items[].conditions[].regions[].surprisal`: value of each region; `tokens[].surprisal`: of each token.
-    `complete` is false if only needed tokens were computed.
+    `complete` is false if only needed tokens were computed. `groups`: pass rates by item data, if the suite has any.
     """
     conditions: dict[int, list[dict[str, Any]]] = {item: [] for item in result.items}
     for row in result.sentences:
@@ -42,11 +44,24 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         "complete": result.complete,
         **({} if result.complete else {"note": INCOMPLETE}),
         "predictions": [
-            _prediction(document, row, result.items, verdict)
+            _prediction(document, row, result.items, verdict, head["policy"].get("metric", "sum"))
             for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True)
         ],
+        **_groups(document, result),
         "items": [{"item": item, "conditions": rows} for item, rows in conditions.items()],
     }
+
+
+def _groups(document: SuiteDocument, result: RunResult) -> dict[str, Any]:
+    """Return the pass rates by item data as "groups", if the suite has data that divides its items."""
+    data = item_data(document)
+    rows = [
+        record(group)
+        for name in data.classes
+        for row in result.predictions
+        for group in group_rates(row, result.items, name, data.by_item[name])
+    ]
+    return {"groups": rows} if rows else {}
 
 
 def _verdicts(result: RunResult, head: dict[str, Any]) -> list[Verdict]:
@@ -54,7 +69,7 @@ def _verdicts(result: RunResult, head: dict[str, Any]) -> list[Verdict]:
 
 
 def _prediction(
-    document: SuiteDocument, row: PredictionOutcome, items: list[int], verdict: Verdict
+    document: SuiteDocument, row: PredictionOutcome, items: list[int], verdict: Verdict, metric: str
 ) -> dict[str, Any]:
     regions = dict(enumerate(document.region_names, start=1))
     close = row.close or [False] * len(items)
@@ -63,7 +78,7 @@ def _prediction(
     )
     return {
         **record(rate),
-        "description": parse(row.formula).describe(regions),
+        "description": parse(row.formula).describe(regions, metric),
         "outcomes": [code == TRUE for code in row.outcomes],
         "details": [
             {"item": item, "outcome": OUTCOME_NAMES[code], "margin": margin, "too_close": near}
@@ -117,18 +132,19 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
     """Format the run as text for a terminal."""
     lines = [
         f"{document.name} · {head['model']['name']}",
-        f"{len(result.items)} items × {len(document.conditions)} conditions × "
-        f"{len(document.region_names)} regions; "
+        f"{count(len(result.items), 'item')} × {count(len(document.conditions), 'condition')} × "
+        f"{count(len(document.region_names), 'region')}; "
         + ", ".join(f"{name}={value}" for name, value in head["policy"].items()),
         "",
     ]
-    regions = dict(enumerate(document.region_names, start=1))
+    regions, metric = dict(enumerate(document.region_names, start=1)), head["policy"]["metric"]
     for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True):
         lines += [
             f"{row.prediction}: {row.formula.strip()}",
-            f"  {parse(row.formula).describe(regions)}",
+            f"  {parse(row.formula).describe(regions, metric)}",
             f"  {_rate_text(row)}",
             *([f"  {_verdict_text(verdict, len(result.predictions))}"] if verdict.words else []),
+            *([f"  {row.length_words}"] if row.length_words else []),
             "",
         ]
     lines += [_summary_table(document, result), ""]
@@ -139,7 +155,7 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         lines += [words, ""]
     if result.n_unscored:
         reasons = dict.fromkeys(row.failure for row in result.sentences if row.failure)
-        lines += [f"{result.n_unscored} sentences without scores: {'; '.join(reasons)}", ""]
+        lines += [f"Sentences without scores: {result.n_unscored} ({'; '.join(reasons)})", ""]
     return "\n".join(lines)
 
 
@@ -148,13 +164,13 @@ def _rate_text(row: PredictionOutcome) -> str:
         return "no items"
     chance = "" if row.chance is None else f", chance {row.chance:.1%}"
     extra = "".join(
-        f", {count} {name}"
-        for count, name in (
+        f", {name}: {n}"
+        for n, name in (
             (row.ties, "ties"),
             (row.too_close, "too close to call"),
             (row.not_evaluable, "not evaluable"),
         )
-        if count
+        if n
     )
     return f"{row.rate:.1%} ({row.passed} of {row.n}; 95% {row.low:.1%}–{row.high:.1%}{chance}{extra})"
 

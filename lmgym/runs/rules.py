@@ -55,15 +55,15 @@ class RuleCounts:
     """A run's counts and rate under a rule, with the names used in every output."""
 
     n: int = described("items", "items")
-    passed: int = described("outcomes that pass, of those judged")
+    passed: int = described("judged outcomes that pass")
     judged: int = described("items, or items times predictions under the rule `each`")
     rate: float | None = described("pass rate under the rule", "0 to 1")
     low: float | None = described("lower limit of the rate’s 95% interval")
     high: float | None = described("upper limit of the rate’s 95% interval")
     chance: float | None = described("chance level under the rule", "0 to 1")
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
-    ties: int = described("outcomes decided by equal sides, of those judged; not passed")
-    too_close: int = described("outcomes within the bound on the numeric error, of those judged")
+    ties: int = described("judged outcomes decided by equal sides; not passed")
+    too_close: int = described("judged outcomes whose margin is within the bound on the numeric error")
     not_evaluable: int = described("judged outcomes in which a region has no value")
 
 
@@ -103,7 +103,8 @@ def shares_of(outcomes: Sequence[Sequence[int]], rule: Rule) -> NDArray[np.float
 
 
 def item_margins(rows: Sequence[PredictionOutcome], rule: Rule) -> list[float | None]:
-    """Return the margin of each item in bits: the mean over predictions, or the smallest if all have to hold."""
+    """Return the margin of each item in bits: the mean over predictions, or the smallest if all have to hold; None if
+    one of them is missing."""
     margins: list[float | None] = []
     for values in zip(*(row.margins for row in rows), strict=True):
         known = [value for value in values if value is not None]
@@ -190,7 +191,8 @@ def _items_too_close(rows: Sequence[PredictionOutcome], missing: NDArray[np.bool
 
 @lru_cache(maxsize=4096)
 def chance_of(formulas: tuple[str, ...], rule: str, n_regions: int | None = None) -> float | None:
-    """Return the chance level under a rule: the mean over the formulas, or that of their conjunction."""
+    """Return the chance level under a rule: the mean over the formulas, or that of their conjunction; None if a formula
+    is invalid."""
     try:
         if rule == ALL.key and len(formulas) > 1:
             joint = parse("&".join(f"[{formula}]" for formula in formulas))

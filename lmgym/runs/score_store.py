@@ -23,9 +23,9 @@ BATCH = 500
 
 
 def scorer_key(facts: ModelFacts, policy: ScoringPolicy) -> str:
-    """Hash everything that may change token bits: weights and tokenizer, BOS, EOS, dtype, device type,
-    engine, and library versions. The versions recorded with a run therefore apply to its cached scores as
-    well."""
+    """Hash everything that may change token bits: weights and tokenizer, BOS, EOS, whitespace correction, overlap of
+    windows, kernels, dtype, device type, engine, and library versions. The versions recorded with a run therefore apply
+    to its cached scores as well."""
     parts: dict[str, object] = {
         "fingerprint": facts.fingerprint,
         "bos": facts.start_token(policy),
@@ -47,7 +47,7 @@ def text_key(text: str) -> str:
 
 
 def is_whole(score: Scores) -> bool:
-    """Return whether all tokens of the text were scored."""
+    """Return whether all tokens of the text were requested; True for a failure."""
     return isinstance(score, ScoringFailure) or score.complete
 
 

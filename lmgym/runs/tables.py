@@ -86,9 +86,18 @@ class Rate(Predicted):
     chance_standard_error: float | None = described("standard error of the chance level; 0: exact", "0 to 1")
     ties: int = described("outcomes decided by equal sides; they do not pass", "items")
     too_close: int = described(
-        "outcomes within the bound on the numeric error; they count by their sign", "items"
+        "outcomes whose margin is within the bound on the numeric error; the sign of the margin decides",
+        "items",
     )
     not_evaluable: int = described("outcomes in which a region has no value; they do not pass", "items")
+    passed_with_sums: int | None = described(
+        "items that pass if sums of bits are compared; empty: compared regions have equally many tokens, or unknown",
+        "items",
+    )
+    passed_with_means: int | None = described(
+        "items that pass if means of bits per token are compared, also of sentences (`*`)", "items"
+    )
+    changed_by_length: int | None = described("items that pass with only one of the two", "items")
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
     p_corrected: float | None = described("p, Holm-corrected for the number of predictions in the run")
@@ -101,6 +110,27 @@ class Rate(Predicted):
 @dataclass(frozen=True)
 class PredictionRate(RunStatistics, Rate):
     """A prediction over all items (`rates()`; the site's table `predictions`)."""
+
+
+@dataclass(frozen=True)
+class GroupCounts(Predicted):
+    """Counts of a prediction over the items with one value of item data."""
+
+    item_data: str = described("name of the item data")
+    group: str | None = described("value that these items have; empty: they have none")
+    n: int = described("items", "items")
+    passed: int = described("items that pass", "items")
+    rate: float | None = described("pass rate", "0 to 1")
+    low: float | None = described("lower limit of the rate’s 95% interval (Wilson)", "0 to 1")
+    high: float | None = described("upper limit of the rate’s 95% interval (Wilson)", "0 to 1")
+    chance: float | None = described("chance level of the rate", "0 to 1")
+    ties: int = described("outcomes decided by equal sides; they do not pass", "items")
+    not_evaluable: int = described("outcomes in which a region has no value; they do not pass", "items")
+
+
+@dataclass(frozen=True)
+class GroupRate(RunStatistics, GroupCounts):
+    """The items with one value of item data, under one prediction (`rates_by()`)."""
 
 
 @dataclass(frozen=True)

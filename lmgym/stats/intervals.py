@@ -163,7 +163,8 @@ def effective_n(shares: NDArray[np.float64], predictions: int = 1) -> float:
 def tail_above(rate: float, n: float, chance: float) -> float | None:
     """Compute the one-sided p of a rate at least this high if every item passes with probability `chance`.
 
-    This is the exact binomial tail, continued by the incomplete beta function for an effective (fractional) `n`.
+    This is the exact binomial tail, continued by the incomplete beta function for an effective (fractional) `n`. None
+    for n = 0.
     """
     if n <= 0:
         return None

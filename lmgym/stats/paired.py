@@ -50,12 +50,12 @@ def mcnemar_p(only_one: int, only_other: int) -> float:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of (second − first) over the common items.
+    """Mean of (second − first) over the common items. Without items, all but `n` are None.
 
     Attributes:
-        low, high: interval; None for margins if all differences are equal.
+        low, high: interval; for margins, None for fewer than two items or equal differences.
         effect_size_g: Cohen's d of paired values (mean over standard deviation of the differences), with Hedges'
-            correction.
+            correction; None for fewer than three items, equal differences, or several suites.
     """
 
     n: int
@@ -108,7 +108,10 @@ def bootstrap_mean(
 
 
 def standardised(values: NDArray[np.float64]) -> float | None:
-    """Compute mean / standard deviation with Hedges' correction 1 − 3/(4(n−1) − 1); None without spread."""
+    """Compute mean / standard deviation with Hedges' correction 1 − 3/(4(n−1) − 1).
+
+    Returns None for fewer than three values, or equal values.
+    """
     n = int(values.size)
     if n < 3 or all_alike(values):
         return None
@@ -137,11 +140,11 @@ def paired_rates(
     Args:
         first, second: for each suite the values of its items on either side, 0 to 1, in the same order.
         per_item: for each suite the number of outcomes of an item on either side.
-        weights: weights of the suites, by default equal. Suites without items are ignored.
+        weights: weights of the suites, by default equal. Suites without items or of weight 0 are ignored.
         groups: for each suite the groups of its items, see `shared_factor`; by default items are independent.
 
     Returns:
-        Difference with the number of items of all suites; the effect size is None for several suites.
+        Difference with the number of items of all suites that are not ignored.
     """
     suite_weights = [1.0] * len(first) if weights is None else list(weights)
     rows = [

@@ -15,7 +15,8 @@ MOST_SKEWNESS = 1.0
 
 
 def is_skewed_for_its_size(values: Sequence[float | None]) -> bool:
-    """Return whether there are fewer values than 25 times the squared skewness (Cochran 1977), and skewness exceeds 1.
+    """Return whether there are fewer values than 25 times the squared skewness (Cochran 1977), and the absolute
+    skewness exceeds 1.
 
     Lognormal samples (σ = 1) of 12, 28 and 60 values are detected in 73%, 92% and 91% of cases. Their bootstrap
     interval covers the mean in 85%, 88% and 92% of cases instead of 95%, and errs on the side of the long tail. Samples

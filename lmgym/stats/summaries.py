@@ -12,7 +12,11 @@ from .paired import RESAMPLES, bootstrap_mean, standardised
 
 @dataclass(frozen=True)
 class MarginSummary:
-    """Mean margin in bits; None without margins. The interval is None for fewer than two items or equal margins."""
+    """Mean margin in bits, its interval and Hedges' g; None without margins.
+
+    For equal margins, the interval and g are None, as is the interval for fewer than two items and g for fewer than
+    three.
+    """
 
     mean_margin: float | None = None
     margin_low: float | None = None

@@ -9,24 +9,36 @@ from typing import Any
 
 from lmgym.suites.formats.designs import KEY, Factor, factors_in
 from lmgym.suites.formats.documents import PredictionDoc, SuiteDocument
+from lmgym.suites.formats.tables import DATA
+from lmgym.text import numbered
 
+_PARTS = ("name", "formula", "description")
+_TO = {"added": "added to", "removed": "removed from", "changed": "changed in"}
 MOST_WORD_PAIRS = 10_000
 """Limit of a word-by-word comparison, such as 100 by 100 words: 7 ms at worst. A page shows up to 200 comparisons."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A changed name or value; None on one side if it was added or removed."""
+class _Sides:
+    """A change from `old` to `new`."""
 
-    what: str
-    old: str | None
-    new: str | None
+    __slots__ = ()
+    old: Any
+    new: Any
 
     @property
     def kind(self) -> str:
         if self.old is None:
             return "added"
         return "removed" if self.new is None else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(_Sides):
+    """A changed name or value; None on one side if it was added or removed."""
+
+    what: str
+    old: str | None
+    new: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ class CellChange:
 
 
 @dataclass(frozen=True, slots=True)
-class PredictionChange:
+class PredictionChange(_Sides):
     """A changed prediction; None on one side if it was added or removed. `number` counts from 1."""
 
     number: int
@@ -54,10 +66,24 @@ class PredictionChange:
     new: PredictionDoc | None
 
     @property
-    def kind(self) -> str:
-        if self.old is None:
-            return "added"
-        return "removed" if self.new is None else "changed"
+    def parts(self) -> list[Changed]:
+        """Name, formula and description, where they differ."""
+        if self.old is None or self.new is None:
+            return []
+        pairs = [(name, getattr(self.old, name), getattr(self.new, name)) for name in _PARTS]
+        return [Changed(name, old or None, new or None) for name, old, new in pairs if old != new]
+
+
+@dataclass(frozen=True, slots=True)
+class DataChange(_Sides):
+    """A changed value of item data; None on one side if it was added or removed. `condition`: "" for data of the item
+    in all conditions."""
+
+    item: int
+    condition: str
+    name: str
+    old: str | None
+    new: str | None
 
 
 @dataclass(slots=True)
@@ -72,6 +98,7 @@ class SuiteDiff:
     cells: list[CellChange] = field(default_factory=list)
     predictions: list[PredictionChange] = field(default_factory=list)
     reordered: list[str] = field(default_factory=list)
+    data: list[DataChange] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(
@@ -83,7 +110,19 @@ class SuiteDiff:
             or self.cells
             or self.predictions
             or self.reordered
+            or self.data
         )
+
+    @property
+    def data_in_words(self) -> list[tuple[str, str]]:
+        """Summarise the changes of item data: [("verb", "added to items 1-24; changed in item 3")]."""
+        items: dict[str, dict[str, dict[int, None]]] = {}
+        for one in self.data:
+            items.setdefault(one.name, {}).setdefault(one.kind, {})[one.item] = None
+        return [
+            (name, "; ".join(f"{_TO[kind]} {numbered('item', sorted(each))}" for kind, each in kinds.items()))
+            for name, kinds in items.items()
+        ]
 
 
 def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "")) -> SuiteDiff:
@@ -92,7 +131,9 @@ def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "
     Args:
         joins: join policies of both, compared as well.
     """
-    changes = SuiteDiff(about=_about(old, new), predictions=_predictions(old, new))
+    changes = SuiteDiff(
+        about=_about(old, new), predictions=prediction_changes(old.predictions, new.predictions)
+    )
     if joins[0] != joins[1]:
         changes.about.append(Changed("join policy", *joins))
     regions = region_pairs(old.region_names, new.region_names)
@@ -104,6 +145,7 @@ def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "
     changes.items_removed = [item for item in old.items if item not in after]
     changes.cells = _cells(old, new, regions, conditions)
     changes.reordered = _reordered(old, new, conditions, regions)
+    changes.data = _data(old, new, conditions)
     return changes
 
 
@@ -188,6 +230,45 @@ def _cells(
     return cells
 
 
+def _data(old: SuiteDocument, new: SuiteDocument, conditions: Sequence[tuple[int, int]]) -> list[DataChange]:
+    """List changed data of items and sentences that both documents have."""
+    old_conditions = {new.conditions[b]: old.conditions[a] for a, b in conditions}
+    before, common = old.table(), set(old.items)
+    pairs: list[tuple[int, str, Mapping[str, Any], Mapping[str, Any]]] = []
+    done: set[int] = set()
+    for sentence in new.sentences:
+        item, condition = sentence.item, sentence.condition
+        if item in common and item not in done:
+            done.add(item)
+            pairs.append((item, "", _item_data(old, item), _item_data(new, item)))
+        earlier = before.get((item, old_conditions.get(condition, "")))
+        if earlier is not None:
+            pairs.append((item, condition, _sentence_data(earlier.extra), _sentence_data(sentence.extra)))
+    return [
+        DataChange(item, condition, name, _value(earlier, name), _value(later, name))
+        for item, condition, earlier, later in pairs
+        if earlier != later
+        for name in dict.fromkeys([*earlier, *later])
+        if earlier.get(name) != later.get(name)
+    ]
+
+
+def _item_data(document: SuiteDocument, item: int) -> Mapping[str, Any]:
+    data = document.extra.get("items", {}).get(str(item), {})
+    return data if isinstance(data, Mapping) else {}
+
+
+def _sentence_data(extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the item data of a sentence and its other unknown keys, without those of regions."""
+    rest = {key: value for key, value in extra.items() if key not in (DATA, "regions")}
+    data = extra.get(DATA, {})
+    return {**rest, **data} if isinstance(data, Mapping) else {**rest, DATA: data}
+
+
+def _value(data: Mapping[str, Any], name: str) -> str | None:
+    return _in_words(data[name]) if name in data else None
+
+
 def _reordered(
     old: SuiteDocument,
     new: SuiteDocument,
@@ -246,15 +327,16 @@ def _in_words(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _predictions(old: SuiteDocument, new: SuiteDocument) -> list[PredictionChange]:
-    before, after = [_key(p) for p in old.predictions], [_key(p) for p in new.predictions]
+def prediction_changes(old: Sequence[PredictionDoc], new: Sequence[PredictionDoc]) -> list[PredictionChange]:
+    """Compare two lists of predictions in their order."""
+    before, after = [_key(p) for p in old], [_key(p) for p in new]
     changes: list[PredictionChange] = []
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
         for step in range(max(b - a, d - c)):
-            earlier = old.predictions[a + step] if a + step < b else None
-            later = new.predictions[c + step] if c + step < d else None
+            earlier = old[a + step] if a + step < b else None
+            later = new[c + step] if c + step < d else None
             number = (c + step if later is not None else a + step) + 1
             changes.append(PredictionChange(number, earlier, later))
     return changes

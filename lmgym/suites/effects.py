@@ -87,6 +87,7 @@ class _EffectBuilder:
 
     def __init__(self, design: Design, region: int | str, place: str) -> None:
         self.design, self.region, self.place = design, region, place
+        self.measure = "total surprisal" if region == "*" else "surprisal"
         names = dict.fromkeys(name for factor in design for name in factor.conditions)
         self.conditions: Mapping[Cell | None, str] = {cell_of(design, name): name for name in names}
 
@@ -104,7 +105,7 @@ class _EffectBuilder:
             name,
             (factor.name,),
             [{factor.name: high}, {factor.name: low}],
-            f"Surprisal {self.place} is",
+            f"{self.measure.capitalize()} {self.place} is",
             ("higher", "lower"),
             f"in {high} than in {low}",
             over,
@@ -121,7 +122,7 @@ class _EffectBuilder:
             f"{self._named(factor, contrast)} within {within}",
             (factor.name,),
             [{factor.name: high, **rest}, {factor.name: low, **rest}],
-            f"Within {within}, surprisal {self.place} is",
+            f"Within {within}, {self.measure} {self.place} is",
             ("higher", "lower"),
             f"in {high} than in {low}",
         )

@@ -106,7 +106,7 @@ def is_right_to_left(tag: str) -> bool:
 
 
 def name_of(tag: str) -> str:
-    """Format a tag for display: "German (de)", or just the tag if its name is unknown."""
+    """Format a tag for display: "German (de)", just the tag if its name is unknown, or "not stated" if it is empty."""
     if not tag:
         return "not stated"
     name = LANGUAGES.get(normal(tag)) or LANGUAGES.get(normal(tag).split("-")[0])

@@ -3,8 +3,9 @@
 Their outcomes are correlated, so they are not independent evidence. Two items of different suites share material if
 
 * both have the same text or number under the key `material` in the file; or
-* neither has this key, they have at least two region texts in common, at least half of the texts of one of them, and
-  each is the best match of the other in its suite. Texts in more than a quarter of a suite's items ("the") are ignored.
+* neither has this key, they have at least two region texts in common, these are at least half of the texts of one of
+  them, and each is the best match of the other in its suite. Texts in more than a quarter of a suite's items ("the")
+  are ignored.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lmgym.text.problems import Report
 
@@ -41,8 +41,8 @@ def decode(data: bytes, report: Report, limit: int) -> str:
     """Decode a file: UTF-8, with or without byte order mark, or UTF-16 with one.
 
     Raises:
-        FormatError: the file is too large, empty, compressed, or in another encoding; the message gives the line and
-            position of the first invalid byte.
+        FormatError: the file is too large, empty, compressed, a PDF, or in another encoding; the message for an invalid
+            byte gives its line and position.
     """
     if len(data) > limit:
         message = f"the file is {len(data):,} bytes; at most {limit:,} are allowed"
@@ -126,3 +126,27 @@ def quoted(text: str) -> str:
 def count(number: int, singular: str, plural: str = "") -> str:
     """Format a number with a noun: "1 region", "3 regions"."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def number_runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Merge consecutive numbers: [[1, 5000], [7001, 7001]]."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] + 1 == number:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
+
+
+def number_ranges(numbers: Iterable[int], limit: int = 12) -> str:
+    """List numbers as ranges: "1-3, 8". More than `limit` ranges end with their rest: "1, 3, 5 and 9 more"."""
+    runs = number_runs(numbers)
+    shown = [str(first) if first == last else f"{first}-{last}" for first, last in runs[:limit]]
+    n_more = sum(last - first + 1 for first, last in runs[limit:])
+    return ", ".join(shown) + (f" and {n_more} more" if n_more else "")
+
+
+def numbered(noun: str, numbers: Sequence[int]) -> str:
+    """Name things by number: "item 3", "items 1-3, 8"."""
+    return f"{noun}{'' if len(numbers) == 1 else 's'} {number_ranges(numbers)}"

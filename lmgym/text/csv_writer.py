@@ -15,7 +15,10 @@ PIECE_CHARACTERS = 64 * 1024
 
 
 def safe_cell(value: Any) -> Any:
-    """Prefix an apostrophe to text that a spreadsheet would execute; numbers are not changed."""
+    """Prefix an apostrophe to text that a spreadsheet would execute, and replace NUL by U+FFFD.
+
+    None becomes an empty text; numbers are not changed.
+    """
     if isinstance(value, str):
         return _safe_word(value) if len(value) < 100 else _safe_text(value)
     return "" if value is None else value

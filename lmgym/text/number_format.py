@@ -79,7 +79,7 @@ def percent(value: Any, places: int = 1) -> str:
 
 
 def grouped(value: Any) -> str:
-    """Format a number with thousands separators: 50257 -> 50,257"""
+    """Format a number without decimals, with thousands separators: 50257 -> 50,257"""
     number = number_or_none(value)
     return MISSING if number is None else f"{int(number):,}"
 
@@ -115,7 +115,7 @@ def duration(seconds: Any) -> str:
 
 
 def eta(seconds: Any) -> str:
-    """Format the remaining time, with the precision of an estimate."""
+    """Format the remaining time, with the precision of an estimate; empty if unknown."""
     number = number_or_none(seconds)
     if number is None:
         return ""
@@ -134,7 +134,7 @@ def quarter(value: Any) -> int:
 
 
 def plain_value(value: Any) -> str:
-    """Format any value: booleans as yes or no, integers grouped, lists joined, no value as –."""
+    """Format any value: booleans as yes or no, integers grouped, lists and mappings joined, no value as –."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or value == "":

@@ -34,7 +34,8 @@ class Problem:
     """One reason why a file cannot be read.
 
     Attributes:
-        where: a JSON path (`$.items[3].conditions[1]`), a line (`line 17`) or `file`.
+        where: a JSON path ("$.items[3].conditions[1]"), a line ("line 17"), a cell ("row 3, column B"), a query
+            parameter ("?name"), or the whole input ("file", "sheet", "suite").
         message: a clause in lower case without a full stop.
         hint: what to do, as a sentence.
         names: the location with names of conditions and regions, if known.

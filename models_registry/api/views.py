@@ -1,4 +1,4 @@
-"""Models: list, register, read, change, delete, check, approve. Backends: list, read."""
+"""Models: list, register, read, change, delete, check, approve. Series: register, approve. Backends: list, read."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class ModelList(ListView):
 
     @operation("List models", response=ModelSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public models, your own, and models shared with you."""
+        """List public models, your own, and models shared with you; for staff all models."""
         return self.page(visible_to(request.user))
 
     @operation("Register a model", body=NewModel, response=ModelDetailSerializer, status=201)
     def post(self, request: SignedInApiRequest) -> Response:
         """Register a model. `config` is validated against the backend's JSON schema. A model that reads files waits for
-        approval by staff; others are checked at once: poll the model until its status is ready or broken. Private by
-        default."""
+        approval by staff, unless you are staff; others are checked at once: poll the model until its status is ready or
+        broken. Private by default."""
         body = self.body()
         require_fitting(body["backend"], body["config"])
         model = services.register_model(actor=request.user, **body)

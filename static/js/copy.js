@@ -1,5 +1,6 @@
 /* Buttons with data-copy="#id": copy that element's text, or a table as tab-separated values. A table's
-   data-copy-note (scoring rule, intervals) is added below it.
+   data-copy-note (scoring rule, intervals) is added below it. Links with data-copy-file: copy the text of the file; if
+   that fails, and without scripts, the file is downloaded.
 
    A cell is copied as its data-copy, else its data-value, else its text without sub-lines. Tabs in data-copy separate
    columns: "0.8750<tab>0.6901<tab>0.9567" under "Pass rate<tab>95% low<tab>95% high". Cells that span rows are
@@ -73,12 +74,39 @@ async function put(text) {
   if (!done) throw new Error("the browser does not permit copying");
 }
 
+async function fetched(address) {
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`${address}: ${response.status}`);
+  return response.text();
+}
+
+/* Safari permits writing only during the click, so the clipboard gets a promise of the text. */
+async function putFile(address) {
+  const text = fetched(address);
+  if (navigator.clipboard?.write && window.isSecureContext) {
+    try {
+      const blob = text.then((content) => new Blob([content], { type: "text/plain" }));
+      return await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
+    } catch {
+      /* not permitted, or no promises: write the text itself */
+    }
+  }
+  return put(await text);
+}
+
 function announce(text) {
   const region = document.querySelector("#announcer");
   if (region) region.textContent = text;
 }
 
-function say(button, text, done) {
+/* Show the outcome on the button; for an entry of a menu, on the menu's button, and close the menu. */
+function say(entry, text, done) {
+  const menu = entry.closest("details.menu");
+  const button = menu?.querySelector("summary") ?? entry;
+  if (menu) {
+    menu.open = false;
+    button.focus();
+  }
   const label = button.querySelector("[data-copy-label]") ?? button;
   label.dataset.before ??= label.textContent;
   label.textContent = text;
@@ -98,6 +126,17 @@ if (typeof document !== "undefined") {
   reveal(document);
   document.addEventListener("htmx:afterSettle", (event) => reveal(event.target));
   document.addEventListener("click", async (event) => {
+    const link = event.target.closest?.("a[data-copy-file]");
+    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault();
+      try {
+        await putFile(link.href);
+        say(link, "Copied", true);
+      } catch {
+        location.assign(link.href);
+      }
+      return;
+    }
     const button = event.target.closest?.("button[data-copy]");
     if (!button) return;
     const source = document.querySelector(button.dataset.copy);

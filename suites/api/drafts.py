@@ -17,7 +17,7 @@ from gym.api.errors import ApiProblem
 from gym.api.operations import operation
 from gym.api.parsers import JSONParser
 from gym.api.permissions import TokenScope
-from lmgym.suites.formats import inherit
+from lmgym.suites.formats import next_version
 from suites import drafts, services
 from suites.api.request_bodies import (
     DocumentBody,
@@ -92,8 +92,9 @@ class Draft(SuiteView):
     )
     def put(self, request: SignedInApiRequest, slug: str) -> Response:
         """Replace the draft, or open one; frozen revisions are kept. To replace an existing draft, send its
-        ETag in If-Match. If the document is a table, which has no name, metric or predictions, the suite
-        keeps its own."""
+        ETag in If-Match. The suite keeps what the document does not mention: factors, names and descriptions
+        of predictions, item data; and its name, metric and predictions if the document is a table. Empty values
+        (`"factors": []`, `"data": {}`) remove them."""
         suite = self.get_for_change()
         body = self.body()
         document = document_in(body)
@@ -101,8 +102,8 @@ class Draft(SuiteView):
             services.lock(suite)
             check_draft(request, suite, needed=True)
             newest = suite.revisions.order_by("-number").first()
-            if document.is_table and newest is not None:
-                document = inherit(document, document_of(newest))
+            if newest is not None:
+                document = next_version(document, document_of(newest))
             draft = services.replace_draft(
                 suite,
                 document,

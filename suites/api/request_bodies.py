@@ -341,9 +341,9 @@ def unreadable(error: FormatError, root: str = "", reading: ParseResult | None =
     """Return a 400 for a document that cannot be read.
 
     Args:
-        root: path of the document in the body, prefixed to its own paths.
-        reading: its open questions become `asks`, fields of AnswersBody, with proposed `columns`, and `choices`: by
-            field, the possible values with their labels.
+        root: path of the document in the body, prefixed to the paths in the problems.
+        reading: its open questions are returned as `asks` (names of AnswersBody fields), with the proposed `columns`
+            if they are among them, and `choices`: by field, the possible values with their labels.
     """
     wrong = [
         FieldError(

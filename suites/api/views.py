@@ -61,7 +61,7 @@ class SuiteList(SuiteView, ListView):
 
     @operation("List suites", response=SuiteSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public suites, your own, and suites shared with you."""
+        """List public suites, your own, and suites shared with you; for staff also private ones."""
         suites = with_shape(listed_for(request.user), request.user).select_related("owner")
         return self.page(suites.prefetch_related("collaborations"))
 
@@ -107,7 +107,8 @@ class SuiteDetail(SuiteView):
 
     @operation("Delete a suite", status=204, query=DeletionQuery)
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Delete the suite. A suite that has runs or is in a collection cannot be deleted."""
+        """Delete the suite. Only its owner and staff may do this. A suite that has runs or is in a collection cannot be
+        deleted."""
         services.delete_suite(self.get_object(), actor=request.user, note=self.query["note"])
         return Response(status=204)
 

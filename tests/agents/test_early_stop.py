@@ -78,4 +78,4 @@ def test_it_is_not_compared_by_an_exact_test(client, suite, early):
     assert (by_name["three"].p, by_name["one"].p, total.p) == (None, 1.0, None)
     assert by_name["three"].difference == 0.0
     page = text_of(client.get(reverse("agent-compare"), {"a": early.key, "b": full.key}))
-    assert "no p: iterations that stop early" in page
+    assert "no p: with early stopping" in page

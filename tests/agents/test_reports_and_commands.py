@@ -69,15 +69,15 @@ def test_a_case_whose_checks_are_all_misspelt_is_skipped_and_no_green_test(
     assert agenttest(*given, "--format", "junit") == 2
     good, typo = ET.fromstring(capsys.readouterr().out)
     assert [good.get("skipped"), good.get("failures")] == ["0", "0"]
-    assert [note.get("message") for note in typo.iter("skipped")] == [f"No check was made: {why}"] * 2
+    assert [note.get("message") for note in typo.iter("skipped")] == [f"No checks were run: {why}"] * 2
     assert agenttest(*given) == 2
     out = capsys.readouterr().out
-    assert f"        No check was made: {why}\n" in out
+    assert f"        No checks were run: {why}\n" in out
     assert "1 of 2 cases passed" in out
     assert agenttest(*given, "--format", "json") == 2
     found = json.loads(capsys.readouterr().out)
     assert [row["outcome"] for row in found["results"]] == ["pass", "skipped"]
-    assert (found["results"][1]["unchecked"], found["passed"]) == (f"No check was made: {why}", False)
+    assert (found["results"][1]["unchecked"], found["passed"]) == (f"No checks were run: {why}", False)
 
 
 def test_a_case_that_asks_for_nothing_passes_when_the_agent_answers(tmp_path):
@@ -115,7 +115,7 @@ def test_a_server_that_nobody_reaches_is_asked_once_and_is_no_failed_test(files,
     assert messages.count("Not sent: earlier requests did not reach the server.") == len(messages) - 1
     assert agenttest(files / "one.hocon", *dead[1:3]) == 3
     why = capsys.readouterr().out
-    assert ", 0 checks made" in why
+    assert ", 0 checks run" in why
     assert why.index("No connection") < why.index("Not sent"), "the cause comes first"
     assert assess(files / "one.hocon", *dead[1:3]) == 3
     assert agenttest(files / "one.hocon", "--server", "embedded", "--judge", "x") == 1
@@ -133,7 +133,7 @@ def test_the_table_says_what_failed(files, capsys):
     agenttest(files, "--server", "embedded")
     out = capsys.readouterr().out
     assert "PASS    " in out
-    assert "0/2 [0.00, 0.66], 2/2 needed, 2 checks made" in out
+    assert "0/2 [0.00, 0.66], 2/2 needed, 2 checks run" in out
     assert (
         '        turn 1, iterations 1, 2: answered "echo: hello"\n'
         '          fail: interactions[0].response.text.keywords: expected "bye" in answer "echo: hello"\n'

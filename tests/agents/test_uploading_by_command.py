@@ -111,6 +111,6 @@ def test_a_folder_on_the_site_and_a_run_in_which_nothing_was_checked_is_status_2
         "a": "pass", "hello": "pass", "old/b.json": "skipped",
     }  # fmt: skip
     assert _status(AgentRun.of(found)) == 2
-    assert "no check was made: old/b.json" in capsys.readouterr().err
+    assert "no checks were run: old/b.json" in capsys.readouterr().err
     for address in (run.get_absolute_url(), run.case_runs.get(name="old/b.json").get_absolute_url()):
-        assert "no check was made" in client.get(address).content.decode()
+        assert "no checks were run" in client.get(address).content.decode()

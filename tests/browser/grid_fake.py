@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def render(card: Doc) -> str:
     endpoints = {
         name: f"/{name}/"
-        for name in ("draft", "cells", "preview", "lint", "formula", "design", "freeze", "sheet")
+        for name in ("draft", "cells", "preview", "lint", "formula", "design", "freeze", "history", "sheet")
     }
     suite = SimpleNamespace(
         slug="demo",
@@ -112,12 +112,12 @@ class Handler(BaseHTTPRequestHandler):
             "CONTENT_TYPE": self.headers["Content-Type"],
             "CONTENT_LENGTH": self.headers["Content-Length"],
         }
-        reading, form = pasted_sheet(MultiPartParser(meta, body, [], "utf-8").parse()[0])
-        if reading.part:
-            told = {"kind": reading.kind, "regions": reading.part.regions, "cells": reading.part.texts}
-            self._json(lambda: (200, {**told, "understood": reading.understood}))
+        parsed, form = pasted_sheet(MultiPartParser(meta, body, [], "utf-8").parse()[0])
+        if parsed.part:
+            told = {"kind": parsed.kind, "regions": parsed.part.regions, "cells": parsed.part.texts}
+            self._json(lambda: (200, {**told, "understood": parsed.understood}))
         else:
-            page = render_to_string("suites/editor/_pasted.html", {"parsed": reading, "form": form})
+            page = render_to_string("suites/editor/_pasted.html", {"parsed": parsed, "form": form})
             self._send(200, page.encode(), "text/html; charset=utf-8")
 
     def _body(self) -> dict[str, Any]:

@@ -32,6 +32,7 @@ PAGES = [
     "/suites/agreement_orc/diff/1/1/",
     "/suites/agreement_orc/r1/items/",
     "/suites/agreement_orc/edit/",
+    "/suites/agreement_orc/history/",
     "/models/",
     "/models/register/",
     "/models/demo-gpt2/",

@@ -50,6 +50,30 @@ def test_texts_names_and_places_are_stored(on_site):
     assert stored(sheet)["rows"] == before["rows"]
 
 
+def test_undo_goes_on_after_a_reload(on_site):
+    sheet = on_site("grid_earlier")
+    before = stored(sheet)
+    for row, text in enumerate(("dances", "walks")):
+        sheet.click(row, 1)
+        sheet.type(text)
+        sheet.press("Enter")
+    changed = stored(sheet)
+    sheet.open()
+    sheet.click(3, 1)
+    sheet.type("naps")
+    sheet.press("Enter", "Control+z", "Control+z")
+    sheet.page.locator("[data-message]", has_text="undone: changed item 1, mismatch, region 2").wait_for()
+    sheet.press("Control+z")
+    sheet.page.locator("[data-message]", has_text="undone: changed item 1, match, region 2").wait_for()
+    assert stored(sheet)["rows"] == before["rows"]
+    assert sheet.page.get_by_role("button", name="Undo").is_disabled()
+    sheet.press("Control+y", "Control+y")
+    sheet.page.locator("[data-message]", has_text="redone: changed item 1, mismatch").wait_for()
+    assert stored(sheet)["rows"] == changed["rows"]
+    sheet.page.get_by_role("link", name="History").click()
+    sheet.page.get_by_text("restored the state after change").first.wait_for()
+
+
 def test_a_pasted_block_grows_the_suite(on_site):
     sheet = on_site("grid_paste")
     sheet.click(0, 0)

@@ -4,6 +4,7 @@ needed."""
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 
 import pytest
 
@@ -14,6 +15,10 @@ def menu(sheet, which, label):
     box = sheet.page.locator(f"[data-grid-menu={which}]")
     box.locator("summary").click()
     box.locator(".menu-list").get_by_role("button", name=re.compile(f"^{label}")).click()
+
+
+def confirm(sheet):
+    sheet.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
 
 
 @pytest.mark.parametrize(
@@ -67,6 +72,7 @@ def test_a_condition_is_copied_moved_and_deleted(sheet):
     assert sheet.suite.cell(3, copied, 2) == "plays"
     sheet.click(0, 1)
     menu(sheet, "condition", "Delete")
+    confirm(sheet)
     doc = sheet.settle()
     assert doc["conditions"] == [copied, "mismatch"]
     assert doc["predictions"][0]["formula"] == FORMULA
@@ -91,6 +97,8 @@ def test_a_condition_is_copied_moved_and_deleted(sheet):
 def test_regions(sheet, column, label, regions, formula):
     sheet.click(2, column)
     menu(sheet, "region", label)
+    if "?" in formula:
+        confirm(sheet)
     sheet.press("Escape")
     doc = sheet.settle()
     assert doc["regions"] == regions
@@ -105,7 +113,27 @@ def test_regions(sheet, column, label, regions, formula):
 def test_a_region_that_is_gone_is_said_in_words(sheet):
     sheet.click(2, 1)
     menu(sheet, "region", "Delete")
+    confirm(sheet)
     sheet.page.get_by_text("The ? replaces a deleted region").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("which", "title"), [("condition", "Delete condition match?"), ("region", "Delete region 2 Verb?")]
+)
+def test_what_a_prediction_uses_is_deleted_only_when_confirmed(sheet, which, title):
+    before = deepcopy(sheet.settle())
+    sheet.click(0, 1)
+    menu(sheet, which, "Delete")
+    dialog = sheet.page.get_by_role("dialog", name=title)
+    assert "1 prediction uses it" in dialog.inner_text()
+    assert dialog.get_by_role("listitem").all_inner_texts() == ["agreement"]
+    dialog.get_by_role("button", name="Cancel").click()
+    assert sheet.settle() == before
+    assert sheet.active().startswith("Verb, item 1")
+    menu(sheet, which, "Delete")
+    confirm(sheet)
+    assert sheet.settle() != before
+    assert sheet.active()
 
 
 def test_the_menu_opens_at_the_cell_by_key_and_arrows_walk_it(sheet):
@@ -125,9 +153,11 @@ def test_the_menu_opens_at_the_cell_by_key_and_arrows_walk_it(sheet):
 
 
 def test_the_last_region_and_condition_stay(sheet):
-    for _ in range(3):
+    for asks in (False, True, False):
         sheet.click(0, 0)
         menu(sheet, "region", "Delete")
+        if asks:
+            confirm(sheet)
     assert "at least one region" in sheet.page.locator("[data-message]").inner_text()
     assert sheet.settle()["regions"] == ["Rest"]
 

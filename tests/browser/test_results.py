@@ -41,12 +41,23 @@ def test_enter_opens_the_run_behind_a_cell(page):
 def test_the_heat_map_copies_to_a_spreadsheet(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto("/leaderboard/?layout=models")
-    page.get_by_role("button", name="Copy table").click()
+    page.locator("summary", has_text="Copy table").click()
+    page.get_by_role("button", name="As on this page").click()
     rows = [line.split("\t") for line in page.evaluate("navigator.clipboard.readText()").splitlines()]
     assert rows[1][0] == "Demo GPT-2"
     assert [float(cell) for cell in rows[1][1:3]] == [1.0, 1.0]  # rank and score
     assert len({len(row) for row in rows}) == 1
     assert rows[-1][0].startswith("Scoring rule: each prediction")
+
+
+def test_a_table_for_a_paper_is_copied_from_its_menu(page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/leaderboard/")
+    page.locator("summary", has_text="Copy table").click()
+    page.get_by_role("link", name="LaTeX for a paper").click()
+    page.locator("summary", has_text="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("% needs")
+    assert not page.get_by_role("link", name="LaTeX for a paper").is_visible()
 
 
 def test_more_suites_than_models_are_walked_in_rows(page):
@@ -106,7 +117,7 @@ def test_models_ticked_on_the_leaderboard_are_compared(page):
 def test_a_chart_is_downloaded_in_every_form(page, site, form):
     page.goto("/suites/agreement_orc/")
     with page.expect_download() as waited:
-        page.get_by_role("link", name=f"Demo GPT-2 on Subject-verb agreement across an object relative clause: mean surprisal by region as {form}").click()  # fmt: skip  # noqa: E501
+        page.get_by_role("link", name=f"Demo GPT-2 on Subject-verb agreement across an object relative clause: mean surprisal by region as {form}", exact=True).click()  # fmt: skip  # noqa: E501
     data = waited.value.path().read_bytes()
     starts = {"SVG": b"<svg", "PNG": b"\x89PNG", "PDF": b"%PDF", "CSV": b"condition,", "JSON": b"{"}
     assert data.startswith(starts[form])
@@ -171,7 +182,7 @@ def test_a_dark_page_prints_dark_on_white_with_whole_charts_and_without_buttons(
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
     ink = page.locator("svg.chart .c-text").first.evaluate("node => getComputedStyle(node).fill")
     assert sum(int(part) for part in ink.removeprefix("rgb(").removesuffix(")").split(",")) < 200
-    assert not page.get_by_role("button", name="Copy table").is_visible()
+    assert not page.locator("summary", has_text="Copy table").first.is_visible()
     assert not page.locator(".figure-files").first.is_visible()
     for box in page.locator(".chart-box").all():
         assert box.evaluate("node => getComputedStyle(node).overflowX") == "visible"

@@ -155,6 +155,55 @@ def test_only_public_suites_are_published(world, people):
         publish_collection(collection(people, publish=False, slug="none"), actor=people.alice)
 
 
+@pytest.fixture
+def mixed(people, world):
+    """alice's collection of a public suite, her private and unlisted ones, and bob's private one, which she may
+    view."""
+    private = make_revision(people.alice, name="secret", visibility="private")
+    unlisted = make_revision(people.alice, name="sealed", visibility="unlisted")
+    bobs = make_revision(people.bob, name="bobs", visibility="private")
+    place = bobs.suite.collaborations.create(user=people.alice, role="view")
+    return collection(people, world["a"], private, unlisted, bobs, publish=False), place
+
+
+def test_publishing_offers_to_make_suites_public_that_one_may_edit(client, people, mixed):
+    made, place = mixed
+    client.force_login(people.alice)
+    address = reverse("collection-publish", args=["paper"])
+    page = client.get(address)
+    assert [suite.title for suite in page.context["offered"]] == ["sealed", "secret"]
+    assert [suite.title for suite in page.context["others"]] == ["bobs"]
+    body = {"suite": [suite.pk for suite in page.context["offered"]]}
+    refused = client.post(address, body | {"public": "on"}, follow=True)
+    assert "“bobs” (bobs), by bob" in refused.content.decode()
+    secret = page.context["offered"][1]
+    secret.refresh_from_db()
+    assert secret.visibility == "private"  # all or nothing
+    place.role = "edit"
+    place.save()
+    body["suite"].append(place.thing.pk)
+    client.post(address, body)
+    made.refresh_from_db()
+    assert not made.is_published  # not asked for
+    client.post(address, body | {"public": "on"})
+    made.refresh_from_db()
+    assert made.is_published
+    assert {row.revision.suite.visibility for row in made.entries.all()} == {"public"}
+    assert made.entries.get(position=2).revision.suite.slug == "sealed"
+
+
+def test_only_suites_that_the_page_named_are_made_public(client, people, world):
+    private = make_revision(people.alice, name="secret", visibility="private")
+    made = collection(people, world["a"], private, publish=False)
+    client.force_login(people.alice)
+    client.post(
+        reverse("collection-publish", args=["paper"]), {"public": "on", "suite": [world["a"].suite_id, "x"]}
+    )
+    made.refresh_from_db()
+    private.suite.refresh_from_db()
+    assert (made.is_published, private.suite.visibility) == (False, "private")
+
+
 def test_publishing_names_only_hidden_suites_that_one_may_see(client, world, people):
     mine = make_revision(people.bob, name="drafted", visibility="private")
     hidden = [make_revision(people.alice, name=name) for name in ("zeta1", "zeta2", "zeta3")]

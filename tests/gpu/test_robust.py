@@ -203,7 +203,7 @@ def test_a_device_that_is_full_has_no_room_and_says_how_full(
     assert all(0 < place.free <= place.total for place in places), places
     full = [place._replace(free=1_000_000) for place in places]
     monkeypatch.setattr(memory_check, "_memories", lambda *_args: full)
-    with pytest.raises(MemoryInUse, match=r"of which 0\.00 GB are free"):
+    with pytest.raises(MemoryInUse, match=r"of which 0\.00 GB is free"):
         load_from(folder_of("gpt2"), device)
 
 

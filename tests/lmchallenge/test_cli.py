@@ -59,7 +59,7 @@ def test_progress_and_warnings_go_to_standard_error():
     code, _, err = call("run", PROGRAM, "wp", stdin="a\tb\n")
     assert code == 0
     assert "warning: line 1: A tab" in err
-    assert "1 lines, 2 predictions" in err
+    assert "lines: 1, predictions: 2" in err
     assert call("run", "--quiet", PROGRAM, "wp", stdin="a\tb\n")[2] == ""
 
 
@@ -76,7 +76,7 @@ def test_lines_to_skip_are_not_told_of_a_log_that_has_some(tmp_path: Path):
     before = path.read_bytes()
     code, _, err = call(*command, stdin=CORPUS)
     assert code == 2
-    assert "already has 2 lines" in err
+    assert "resume after its line 2" in err
     assert path.read_bytes() == before
 
 
@@ -136,7 +136,7 @@ def test_lines_without_a_user_are_one_part(wp: Path):
         (b'{"a": 1}\n', "not a game log"),
         (b'{"wordPredictions": [{"rank": 1}]}\n', "both target and targetChars are missing"),
         (b'{"wordPredictions": [{"target": "a", "rank": "x"}]}\n', "not a count"),
-        (b'{"wordPredictions": []}\n{"textCompletions": []}\n', "line 2: a tc line"),
+        (b'{"wordPredictions": []}\n{"textCompletions": []}\n', "line 2: a line of tc"),
         (b'{"wordPredictions": [', "cut off here"),
         (
             b'{"inputCorrections": [{"target": "a", "score": [1, 2], "candidates": []}]}\n',

@@ -96,7 +96,7 @@ def test_a_line_that_is_not_there_is_told_how_many_there_are(client, game):
     for query in ({"line": "99"}, {"line": "99", "outcome": "missed"}):
         answer = client.get(page, query)
         text = text_of(answer)
-        assert (answer.status_code, "The log has only 3 lines." in text, "Go to line" in text) == (
+        assert (answer.status_code, "The last line of the log is 3." in text, "Go to line" in text) == (
             400,
             True,
             True,

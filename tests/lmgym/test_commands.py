@@ -51,7 +51,7 @@ def test_evaluate_prints_a_table_of_pass_rates(capsysbinary, model) -> None:
     status, out, err = run(capsysbinary, "evaluate", "agreement.json", "-m", model)
     head, row = out.splitlines()
     assert (status, err) == (0, "")
-    assert head.split() == ["suite", "model", "prediction", "passed", "rate", "95", "%", "chance"]
+    assert head.split() == ["suite", "model", "prediction", "passed", "rate", "95%", "chance"]
     assert row.split()[:2] == ["agreement", "tiny"]
     assert "3/3" in row
 
@@ -71,6 +71,34 @@ def test_tables_as_csv_and_json_equal_the_librarys_frames(capsysbinary, tmp_path
         assert as_csv[name].astype(float).tolist() == pytest.approx(
             frame[name].tolist(), nan_ok=True, abs=1e-12
         )
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"), [("rates", "predictions"), ("regions", "regions"), ("suites", "suites")]
+)
+def test_tables_for_papers_equal_the_librarys(capsysbinary, model, rows, what) -> None:
+    table = lmgym.evaluate("agreement.json", model).table(what)
+    given = ("evaluate", "agreement.json", "-m", model, "--rows", rows, "--format")
+    for form, text in (("latex", table.latex()), ("markdown", table.markdown())):
+        assert run(capsysbinary, *given, form) == (0, text, "")
+
+
+def test_rates_by_item_data_equal_the_librarys(capsysbinary, tmp_path, model) -> None:
+    data = json.loads(suite_bytes())
+    for item, name in zip(data["items"], ("motion", "motion", "sound"), strict=True):
+        item["verb class"] = name
+    (tmp_path / "classes.json").write_text(json.dumps(data))
+    given = ("evaluate", "classes.json", "-m", model, "--by", "verb class")
+    rows = json.loads(run(capsysbinary, *given, "--format", "json")[1])
+    frame = lmgym.evaluate("classes.json", model).rates_by("verb class")
+    assert [(row["group"], row["n"], row["passed"], row["low"]) for row in rows] == [
+        (row["group"], row["n"], row["passed"], pytest.approx(row["low"])) for row in frame.to_dict("records")
+    ]
+    status, out, _ = run(capsysbinary, *given)
+    assert status == 0
+    assert [line.split()[2] for line in out.splitlines()[1:]] == ["Prediction", "Prediction"]
+    assert "motion" in out
+    assert run(capsysbinary, *given[:-1], "list")[0] == 2
 
 
 def test_parquet_equals_the_librarys_frame(capsysbinary, model) -> None:
@@ -139,7 +167,7 @@ def test_score_reads_arguments_or_standard_input(capsysbinary, monkeypatch, mode
 
 def test_lint_lists_findings_and_exits_1_on_errors(capsysbinary, tmp_path) -> None:
     status, out, _ = run(capsysbinary, "lint", "agreement.json")
-    assert (status, out.splitlines()[0]) == (0, "agreement.json: 1 findings")
+    assert (status, out.splitlines()[0]) == (0, "agreement.json: 1 finding")
     document = suite_json()
     for region in document["items"][0]["conditions"][0]["regions"]:
         region["content"] = ""
@@ -176,6 +204,8 @@ def test_convert_takes_the_format_from_the_extension(capsysbinary, tmp_path) -> 
         (["evaluate", "no*.json", "-m", "MODEL"], "No file matches no*.json"),
         (["evaluate", "agreement.json", "-m", "nowhere"], "No model found: there is no folder or file nowhere."),
         (["evaluate", "agreement.json", "-m", "MODEL", "--rows", "tokens"], "needs --format"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "--rows", "tokens", "-o", "t.tex"], "rates, regions, suites"),
+        (["evaluate", "agreement.json", "-m", "MODEL", "--rows", "suites"], "--format latex or markdown"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--format", "parquet"], "--output"),
         (["evaluate", "agreement.json", "-m", "MODEL", "--whitespace", "trailing"], "n-gram"),
         (["evaluate", "broken.json", "-m", "MODEL"], "broken.json cannot be read as a suite"),
@@ -344,9 +374,9 @@ def test_output_extension_sets_the_format_unless_format_is_set(capsysbinary, tmp
 def test_ignored_reading_options_are_reported(capsysbinary, tmp_path) -> None:
     given = ("--sheet", "Main", "--encoding", "windows-1252")
     status, _, err = run(capsysbinary, "lint", "agreement.json", *given)
-    assert (status, err) == (0, "agreement.json is JSON: --sheet, --encoding ignored\n")
+    assert (status, err) == (0, "agreement.json is JSON; ignored: --sheet, --encoding\n")
     (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
-    assert run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is text: --sheet ignored\n"
+    assert run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is text; ignored: --sheet\n"
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])

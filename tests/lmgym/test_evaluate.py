@@ -247,11 +247,43 @@ def test_results_are_saved_as_tables_and_provenance(suite: Path, tmp_path: Path)
     result = lmgym.evaluate(suite, Words())
     folder = result.save(tmp_path / "new" / "out")
     assert sorted(path.name for path in folder.iterdir()) == [
-        "outcomes.csv", "provenance.json", "rates.csv", "regions.csv", "tokens.csv",
+        "methods.md", "methods.tex", "outcomes.csv", "provenance.json", "rates.csv", "references.bib", "regions.csv",
+        "tokens.csv",
     ]  # fmt: skip
     assert pd.read_csv(folder / "rates.csv")["rate"].tolist() == result.rates()["rate"].tolist()
     (facts,) = json.loads((folder / "provenance.json").read_text())
     assert facts["policy"]["metric"] == "sum"
+
+
+def test_tables_for_papers_have_the_numbers_of_the_frames(suite: Path, other: Path) -> None:
+    result = lmgym.evaluate([suite, other], {"one": Words(), "two": Words(2.0)})
+    rates = result.rates()
+    table = result.table()
+    assert table.columns == ("Suite", "Prediction", "n", "one", "two", "Chance")
+    for k, model in ((3, "one"), (4, "two")):
+        cells = rates[rates["model"] == model]
+        assert [row[k].value for row in table.rows] == [f"{100 * rate:.1f}" for rate in cells["rate"]]
+        assert [row[k].low for row in table.rows] == [f"{100 * low:.1f}" for low in cells["low"]]
+    regions = result.regions()
+    verbs = regions[(regions["suite"] == "agreement") & (regions["region"] == "Verb")]
+    means = verbs.groupby(["model", "condition"])["surprisal"].mean()
+    table = result.table("regions", suite="agreement")
+    verb = table.columns.index("2 Verb")
+    for row in table.rows:
+        assert row[verb].value == f"{means[row[0], row[1]]:.2f}"
+    assert [row[0] for row in result.table("suites", rule="all").rows] == ["agreement", "other"]
+
+
+def test_a_table_that_cannot_be_is_refused(suite: Path, other: Path) -> None:
+    result = lmgym.evaluate([suite, other], Words())
+    for call, words in (
+        (lambda: result.table("tokens"), "'predictions', 'suites', 'regions'"),
+        (lambda: result.table("regions"), "Specify one suite"),
+        (lambda: result.table(suite="none"), "No run of the suite 'none'"),
+        (lambda: result.methods(rule="most"), "'each', 'all', 'first'"),
+    ):
+        with pytest.raises(InvalidArgument, match=words):
+            call()
 
 
 def test_an_interrupt_leaves_what_is_done(suite: Path, other: Path) -> None:
@@ -259,7 +291,7 @@ def test_an_interrupt_leaves_what_is_done(suite: Path, other: Path) -> None:
         def score(self, texts: list[str]) -> list[list[tuple[str, float | None]]]:
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match="after 2 runs") as caught:
+    with pytest.raises(Interrupted, match="completed runs \\(2\\)") as caught:
         lmgym.evaluate([suite, other], {"done": Words(), "stopped": Stopping()})
     assert caught.value.result.rates()["model"].unique().tolist() == ["done"]
 

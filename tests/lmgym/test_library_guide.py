@@ -40,7 +40,8 @@ def test_the_python_examples(here, capsys):
     told = capsys.readouterr().out
     assert "agreement_pp" in told
     assert (here / "regions.svg").read_text().startswith("<svg")
-    assert len(list((here / "study").iterdir())) == 5
+    assert (here / "suites.tex").read_text().startswith("% needs")
+    assert len(list((here / "study").iterdir())) == 8
     verbs = names["verbs"]
     assert len(verbs) > 0  # type: ignore[arg-type]
 

@@ -165,7 +165,7 @@ def test_a_half_type_that_was_checked_on_a_cpu_is_float32_on_every_worker(people
 
 def test_a_check_that_finds_no_room_says_why(people, monkeypatch):
     def child(_model, _tick, _progress):
-        raise MemoryInUse("The model takes 14 GB in bfloat16, and cuda:0 has 80 GB, of which 2 GB are free.")
+        raise MemoryInUse("The model takes 14 GB in bfloat16, and cuda:0 has 80 GB, of which 2 GB is free.")
 
     monkeypatch.setattr(actors, "_load_in_child", child)
     found = actors.inspect(half(people))

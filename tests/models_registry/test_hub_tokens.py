@@ -140,7 +140,7 @@ def test_without_a_token_the_model_says_what_to_do(people, server, settings, no_
     model = approve(of(people.bob, GATED), people)
     assert model.status == "broken"
     assert (
-        f"Ask for access at {server.url}/{GATED}, then add your token on your account page"
+        f"Ask for access at {server.url}/{GATED}, then add your token on your profile page"
         in model.status_reason
     )
 

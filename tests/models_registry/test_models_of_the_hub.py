@@ -171,7 +171,7 @@ def test_a_site_keeps_no_more_than_its_limit(people, server, settings, no_child)
     check(model, people.staff)
     assert model.status == "broken"
     assert (
-        "This site may keep 1.0 GB of downloaded models on this machine, and 0.0 MB are there."
+        "This site may keep 1.0 GB of downloaded models on this machine, and already keeps 0.0 MB."
         in model.status_reason
     )
     assert server.asked("/resolve/") == []

@@ -200,9 +200,10 @@ def test_a_task_folder_has_data_task_and_a_text_about_it(client, people):
     assert set(archive.namelist()) == {
         "gym_pairs/gym_pairs.jsonl",
         "gym_pairs/gym_pairs.yaml",
+        "gym_pairs/outcomes.py",
         "gym_pairs/README.md",
     }
-    assert "compares whole sentences" in archive.read("gym_pairs/README.md").decode()
+    assert "http://testserver/suites/pairs/r1/" in archive.read("gym_pairs/README.md").decode()
 
 
 @pytest.mark.parametrize(
@@ -214,12 +215,19 @@ def test_a_task_folder_has_data_task_and_a_text_about_it(client, people):
         ("(2;%match%) < (3;%mismatch%)", "does not compare the same region"),
     ],
 )
-@pytest.mark.parametrize("form", ["blimp.jsonl", "lm-eval.zip"])
-def test_what_is_no_minimal_pair_is_refused_with_the_reason(client, people, formula, reason, form):
+def test_what_is_no_minimal_pair_is_refused_with_the_reason(client, people, formula, reason):
     make_revision(people.alice, name="more", formulas=(formula,))
-    response = suite_file(client, "more", form)
+    response = suite_file(client, "more", "blimp.jsonl")
     assert response.status_code == 409
     assert reason in response.content.decode()
+
+
+@pytest.mark.parametrize("form", ["lm-eval.zip", "inspect-ai.zip"])
+def test_a_suite_without_an_expressible_prediction_has_no_tasks(client, people, form):
+    make_revision(people.alice, name="more", formulas=("(2;%match%) / (2;%mismatch%) < 1",))
+    response = suite_file(client, "more", form)
+    assert response.status_code == 409
+    assert "divides by something other than a number" in response.content.decode()
 
 
 # --- syntaxgym-core, citing ------------------------------------------------------------------------------------------
@@ -283,6 +291,7 @@ def test_a_revision_is_cited_by_its_permanent_address_and_hash(client, run):
     [
         ("blimp.jsonl", "pairs-r1-blimp.jsonl"),
         ("lm-eval.zip", "pairs-r1-lm-eval.zip"),
+        ("inspect-ai.zip", "pairs-r1-inspect-ai.zip"),
         ("bib", "pairs-r1.bib"),
     ],
 )

@@ -34,8 +34,9 @@ def run(people):
     revision = make_revision(people.alice, name="ours", items=8, formulas=FORMULAS)
     run = finished_run(revision, make_model(people.alice, slug="m1"), FIRST, SECOND)
     run.prediction_results.filter(position=0).update(
-        close=[False, True, *[False] * 6], too_close=1, chance=0.5
-    )
+        close=[False, True, *[False] * 6], too_close=1, chance=0.5,
+        passed_with_sums=5, passed_with_means=3, changed_by_length=4,
+    )  # fmt: skip
     run.prediction_results.filter(position=1).update(close=[False] * 8, chance=0.25)
     return run
 
@@ -116,6 +117,20 @@ def test_a_pandas_user_reproduces_the_scoring_rules_of_the_run_page(client, run)
         assert (row.rate, row.score.low, row.score.high) == pytest.approx((own.mean(), low, high))
         assert row.score.chance == pytest.approx(chance[row.rule.key])
         assert row.score.p == pytest.approx(tail(own.mean(), n, chance[row.rule.key]))
+
+
+def test_items_that_pass_with_sums_and_with_means_are_on_the_page_and_in_tables(client, run):
+    page = client.get(run.get_absolute_url()).content.decode()
+    assert (
+        page.count(
+            "5 items pass with sums of bits, 3 items pass with means per token; the outcome of 4 of 8 changes"
+        )
+        == 1
+    )
+    told = table(client, "predictions", f"run={run.key}").set_index("prediction_number")
+    names = ["passed_with_sums", "passed_with_means", "changed_by_length"]
+    assert told.loc[1, names].tolist() == [5, 3, 4]
+    assert told.loc[2, names].isna().all()
 
 
 def test_outcomes_that_do_not_say_whether_they_are_too_close_are_left_empty(client, run):

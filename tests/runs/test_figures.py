@@ -102,6 +102,27 @@ def test_charts_are_had_as_png_at_300_dpi_and_as_pdf(client, world):
         assert "attachment" in pdf["Content-Disposition"]
 
 
+def test_a_chart_is_as_wide_as_a_column_or_a_page_of_a_journal(client, world):
+    for size, mm in (("single", 85), ("double", 180)):
+        png = client.get(address("run-regions", "png", world) + f"&size={size}")
+        assert int.from_bytes(png.content[16:20], "big") == pytest.approx(mm / 25.4 * 300, abs=2)
+        svg = client.get(address("run-regions", "svg", world) + f"&size={size}").content.decode()
+        assert f'width="{mm}.00mm"' in svg
+        [box] = re.findall(
+            rb"/MediaBox ?\[0 0 ([\d.]+) ",
+            client.get(address("run-regions", "pdf", world) + f"&size={size}").content,
+        )
+        assert float(box) == pytest.approx(mm / 25.4 * 72, abs=0.1)
+    assert client.get(address("run-regions", "pdf", world) + "&size=poster").status_code == 404
+
+
+def test_files_have_no_title_of_their_own(client, world):
+    for kind in KINDS:
+        root = ET.fromstring(client.get(address(kind, "svg", world)).content)
+        written = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+        assert root.findtext(f"{SVG}title") not in written, kind
+
+
 def test_single_items_are_drawn_on_demand(client, world):
     plain = client.get(address("run-regions", "svg", world)).content
     threads = client.get(address("run-regions", "svg", world) + "&items=1").content

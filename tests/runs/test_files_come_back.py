@@ -105,7 +105,7 @@ def test_outcomes_of_predictions_of_any_name_are_read_back(client, people, names
     [
         ("prediction,item,held\nmain,1,1\n", "the suite has 2 predictions “main”"),
         ("prediction,prediction_number,item,held\nmain,3,1,1\n", "the suite has no prediction “main”"),
-        ("prediction_number,item,held\n3,1,1\n", "the suite has no prediction of this number"),
+        ("prediction_number,item,held\n3,1,1\n", "the suite has no prediction with this number"),
         (
             "prediction,prediction_number,item,held\nmain,1,1,1\n,1,1,0\n",
             "item 1 of main is already in line 2",

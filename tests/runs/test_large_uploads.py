@@ -88,7 +88,7 @@ def test_what_is_refused_for_one_reason_is_said_once(client, people, revision):
         ),
     ):
         text = page.content.decode()
-        assert text.count("no outcome for item 4, 5") == 1
+        assert text.count("items without an outcome: 4, 5") == 1
         assert "lstm-0, lstm-1, lstm-2, lstm-3 and 5 more" in text
 
 

@@ -183,7 +183,7 @@ def test_the_table_for_a_paper_is_booktabs_and_says_the_rule(client, world):
     text = fetch(client, "tex", "rule=first")
     assert r"\toprule" in text
     assert "Scoring rule: first prediction" in text
-    assert "Good & 1 & 0.750" in text
+    assert "Good & 1 & 75.0" in text
 
 
 def test_names_cannot_break_out_of_latex_or_markdown(client, world):
@@ -191,7 +191,7 @@ def test_names_cannot_break_out_of_latex_or_markdown(client, world):
     world["good"].save()
     tex, md = fetch(client, "tex"), fetch(client, "md")
     assert r"a\_b \& 100\% \$x \textbackslash{}input\{y\} \textbar{} \textless{}b\textgreater{}" in tex
-    assert r"a\_b & 100% $x \\input{y} \| \<b\>" in md
+    assert r"a\_b & 100% \$x \\input{y} \| \<b\>" in md
 
 
 @pytest.mark.parametrize(("name", "written"), [("[4pt] LM", "{[}4pt] LM"), ("*LM", "{*}LM")])

@@ -67,13 +67,22 @@ def test_outcomes_are_filtered_over_all_pages_and_the_order_stays(client, run, o
     assert shown(client, run, f"only={only}&sort=-item") == expected[::-1]
 
 
+def test_every_item_is_held_failed_or_without_a_value_and_the_names_say_so(client, run):
+    page = " ".join(client.get(run.get_absolute_url()).content.decode().split())
+    parts = {only: shown(client, run, f"only={only}") for only in ("held", "failed", "missing")}
+    assert parts["held"] == [k + 1 for k in range(N) if CODES[k] == 1]  # in the second prediction all held
+    assert sorted(number for part in parts.values() for number in part) == list(range(1, N + 1))
+    for only, words in (("held", "all held"), ("failed", "some failed"), ("missing", "no value")):
+        assert f'href="?only={only}#items">{words} {len(parts[only])}</a>' in page
+
+
 def test_headings_filters_and_pages_keep_one_anothers_choices(client, run):
-    page = client.get(f"{run.get_absolute_url()}?only=held&sort=-p1&page=2").content.decode()
+    page = client.get(f"{run.get_absolute_url()}?only=failed&sort=-p1&page=2").content.decode()
     assert 'aria-sort="descending"' in page
-    assert 'href="?only=held&amp;sort=p1#items"' in page
-    assert 'href="?only=held&amp;sort=item#items"' in page
+    assert 'href="?only=failed&amp;sort=p1#items"' in page
+    assert 'href="?only=failed&amp;sort=item#items"' in page
     assert 'href="?only=ties&amp;sort=-p1#items"' in page
-    assert 'href="?only=held&amp;sort=-p1&amp;page=1"' in page
+    assert 'href="?only=failed&amp;sort=-p1&amp;page=1"' in page
     table = page.split('id="item-table"')[1].split(">")[0]
     assert "data-sortable" not in table
 

@@ -94,7 +94,7 @@ def test_a_file_that_calls_the_named_suite_otherwise_is_taken_when_the_sentences
     with pytest.raises(CommandError, match="nothing in it shows that this is renamed"):
         run(GOLDEN / "outcomes.csv", "--suite", "renamed")
     make_suite(people.alice, name="Longer", items=4)
-    with pytest.raises(CommandError, match="sentences are missing"):
+    with pytest.raises(CommandError, match="the file lacks"):
         run(GOLDEN / "regions.csv", "--suite", "longer")
     assert SuiteRun.objects.count() == 1
 

@@ -113,11 +113,14 @@ def addresses(suite: Suite, methods: set[str]) -> list[tuple[str, str]]:
 def more(suite: Suite) -> list[str]:
     """Return addresses of files and figures, of which the table has only one format each."""
     slug, key = suite.slug, SuiteRun.objects.filter(revision__suite=suite).earliest("pk").key
-    forms = ("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "bib")
+    forms = ("json", "json-trimmed", "json-early", "csv", "tsv", "blimp", "lm-eval", "inspect-ai", "bib")
     return [
         *PAGES,
         *(f"/api/v1/suites/{slug}/revisions/2/export/{form}/" for form in forms),
-        *(f"/exports/suites/{slug}/r2/{form}" for form in ("bib", "blimp.jsonl", "lm-eval.zip")),
+        *(
+            f"/exports/suites/{slug}/r2/{form}"
+            for form in ("bib", "blimp.jsonl", "lm-eval.zip", "inspect-ai.zip")
+        ),
         *(f"/exports/{what}.csv?suite={slug}" for what in ("scores", "outcomes", "regions", "tokens")),
         *(f"/figures/suite-models.{form}?suite={slug}&r=2" for form in ("json", "csv", "svg")),
         f"/suites/{slug}/diff/1/2/",

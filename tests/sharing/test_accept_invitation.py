@@ -56,6 +56,24 @@ def test_the_api_lists_it_and_accepts_it(client, people, prefix):
     assert client.get(reverse("api-invitations")).json()["results"] == []
 
 
+def test_all_invitations_of_an_account_are_accepted_at_once_but_no_offer_of_ownership(client, people):
+    offered, *others = (make_suite(people.alice, name=name) for name in ("mine", "one", "two"))
+    editor = offered.collaborations.create(user=people.bob, role="edit")
+    invitations.offer_ownership(offered, editor, actor=people.alice)
+    for suite in others:
+        asked(people, suite, "view")
+    invitations.invite(make_suite(people.dora, name="doras"), "bob", "view", actor=people.dora)
+    client.force_login(people.bob)
+    page = client.get("/")
+    assert [(user.username, n) for user, n in page.context["own"].inviters] == [("alice", 2)]
+    client.post(reverse("invitations-accept", args=[people.alice.pk]))
+    assert [suite.collaborations.get().user for suite in others] == [people.bob, people.bob]
+    assert {(row.inviter.username, row.role) for row in invitations_of(people.bob)} == {
+        ("alice", "owner"),
+        ("dora", "view"),
+    }
+
+
 def test_nobody_accepts_for_another(client, people):
     offer = asked(people, make_suite(people.alice))
     for person in (people.alice, people.charlie, people.staff):

@@ -139,6 +139,18 @@ def test_nobody_has_more_open_invitations_than_the_limit(people, monkeypatch):
     asked(people, suite, name="charlie")
 
 
+def test_many_invitations_of_one_account_are_one_person_and_one_notice(people, monkeypatch):
+    monkeypatch.setattr(invitations, "MAX_OPEN", 1)
+    first, second = (asked(people, make_suite(people.alice, name=name)) for name in ("one", "two"))
+    assert [row.text for row in people.bob.notices.all()] == [
+        "alice invites you to the suite two and 1 more."
+    ]
+    invitations.withdraw(second.thing, second, actor=people.alice)
+    assert people.bob.notices.count() == 1
+    invitations.withdraw(first.thing, first, actor=people.alice)
+    assert people.bob.notices.count() == 0
+
+
 def test_invitations_count_among_the_people_of_a_thing(people, monkeypatch):
     monkeypatch.setattr(invitations, "MAX_COLLABORATORS", 2)
     suite = make_suite(people.alice, collaborator=people.dora)

@@ -5,6 +5,7 @@ harmless, and nobody's text is overwritten.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -353,6 +354,64 @@ def test_a_malformed_op_is_reported_and_changes_nothing(client, people, suite, o
             drafts.apply_edits(suite, 0, [edit(cell(1, "match", 3, "all day.", "now"))], actor=people.bob)
             before = document_of(suite.draft)
     assert document_of(suite.draft) == before
+
+
+@pytest.mark.parametrize(
+    ("delete", "insert"),
+    [
+        (
+            {"op": "delete_items", "items": [1]},
+            {
+                "op": "insert_items",
+                "at": 0,
+                "items": [
+                    {
+                        "number": 1,
+                        "rows": {
+                            "match": ["The woman", "plays", "all day."],
+                            "mismatch": ["The woman", "play", "all day."],
+                        },
+                    }
+                ],
+            },
+        ),
+        (
+            {"op": "delete_condition", "name": "match"},
+            {
+                "op": "insert_condition",
+                "at": 0,
+                "name": "match",
+                "rows": {
+                    "1": ["The woman", "plays", "all day."],
+                    "2": ["The boys", "run", "all day."],
+                    "3": ["My old friend", "sings", "all day."],
+                },
+            },
+        ),
+        (
+            {"op": "delete_region", "region": 2},
+            {
+                "op": "insert_region",
+                "at": 2,
+                "name": "Verb",
+                "texts": [
+                    [item, name, verbs[name == "mismatch"]]
+                    for item, verbs in ((1, ("plays", "play")), (2, ("run", "runs")), (3, ("sings", "sing")))
+                    for name in ("match", "mismatch")
+                ],
+            },
+        ),
+    ],
+    ids=lambda op: op["op"],
+)
+def test_what_undo_brings_back_has_its_data_again(client, people, delete, insert):
+    document = start()
+    rows = tuple(replace(row, extra={**row.extra, "data": {"list": "A"}}) for row in document.sentences)
+    document = replace(document, sentences=rows)
+    suite = make_draft(people.alice, document)
+    client.force_login(people.alice)
+    assert patch(client, suite, 0, edit(delete), edit(insert)).json() == {"version": 2}
+    assert document_of(suite.draft) == document
 
 
 def test_control_characters_never_reach_the_database(client, suite):

@@ -45,7 +45,17 @@ def test_every_endpoint_is_named(client, people):
     suite = make_suite(people.alice, frozen=False)
     client.force_login(people.alice)
     endpoints = client.get(reverse("suite-editor", args=[suite.slug])).context["endpoints"]
-    assert set(endpoints) == {"draft", "cells", "preview", "lint", "formula", "design", "freeze", "sheet"}
+    assert set(endpoints) == {
+        "draft",
+        "cells",
+        "preview",
+        "lint",
+        "formula",
+        "design",
+        "freeze",
+        "history",
+        "sheet",
+    }
     assert endpoints["draft"] == f"/api/v1/suites/{suite.slug}/draft/"
     assert endpoints["formula"] == "/api/v1/formulas/explain/"
 

@@ -68,7 +68,7 @@ def test_a_suite_from_nothing_opens_in_the_editor(signed_in, people):
         ({"conditions": ""}, "required"),
         ({"regions": ",".join(f"r{k}" for k in range(201))}, "at most 200"),
         ({"first": "a\nb\nc"}, "3 lines, but 2 conditions"),
-        ({"first": "a\n\na | b | c | d"}, "Item 2, line 1 has 4 parts, but there are 2 regions"),
+        ({"first": "a\n\na | b | c | d"}, "Item 2, line 1: 4 parts, but 2 regions"),
     ],
 )
 def test_a_guided_start_says_what_is_missing_and_keeps_what_was_typed(signed_in, fields, says):
@@ -138,7 +138,7 @@ def test_a_file_becomes_a_draft(signed_in, name, data, title, items):
     ("name", "data", "says"),
     [
         ("bad.json", b"{", "line 1"),
-        ("bad.csv", b"item,condition,V\n1,a,x\n2,b,y\n", "lacks the condition"),
+        ("bad.csv", b"item,condition,V\n1,a,x\n2,b,y\n", "lacks conditions that"),
         ("bad.csv", b"item,condition,V\n1,a\n", "row 2, column C (V)"),
         ("bad.jsonl", b'{"sentence_good": "a"}\n', "sentence_bad"),
         ("book.xlsx", b"PK\x03\x04zip", "Excel workbook"),

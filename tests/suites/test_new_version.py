@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -11,7 +13,7 @@ from lmgym.suites.formats import read_suite, write_long_csv
 from suites import drafts, services
 from suites.selectors import document_of
 from tests.factories import make_suite
-from tests.lmgym.suites.documents import suite_bytes
+from tests.lmgym.suites.documents import suite_bytes, suite_json
 
 
 def upload(client, user, suite, data: bytes, name: str = "new.json", **more):
@@ -56,6 +58,31 @@ def test_the_form_starts_with_the_join_of_the_newest_revision(client, people):
     client.force_login(people.alice)
     page = client.get(reverse("suite-upload", args=[suite.slug])).content.decode()
     assert '<option value="none" selected>' in page
+
+
+@pytest.mark.parametrize("way", ["page", "API"])
+def test_a_file_that_lacks_descriptions_and_item_data_keeps_those_of_the_suite(client, people, way):
+    suite = make_suite(people.alice)
+    given = suite_json()
+    given["predictions"][0] |= {"name": "agreement", "description": "The verb agrees."}
+    given["items"][0]["conditions"][0]["data"] = {"list": "A"}
+    draft = services.replace_draft(
+        suite, read_suite(json.dumps(given).encode()), actor=people.alice, join_policy="space"
+    )
+    before = document_of(draft)
+    if way == "page":
+        assert upload(client, people.alice, suite, suite_bytes()).status_code == 302
+    else:
+        client.force_login(people.alice)
+        answer = client.put(
+            f"/api/v1/suites/{suite.slug}/draft/",
+            {"document": suite_json()},
+            content_type="application/json",
+            headers={"If-Match": f'"r{draft.number}v{draft.edits}"'},
+        )
+        assert answer.status_code == 200, answer.content
+    assert document_of(suite.draft) == before
+    assert "kept from the previous version" in json.dumps(suite.draft.notices)
 
 
 @pytest.mark.parametrize("data", [b"", b"{", suite_bytes(formulas=("(9;%match%) > 1",))])

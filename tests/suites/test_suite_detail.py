@@ -226,6 +226,12 @@ def test_exports_for_other_programs_are_offered_where_they_are_possible_and_else
     not_possible = make_suite(people.alice, name="sums", items=2, formulas=("(1;%match%) + (2;%match%) > 3",))
     page = client.get(not_possible.get_absolute_url()).content.decode()
     assert reverse("export-suite", args=["sums", 1, "blimp.jsonl"]) not in page
-    assert reverse("export-suite", args=["sums", 1, "lm-eval.zip"]) not in page
-    assert "BLiMP and lm-evaluation-harness: not possible" in page
+    assert "BLiMP: not possible" in page
     assert "computes with several regions or numbers" in page
+    for form in ("lm-eval.zip", "inspect-ai.zip"):
+        assert reverse("export-suite", args=["sums", 1, form]) in page
+    quotient = make_suite(people.alice, name="quotient", items=2, formulas=("(1;%match%) / (2;%match%) > 3",))
+    page = client.get(quotient.get_absolute_url()).content.decode()
+    assert reverse("export-suite", args=["quotient", 1, "lm-eval.zip"]) not in page
+    assert "Tasks: not possible" in page
+    assert "divides by something other than a number" in page

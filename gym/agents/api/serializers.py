@@ -22,7 +22,7 @@ from models_registry.models import RegisteredModel
 from models_registry.permissions import can_manage
 from models_registry.selectors import visible_to as visible_models
 
-VERSION = "as reported by the agent during the run; several versions joined by arrows if it changed"
+VERSION = "as reported by the server during the run; several versions joined by arrows if it changed"
 
 
 class AgentServerSerializer(serializers.ModelSerializer[AgentServer]):
@@ -171,7 +171,7 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     server = serializers.CharField(source="server.model.slug", help_text="its slug")
     versions = serializers.ListField(
         child=serializers.CharField(),
-        help_text="as reported by the agent during the run; several versions if it changed",
+        help_text="as reported by the server during the run; several versions if it changed",
     )
     state = serializers.ChoiceField(Job.State.choices)
     job = serializers.UUIDField(source="job_id", allow_null=True)
@@ -256,7 +256,7 @@ class AgentTotalSerializer(RecordSerializer):
 class AgentComparedRunSerializer(serializers.Serializer[Any]):
     id = serializers.CharField(source="run.key")
     versions = serializers.ListField(
-        source="run.versions", child=serializers.CharField(), help_text="versions of the agent in that run"
+        source="run.versions", child=serializers.CharField(), help_text="versions of the server in that run"
     )
     total = AgentTotalSerializer(help_text="iterations of cases with a verdict in both runs")
     cases = AgentComparedCaseSerializer(many=True)
@@ -268,7 +268,7 @@ class AgentComparedRunSerializer(serializers.Serializer[Any]):
 class AgentBaselineSerializer(serializers.Serializer[Any]):
     id = serializers.CharField(source="key")
     versions = serializers.ListField(
-        child=serializers.CharField(), help_text="versions of the agent in that run"
+        child=serializers.CharField(), help_text="versions of the server in that run"
     )
 
 

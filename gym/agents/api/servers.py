@@ -106,7 +106,7 @@ class Servers(ServerView, ListView):
 
     @operation("List agent servers", response=AgentServerSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List agent servers, chat endpoints and embedded demo agents."""
+        """List the agent servers, chat endpoints and embedded demo agents that you may see."""
         return self.page(selectors.servers_visible_to(request.user).order_by("pk"))
 
     @operation("Register an agent server", body=NewServer, response=AgentServerDetailSerializer, status=201)
@@ -150,7 +150,7 @@ class Server(ServerView):
 
     @operation("Delete an agent server", status=204)
     def delete(self, request: Request, slug: str) -> Response:
-        """Delete the server. A server with runs cannot be deleted."""
+        """Delete the server. A server with runs, or whose check is active, cannot be deleted."""
         return self.remove(services.delete_server)
 
 

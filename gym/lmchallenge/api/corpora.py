@@ -29,7 +29,7 @@ FORM = "multipart/form-data"
 
 @problem_for(LmcError)
 def _refused(error: LmcError) -> ApiProblem:
-    """Convert the error, whose message names the file and line, to an API problem."""
+    """Convert the error, whose message names the file and, if there is one, the line, to an API problem."""
     return ApiProblem(400, error.message, "unreadable", [FieldError("$", error.message, error.hint)])
 
 
@@ -111,7 +111,7 @@ class CorpusList(ListView):
 
     @operation("List corpora", response=CorpusSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public corpora, your own, and corpora shared with you."""
+        """List public corpora, your own, and corpora shared with you; for staff also private ones."""
         return self.page(selectors.listed_for(request.user).order_by("slug"))
 
     @operation("Upload a corpus", body={FORM: NewCorpus}, response=CorpusDetailSerializer, status=201)
@@ -136,7 +136,8 @@ class CorpusDetail(CorpusView):
 
     @operation("Delete a corpus", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """Delete the corpus and your games on it. Not possible while other people's games use it."""
+        """Delete the corpus and its owner's games on it. Only the owner and staff may do this, and not while other
+        people's games use it."""
         return self.remove(partial(services.delete_corpus, note=self.query["note"]))
 
 

@@ -204,7 +204,8 @@ class GameList(ListView):
 
     @operation("List games", response=GameSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public games and your own, newest first."""
+        """List your own games and public games on texts that you may read, newest first; for staff also private
+        ones."""
         rows = selectors.listed_games(request.user).defer("report", "words", "corpus__packed")
         return self.page(rows.order_by("-created", "-pk"))
 

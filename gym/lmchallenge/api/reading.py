@@ -96,7 +96,7 @@ class LmcGames(Several, LmcFilter):
 
 
 def counted(request: Request, key: str) -> Game:
-    """Return the game, or raise 409 if its statistics have not been computed yet."""
+    """Return the game. Raises 404 if the user may not see it, 409 if its statistics have not been computed yet."""
     game = get_or_404(selectors.game_at(request.user, key))
     if not game.is_counted:
         raise results_unavailable(f"The game “{game.title}” ({game.key})", game.job)
@@ -136,9 +136,9 @@ class GameLog(GameView):
     )
     def get(self, request: Request, key: str, form: str) -> Any:
         """Download the log, its statistics or its text. `form` is targets.log (with words), lengths.log (without
-        words), predictions.log (with words and predictions; in version 5 the only one, as uploaded), each also with
-        .gz; statistics.json, statistics.csv or users.csv (tokens of `filter`); transcript.txt; text.html, the coloured
-        text: all of it, or at most 2,000 rows that match `outcome`, `word` or `user`, by `order`."""
+        words), predictions.log (with words and predictions; in version 5 the only one, as stored), each also with .gz;
+        statistics.json, statistics.csv or users.csv (tokens of `filter`); transcript.txt; text.html, the coloured text:
+        all of it, or at most 2,000 rows that match `outcome`, `word` or `user`, by `order`."""
         game = self.get_object()
         if game.version == 5 and form.partition(".")[0] in downloads.ONLY_OF_4:
             raise LogError(downloads.ONE_FORM, "Download predictions.log.")
@@ -168,7 +168,7 @@ class Statistics(ApiView):
             lines = counting.parts_of(game)
             last = min(self.query.get("last", first + MOST_LINES - 1), first + MOST_LINES - 1, lines)
             if first > last:
-                raise invalid(FieldError("?first", f"The log has {lines:,} lines."))
+                raise invalid(FieldError("?first", f"The last line of the log is {lines:,}."))
             return Response({**result, "parts": counting.by_line(game, keep, first, last)})
         parts = statistics[partition]
         if isinstance(parts, str):

@@ -82,7 +82,7 @@ class Leaderboard(ListView):
 
 
 def board_table(rows: list[BoardRow]) -> tuple[list[str], list[list[Any]]]:
-    """Return header and rows of the CSV file: the fields of a row in JSON, without its questions."""
+    """Return header and rows of the CSV or NDJSON file: the fields of a row in JSON, without its questions."""
     names = [name for name, _ in ProParaBoardRowSerializer().fields.items() if name != "questions"]
     shown = (ProParaBoardRowSerializer(row).data for row in rows)
     return names, [[row[name] for name in names] for row in shown]

@@ -145,7 +145,7 @@ class SetList(ListView):
 
     @operation("List reference answers", response=AnswerSetSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public reference answers, your own, and those shared with you."""
+        """List public reference answers, your own, and sets shared with you; for staff also private ones."""
         rows = selectors.listed_for(request.user).prefetch_related("versions").order_by("slug")
         return self.page(rows)
 
@@ -172,8 +172,8 @@ class SetDetail(SetView):
 
     @operation("Delete reference answers", status=204, query=DeletionQuery)
     def delete(self, request: Request, slug: str) -> Response:
-        """Delete the reference answers with all versions and your submissions. Refused while other people's
-        submissions use them."""
+        """Delete the reference answers with all versions and their owner's submissions. Only the owner and staff may do
+        this. Refused while other people's saved submissions use them."""
         return self.remove(partial(services.delete_answer_set, note=self.query["note"]))
 
 

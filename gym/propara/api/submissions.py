@@ -211,8 +211,8 @@ class SubmissionList(ListView):
 
     @operation("List submissions", response=ProParaSubmissionSerializer, many=True)
     def get(self, request: Request) -> Response:
-        """List public submissions and all of yours, newest first by default. The
-        leaderboard is sorted by score."""
+        """List public submissions and your own (for staff also private ones), newest first by default. For an order by
+        score, use the leaderboard."""
         rows = selectors.known_submissions(request.user).defer(*selectors.HEAVY).order_by("-created", "-pk")
         return self.page(selectors.with_duplicate(rows.select_related("rescored_from"), request.user))
 

@@ -87,8 +87,8 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     rank = serializers.IntegerField(
         allow_null=True,
-        help_text="rank by SG score; null: not ranked. Models are ranked if they have run every suite of the tag or "
-        "collection; if none has, those that have run every suite run by any of them",
+        help_text="rank by SG score; null: not ranked. Ranked are models that have run every suite of the tag or "
+        "collection or, without either, every suite that any of them has run (suites of weight 0 do not count)",
     )
     parameters = serializers.IntegerField(allow_null=True)
     perplexity = serializers.FloatField(allow_null=True)
@@ -114,8 +114,8 @@ class BoardSerializer(PageSerializer):
 
 
 class DifferenceSerializer(RecordSerializer):
-    """Second − first over the common items. The interval is Newcombe's for pass rates, and from a paired
-    bootstrap for margins; null if all differences are equal."""
+    """Second − first over the common items. The interval is Newcombe's for pass rates, and from a paired bootstrap for
+    margins, whose limits are null for fewer than two items or equal differences."""
 
     class Meta:
         dataclass = Difference
@@ -228,7 +228,7 @@ class SideSerializer(RateSerializer):
     revision = serializers.IntegerField(source="run.revision.number")
     score_kind = serializers.CharField(
         source="run.score_kind",
-        help_text="quantity measured by its bits: surprisal or a pseudo-log-likelihood",
+        help_text="quantity that the run's bits measure: surprisal or a pseudo-log-likelihood",
     )
     chance = serializers.FloatField(source="scored.score.chance", allow_null=True)
     p = serializers.FloatField(source="scored.score.p", allow_null=True)

@@ -31,7 +31,12 @@ class EvaluatedFile(ApiView):
         return export_views.evaluated_file(export_views.finished_run(request.user, key), request.user)
 
 
-OTHER_PROGRAMS = {"blimp": "blimp.jsonl", "lm-eval": "lm-eval.zip", "bib": "bib"}
+OTHER_PROGRAMS = {
+    "blimp": "blimp.jsonl",
+    "lm-eval": "lm-eval.zip",
+    "inspect-ai": "inspect-ai.zip",
+    "bib": "bib",
+}
 
 
 class Export(SuiteView):
@@ -52,7 +57,8 @@ class Export(SuiteView):
     def get(self, request: Request, slug: str, number: int, form: str) -> HttpResponseBase:
         """Download the suite. `form` is json (as imported), json-trimmed, json-early (the dialect of the first
         SyntaxGym), csv (long), tsv (wide), xlsx or csv-excel (wide, for Excel); for frozen revisions also blimp
-        (minimal pairs, JSONL), lm-eval (a zipped task folder) and bib. 409 if the format cannot express the suite."""
+        (minimal pairs, JSONL), lm-eval and inspect-ai (zipped folders of tasks for lm-evaluation-harness and
+        inspect_ai) and bib. 409 if the format cannot express the suite."""
         revision = self.revision_of(self.get_object(), number)
         if form in FORMS:
             return export_text(revision, form, request.user)

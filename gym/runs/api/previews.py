@@ -34,6 +34,7 @@ from lmgym.suites.formats import (
 from lmgym.suites.formats.documents import MAX_ITEM_NUMBER
 from lmgym.suites.formulas import OUTCOME_NAMES
 from lmgym.suites.regions import JOIN_POLICIES, METRICS
+from lmgym.text import count
 from lmgym.text.columns import record
 from models_registry.selectors import runnable_by
 from suites.api.drafts import draft_of
@@ -186,7 +187,7 @@ def _document(body: dict[str, Any], draft: SuiteRevision) -> SuiteDocument:
         if condition not in conditions:
             raise invalid(FieldError(f"{where}.condition", f"There is no condition “{condition}”."))
         if len(row["contents"]) != len(regions):
-            message = f"{len(row['contents'])} texts for {len(regions)} regions."
+            message = f"{count(len(row['contents']), 'text')} for {count(len(regions), 'region')}."
             raise invalid(FieldError(f"{where}.contents", message))
         contents = tuple(clean_text(text) for text in row["contents"])
         sentences[item, condition] = SentenceDoc(item, condition, contents)

@@ -70,7 +70,12 @@ class Predictions(ListView):
 
 
 class ItemsQuery(FormatQuery):
-    only = serializers.ChoiceField(list(FILTERS), required=False, help_text="only items with this outcome")
+    only = serializers.ChoiceField(
+        list(FILTERS),
+        required=False,
+        help_text="held: every prediction held; failed: all have a value and some failed; missing: some have no value; "
+        "ties, close: some are",
+    )
     sort = serializers.RegexField(
         r"^-?(item|p[1-9][0-9]{0,3})$",
         required=False,

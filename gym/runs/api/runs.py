@@ -32,6 +32,7 @@ from gym.runs.work.deleted_runs import deleted_run_at
 from gym.sharing.api import DeletionQuery
 from lmgym.models.engine import ScoringPolicy
 from lmgym.models.engine.policy import JOIN_POLICIES, METRICS, TOKEN_POLICIES, WHITESPACE_POLICIES
+from lmgym.text import count
 from models_registry.models import RegisteredModel
 from models_registry.selectors import visible_to as visible_models
 from suites.api.request_bodies import again_field
@@ -160,8 +161,8 @@ class RunBatch(ApiView):
         body = self.body()
         suites, models = list(dict.fromkeys(body["suites"])), list(dict.fromkeys(body["models"]))
         if len(suites) * len(models) > MAX_CELLS:
-            message = f"{len(suites)} suites × {len(models)} models; at most {MAX_CELLS} runs per request."
-            raise invalid(FieldError("$", message))
+            shape = f"{count(len(suites), 'suite')} × {count(len(models), 'model')}"
+            raise invalid(FieldError("$", f"{shape}; at most {MAX_CELLS} runs per request."))
         with transaction.atomic():
             cells = _queue(request, suites, models, body.get("policy", {}), again=body["again"])
             refused = [cell for cell in cells if cell["error"]]
@@ -172,7 +173,7 @@ class RunBatch(ApiView):
                 ]
                 raise ApiProblem(
                     409,
-                    f"{len(refused)} of {len(cells)} were refused, so nothing was queued.",
+                    f"Nothing was queued, because runs were refused: {len(refused)} of {len(cells)}.",
                     "refused",
                     field_errors,
                 )

@@ -220,7 +220,7 @@ class UploadSerializer(serializers.ModelSerializer[ResultUpload]):
         "key", many=True, read_only=True
     )
     files = serializers.ListField(child=serializers.DictField(), help_text="name, sha256, bytes")
-    report = serializers.DictField(help_text="unmatched rows, refusals, notices, warnings")
+    report = serializers.DictField(help_text="unmatched suites, refused runs, notices, warnings")
     state = serializers.ChoiceField(STATES, help_text="“done”, unless a job creates the runs")
     progress = ProgressSerializer(
         source="job", allow_null=True, help_text="progress of the job; null if there is none"

@@ -126,7 +126,7 @@ class UploadPlan(ApiView):
 
     @operation("Preview an upload of results", body={FORM: ResultsUpload}, response=PlanSerializer)
     def post(self, request: SignedInApiRequest) -> Response:
-        """Return the matched suites, pass rates, missing items and refused runs of an upload without saving
+        """Return the matched suites, pass rates, data that the file lacks, and refused runs of an upload without saving
         it."""
         body = self.body()
         choice = choice_of(request, body)

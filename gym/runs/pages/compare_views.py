@@ -13,6 +13,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from gym.runs.pages import paper
+from gym.runs.pages.methods import compared_methods
 from gym.runs.pages.run_figures import item_figure
 from gym.runs.read import comparison_selectors as selectors
 from gym.runs.read.comparison import RunSide, SuiteRow
@@ -24,11 +26,13 @@ from lmgym.charts.intervals import RowMark, interval_rows
 from lmgym.charts.xy import Point, xy_chart
 from lmgym.runs.comparison import MAX_SIDES, Pair, RateComparison, tests_in_words
 from lmgym.runs.leaderboard.options import Options
+from lmgym.runs.methods import Methods
 from lmgym.runs.rules import RULES, rule_json
 from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
 from lmgym.text.columns import header as names_of
 from lmgym.text.columns import row as values_of
+from lmgym.text.paper_tables import PaperTable
 from models_registry.models import RegisteredModel
 from models_registry.names import disambiguate
 from models_registry.selectors import visible_to as visible_models
@@ -91,7 +95,7 @@ class Choices:
         return revisions, [*wrong, *self.numbers[MAX_REVISIONS:]]
 
     def query(self) -> dict[str, str | list[str]]:
-        """Return the query parameters for chart URLs, without revisions."""
+        """Return the query parameters for the URLs of files, without revisions."""
         query: dict[str, str | list[str]] = {"model": ",".join(model.slug for model in self.models)}
         if self.baseline:
             query["base"] = self.baseline.slug
@@ -137,10 +141,12 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     with a as the baseline; `&r=1&r=2`: two revisions; `&item=3`: one item with its tokens.
 
     Context: choices, options, rules, correction, corrections, models, all_models, choosing (is the form open?),
-    all_suites and all_tags (callables). With a suite: suite, revisions, wrong_revisions, found (OnASuite), items (a
-    page of ItemRow), only, sort, orders; with an item also lenses. Without a suite: found (OnAllSuites), suite_rows
-    (a page of SuiteRow), unlike (sentences), tests. figure is None if there is nothing to draw, or more suites than
-    one page has.
+    all_suites and all_tags (callables). With a suite: suite, revision, revisions, wrong_revisions, all_revisions, found
+    (OnASuite), sides, pairs, has_skewed_margins, items (a page of ItemRow), n_items, n_differ, texts (by item), only,
+    sort, orders; with an item, instead of texts, item, row, lenses, previous, next. Without a suite, for two or more
+    models: found (OnAllSuites), suite_rows (a page of SuiteRow). In both cases unlike [(sentence, number)], tests,
+    figure (None if there is nothing to draw, or more suites than one page has), paper and
+    methods_files (PaperFiles).
     """
     choices = read_choices(request)
     with_results = visible_models(request.user).filter(runs__completed_at__isnull=False).distinct()
@@ -174,6 +180,8 @@ def compare_page(request: HttpRequest) -> HttpResponse:
             ],
             "tests": tests_in_words(comparison.pairs),
             "figure": suites_figure(comparison, choices) if few else None,
+            "paper": paper.PaperFiles("compare-suites", choices.query()),
+            "methods_files": paper.methods_files("compare-methods", choices.query()),
         }
     return render(request, "runs/compare.html", context)
 
@@ -196,12 +204,7 @@ def _on_all_suites(request: HttpRequest, choices: Choices) -> OnAllSuites:
 
 def suites_chart(request: HttpRequest) -> Figure:
     """Return the chart that compares the models in `?model=a,b` on the suites they share."""
-    choices = read_choices(request)
-    _require_all(choices.unknown, choices.left_out)
-    if len(choices.models) < 2:
-        raise Http404("Choose at least two models.")
-    comparison = _on_all_suites(request, choices)
-    _require_all(comparison.unknown)
+    choices, comparison = _comparison_on_suites(request)
     if len(comparison.rows) > suites_per_page(choices):
         raise Http404(f"A chart has at most {PAIRS_PER_PAGE} differences; choose a tag.")
     figure = suites_figure(comparison, choices)
@@ -210,8 +213,47 @@ def suites_chart(request: HttpRequest) -> Figure:
     return figure
 
 
+def suites_table(request: HttpRequest) -> PaperTable:
+    """Return the table for a paper of the models in `?model=a,b` on the suites they share."""
+    choices, comparison = _comparison_on_suites(request)
+    return paper.compared_suites(comparison, choices.options.rule, choices.correction)
+
+
+def comparison_methods(request: HttpRequest) -> Methods:
+    """Return the methods paragraph of the comparison that the query selects."""
+    one_suite = len(read_choices(request).options.suites) == 1
+    choices, comparison = _chosen_comparison(request) if one_suite else _comparison_on_suites(request)
+    return compared_methods(request, comparison, choices.options.rule, choices.correction)
+
+
+def _comparison_on_suites(request: HttpRequest) -> tuple[Choices, OnAllSuites]:
+    """Read the comparison on several suites for a file; 404 for choices that cannot be met."""
+    choices = read_choices(request)
+    _require_all(choices.unknown, choices.left_out)
+    if len(choices.models) < 2:
+        raise Http404("Choose at least two models.")
+    comparison = _on_all_suites(request, choices)
+    _require_all(comparison.unknown)
+    return choices, comparison
+
+
+def predictions_table(request: HttpRequest) -> PaperTable:
+    """Return the table for a paper of the predictions of `?suite=s` by the models in `?model=a,b`."""
+    choices, comparison = _chosen_comparison(request)
+    return paper.compared_predictions(comparison, choices.options.rule)
+
+
 def items_chart(request: HttpRequest) -> Figure:
     """Return the chart of margins by item for `?model=a,b&suite=s`, or for two revisions of the suite."""
+    choices, comparison = _chosen_comparison(request)
+    figure = items_figure(comparison, choices)
+    if figure is None:
+        raise Http404("These runs have no margins to compare.")
+    return figure
+
+
+def _chosen_comparison(request: HttpRequest) -> tuple[Choices, OnASuite]:
+    """Read the comparison on `?suite=s` for a file; 404 for choices that cannot be met."""
     choices = read_choices(request)
     if len(choices.options.suites) != 1:
         raise Http404("Select exactly one suite.")
@@ -220,10 +262,7 @@ def items_chart(request: HttpRequest) -> Figure:
     _require_all(choices.unknown, choices.left_out, wrong)
     comparison = _comparison_of(request, choices, revisions)
     _require_all(comparison.left_out)
-    figure = items_figure(comparison, choices)
-    if figure is None:
-        raise Http404("These runs have no margins to compare.")
-    return figure
+    return choices, comparison
 
 
 def _require_all(*left_out: Sequence[str]) -> None:
@@ -268,6 +307,8 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
         "tests": tests_in_words(comparison.pairs),
         "has_skewed_margins": any(pair.margin_is_skewed for pair in comparison.pairs),
         "figure": items_figure(comparison, choices),
+        "paper": paper.PaperFiles("compare-predictions", choices.query() | _revisions(revisions)),
+        "methods_files": paper.methods_files("compare-methods", choices.query() | _revisions(revisions)),
         "items": Paginator(shown, ITEMS_PER_PAGE).get_page(request.GET.get("page")),
         "n_items": len(comparison.items),
         "n_differ": comparison.n_differ,
@@ -279,6 +320,11 @@ def _on_a_suite(request: HttpRequest, choices: Choices, context: dict[str, Any])
         return _on_an_item(request, comparison, context)
     context["texts"] = item_texts(comparison.sides[0].run, context["items"])
     return render(request, "runs/compare_suite.html", context)
+
+
+def _revisions(revisions: Sequence[SuiteRevision]) -> dict[str, str | list[str]]:
+    """Return the query parameter of these revisions."""
+    return {"r": [str(revision.number) for revision in revisions]}
 
 
 def _orders(comparison: OnASuite) -> dict[str, Any]:
@@ -343,7 +389,7 @@ def suites_figure(comparison: OnAllSuites, choices: Choices) -> Figure | None:
             pair.rate.high,
             reference=0.0,
             series=k,
-            note=f"{pair.rate.only_first} items favour {base.label}, {pair.rate.only_second} {others[k].label}",
+            note=f"items that favour {base.label}: {pair.rate.only_first}, {others[k].label}: {pair.rate.only_second}",
         )
         for row, pair, k in known
     ]
@@ -433,6 +479,6 @@ def items_figure(comparison: OnASuite, choices: Choices) -> Figure | None:
         left_out or None,
     )  # equal for all sides, since their bits are the same quantity
     table = [(row.item, *(side.margin if side else None for side in row.sides), *common) for row in rows]
-    query = choices.query() | {"r": [str(revision.number) for revision in comparison.revisions]}
+    query = choices.query() | _revisions(comparison.revisions)
     note = f"{differing} {left_out}".strip()
     return Figure("compare-items", title, draw, header, table, query, note, rule_json(choices.options.rule))

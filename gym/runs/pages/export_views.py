@@ -25,14 +25,15 @@ from gym.runs.tables.registry import (
     Budget,
     Frame,
     TooMuch,
-    designed,
     frame_for,
     parquet_file,
     require_row_limit,
     rows_at_least,
     rows_of,
+    with_more_columns,
 )
-from lmgym.runs.other_programs import Refused, blimp_jsonl, evaluated_json, lm_eval_zip
+from lmgym.runs.evaluation_tasks import FOLDERS, task_folder
+from lmgym.runs.other_programs import Refused, blimp_jsonl, evaluated_json
 from lmgym.text.bibtex import bibtex
 from suites.models import SuiteRevision
 from suites.permissions import may_know_owner
@@ -40,7 +41,7 @@ from suites.presenters import ANONYMOUS, authors_of
 from suites.selectors import document_of, export_document, revisions_for
 
 AS_CSV = "Export it as CSV, which has no limit, or in parts: ?suite=, ?suite=&r=, ?model=, ?tag= or ?run=."
-SUITE_FORMS = ("blimp.jsonl", "lm-eval.zip", "bib")
+SUITE_FORMS = ("blimp.jsonl", *(f"{form}.zip" for form in FOLDERS), "bib")
 
 
 @require_safe
@@ -80,13 +81,13 @@ def table_file(
     revisions: QuerySet[SuiteRevision] | None = None,
 ) -> HttpResponseBase:
     """Build the file for a table. `selection`: run, suite, r, model, tag as sent; `revisions` restricts the runs.
-    Raises TooMuch."""
+    Raises TooMuch, and Http404 (e.g. NoRuns) if nothing matches."""
     key = selection.get("run", "")
     if key:
         return run_table(finished_run(user, key[:24]), what, form)
     runs, stem = _runs(user, selection, every, revisions)
     streamed_runs: Any = runs.iterator(chunk_size=100)
-    frame = frame_for(what, designed(runs))
+    frame = frame_for(what, with_more_columns(runs))
     if form == "csv":
         return _table(frame, what, form, streamed_runs, stem)
     require_row_limit(rows_at_least(what, runs), AS_CSV)
@@ -195,7 +196,7 @@ def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
 
 @require_safe
 def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponseBase:
-    """Export one frozen revision as blimp.jsonl, lm-eval.zip (a task folder) or bib."""
+    """Export one frozen revision as blimp.jsonl, lm-eval.zip or inspect-ai.zip (folders of tasks) or bib."""
     revision = get_object_or_404(
         revisions_for(request.user).filter(state=SuiteRevision.State.FROZEN).select_related("suite__owner"),
         suite__slug=slug,
@@ -209,7 +210,8 @@ def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> Htt
 
 
 def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> HttpResponseBase:
-    """Export a frozen revision in one of SUITE_FORMS for this reader. `address`: URL of its page. Raises Refused."""
+    """Export a frozen revision in one of SUITE_FORMS for this reader. `address`: URL of its page. Raises Refused, and
+    Http404 for another form."""
     if form not in SUITE_FORMS:
         raise Http404(f"A revision is available as {', '.join(SUITE_FORMS)} here.")
     slug, number = revision.suite.slug, revision.number
@@ -220,8 +222,8 @@ def suite_file(revision: SuiteRevision, form: str, address: str, user: Any) -> H
     if form == "blimp.jsonl":
         text = blimp_jsonl(document, slug, number, revision.join_policy)
         return download(text, f"{stem}-blimp.jsonl", "application/jsonl")
-    packed = lm_eval_zip(document, slug, number, revision.join_policy, address)
-    return file_download(io.BytesIO(packed), f"{stem}-lm-eval.zip", "application/zip")
+    packed = task_folder(form.removesuffix(".zip"), document, slug, number, revision.join_policy, address)
+    return file_download(io.BytesIO(packed), f"{stem}-{form}", "application/zip")
 
 
 def _refuse(request: HttpRequest, refusal: Refused, revision: SuiteRevision) -> HttpResponse:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
-from lmgym.charts.figure import FORMS, Figure
+from lmgym.charts.figure import FORMS, SIZES, Figure
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,27 @@ class FigureFiles:
 
 
 def file_links(figure: Figure | FigureFiles) -> list[tuple[str, str]]:
-    """Return (form, URL) of every file of a chart."""
-    query = urlencode(figure.query, doseq=True, safe=":,")
+    """Return (name, URL) of every file of a chart: "PDF", and "PDF 85 mm" for a size of journals."""
+    sizes = {form: ("", *SIZES) if form == "pdf" else ("",) for form in FORMS}
     return [
-        (form.upper(), f"{reverse('figure', args=[figure.kind, form])}{'?' if query else ''}{query}")
-        for form in FORMS
+        (f"{form.upper()} {SIZES[size]:g} mm" if size else form.upper(), _address(figure, form, size))
+        for form, of_form in sizes.items()
+        for size in of_form
     ]
 
 
-def figure_file(figure: Figure, form: str) -> HttpResponse:
+def _address(figure: Figure | FigureFiles, form: str, size: str) -> str:
+    query = urlencode({**figure.query, **({"size": size} if size else {})}, doseq=True, safe=":,")
+    return f"{reverse('figure', args=[figure.kind, form])}{'?' if query else ''}{query}"
+
+
+def figure_file(figure: Figure, form: str, size: str = "") -> HttpResponse:
+    """Return a file of a chart. `size`: one of SIZES, or empty."""
     if form not in FORMS:
         raise Http404(f"A figure is available as {', '.join(FORMS)}.")
-    response = HttpResponse(figure.file(form), content_type=FORMS[form])
-    response["Content-Disposition"] = f'attachment; filename="{figure.stem}.{form}"'
+    if size and size not in SIZES:
+        raise Http404(f"The sizes of a figure are {', '.join(SIZES)}.")
+    response = HttpResponse(figure.file(form, size), content_type=FORMS[form])
+    stem = f"{figure.stem}-{size}" if size else figure.stem
+    response["Content-Disposition"] = f'attachment; filename="{stem}.{form}"'
     return response

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from gym.runs.pages.figures import FigureFiles
 from gym.runs.pages.heatmap import missing_words
+from gym.runs.pages.paper import PaperFiles, methods_files
 from gym.runs.read.leaderboard.build import StoredBoard, leaderboard
 from gym.runs.read.model_profile import (
     against_field,
@@ -37,6 +38,7 @@ from lmgym.runs.leaderboard.export import (
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import Rule, rule_json
 from lmgym.stats.intervals import Interval
+from lmgym.text import count
 from models_registry.models import RegisteredModel
 
 
@@ -50,6 +52,15 @@ _HEAT = ("leaderboard-heat", "Models on suites")
 def heat_files(board: StoredBoard, **of: str) -> FigureFiles:
     """Return the files of `heat_figure`. The page shows its data as a table instead of drawing it."""
     return FigureFiles(*_HEAT, _query(board, **of))
+
+
+def board_paper_files(board: StoredBoard, **of: str) -> PaperFiles:
+    """Return the files of `gym.runs.pages.paper.board_paper_table`."""
+    return PaperFiles("leaderboard", _query(board, **of))
+
+
+def board_methods_files(board: StoredBoard, **of: str) -> PaperFiles:
+    return methods_files("leaderboard-methods", _query(board, **of))
 
 
 def heat_figure(board: StoredBoard, **of: str) -> Figure:
@@ -172,9 +183,9 @@ def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
     for row in models:
         name, change, more = row.row.label, row.change, f"{row.n} {'pair' if row.n == 1 else 'pairs'}"
         before, after = change.without_interval, change.with_interval
-        label = f"without modifier, {more}, {row.n_items_without} items"
+        label = f"without modifier, {more}, {count(row.n_items_without, 'item')}"
         marks.append(RowMark(name, change.without, before.low, before.high, note=label))
-        label = f"{name} with modifier, {more}, {row.n_items_with} items"
+        label = f"{name} with modifier, {more}, {count(row.n_items_with, 'item')}"
         marks.append(RowMark("", change.with_modifier, after.low, after.high, series=1, note=label))
     draw = partial(
         interval_rows,
@@ -289,9 +300,10 @@ def steps_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def against_others(user: Any, model: RegisteredModel, rule: Rule) -> dict[str, Any]:
-    """Build the context of a model's page: figures (tags, size, checkpoints, robustness), strengths and weaknesses (at
-    most five each, no suite in both), pairs (RobustPair of this model), own (its row of the leaderboard), missing
-    (suites missing from its score, in words)."""
+    """Build the context of a model's page: figures (tags, checkpoints, robustness, parameters, perplexity), strengths
+    and weaknesses (at most five each, no suite in both), pairs (RobustPair of this model), own (its row of the
+    leaderboard), missing (suites missing from its score, in words). Without a row: figures (empty) and own (None)
+    only."""
     board = leaderboard(user, Options(rule=rule))
     own_row = row_of(board, model)
     if own_row is None:

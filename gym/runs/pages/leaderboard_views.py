@@ -14,10 +14,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from gym.accounts.requests import SignedInRequest
-from gym.downloads import csv_download, download, json_download
+from gym.downloads import csv_download, json_download
 from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.heatmap import DENSE, board_table, columns_page, missing_words
-from gym.runs.pages.leaderboard_figures import heat_files, scores_figure
+from gym.runs.pages.leaderboard_figures import (
+    board_methods_files,
+    board_paper_files,
+    heat_files,
+    scores_figure,
+)
+from gym.runs.pages.paper import board_paper_table, table_file
 from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import StoredBoard, leaderboard
 from gym.runs.work import services
@@ -28,7 +34,6 @@ from lmgym.runs.leaderboard.board import Column
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES
 from lmgym.text import count
-from lmgym.text.paper_tables import latex, markdown
 
 FORMS = ("csv", "long.csv", "tex", "md", "json")
 
@@ -44,8 +49,10 @@ def leaderboard_page(request: HttpRequest) -> HttpResponse:
 
 
 def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: str) -> dict[str, Any]:
-    """Build the context for templates/runs/_board.html: board (leaderboard.Board), columns (the shown page of them),
-    table (BoardTable), rules, note, n_runnable (missing cells whose runs this user may queue), sorts, dense.
+    """Build the context for templates/runs/_board.html: board (StoredBoard), options, columns (the shown page of them),
+    table (BoardTable), rules, note, dense, low_coverage, missing (words by row), n_runnable (missing cells whose runs
+    this user may queue), heads (see `_heads`), sorts, query, address, export_tables, whole_site (is it the site's
+    leaderboard?), heat_files, scores_figure.
 
     `address`: URL of the page, without query. `of`: slug of the collection, for figures.
     """
@@ -70,6 +77,8 @@ def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: 
         "export_tables": EXPORT_TABLES,
         "whole_site": address == reverse("leaderboard"),
         "heat_files": heat_files(board, **of),
+        "paper": board_paper_files(board, **of),
+        "methods_files": board_methods_files(board, **of),
         "scores_figure": scores_figure(board, **of),
     }
 
@@ -105,7 +114,8 @@ def _prefetch_owners(board: StoredBoard) -> None:
 
 
 def _heads(board: StoredBoard, columns: Iterable[Column]) -> dict[str, Any]:
-    """Return the sort links of the headings: key -> (query, order)."""
+    """Return the sort links of the headings: (query, order) for name and sg, and lists for tags and suites, whose
+    entries begin with the tag or column."""
     options = board.options
 
     def link(key: str) -> tuple[str, str]:
@@ -136,19 +146,17 @@ def board_file(board: StoredBoard, form: str, address: str, stem: str = "leaderb
         return json_download(f"{stem}.json", export.as_json(board, address))
     if form == "long.csv":
         return csv_download(f"{stem}-long.csv", export.LONG_HEADER, export.long_rows(board))
-    table = export.wide(board) if form == "csv" else export.for_paper(board)
     if form == "csv":
+        header, table_rows = export.wide(board)
         common = {"rule": board.options.rule.key} | export.weights_column(board)
         missing = [export.missing_column(row) for row in board.rows]
         last = ("missing",) if any(missing) else ()
         rows = (
             (*common.values(), *row, *([words] if last else []))
-            for row, words in zip(table.rows, missing, strict=True)
+            for row, words in zip(table_rows, missing, strict=True)
         )
-        return csv_download(f"{stem}.csv", (*common, *table.header, *last), rows)
-    if form == "md":
-        return download(markdown(table), f"{stem}.md", "text/markdown")
-    return download(latex(table, label=stem), f"{stem}.tex", "application/x-tex")
+        return csv_download(f"{stem}.csv", (*common, *header, *last), rows)
+    return table_file(board_paper_table(board, stem), form, stem)
 
 
 @login_required

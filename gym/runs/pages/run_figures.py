@@ -11,8 +11,10 @@ from lmgym.charts.figure import Figure
 from lmgym.runs import figures
 from lmgym.runs.lens import ShownSentence
 from lmgym.runs.rules import Rule
+from lmgym.suites.formats.designs import looks
 from suites.models import SuiteRevision
 from suites.presenters import critical_regions
+from suites.selectors import design_of
 
 
 def _drawn(run: SuiteRun, **query: str) -> figures.Drawn:
@@ -30,6 +32,7 @@ def regions_figure(run: SuiteRun, *, items: bool = False, within: bool = False) 
         critical_regions(run.revision),
         threads=_threads(run) if items else None,
         within=within,
+        looks=looks(design_of(run.revision), run.revision.condition_names),
     )
 
 

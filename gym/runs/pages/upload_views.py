@@ -36,7 +36,7 @@ PER_PAGE = 100
 @login_required
 def upload_results(request: SignedInRequest, slug: str = "", number: int = 0) -> HttpResponse:
     """Upload a file of results, for one revision or for the suites it names. Context: form, revision, suite, problems;
-    after “Check only” also rows (the first PER_PAGE), n_runs, report, refused (see `upload_report`)."""
+    after “Check only” also checked, rows (the first PER_PAGE), n_runs, rule, report, refused (see `upload_report`)."""
     revision = _revision(request, slug, number) if slug else None
     form = ResultsForm(request.POST or None, request.FILES or None, user=request.user)
     context: dict[str, Any] = {"form": form, "revision": revision, "suite": revision and revision.suite}

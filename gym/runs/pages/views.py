@@ -27,11 +27,13 @@ from gym.runs.models import SentenceScore, SuiteRun
 from gym.runs.pages.export_views import is_within, run_table
 from gym.runs.pages.figures import figure_file
 from gym.runs.pages.forms import RunForm
+from gym.runs.pages.paper import PaperFiles, methods_files
 from gym.runs.pages.run_figures import item_figure, margins_figure, regions_figure
 from gym.runs.read.comparison_selectors import others_on
 from gym.runs.read.presenters import (
     bare_sentences,
     compared_sides,
+    grouping,
     has_tokens,
     item_texts,
     region_means,
@@ -49,9 +51,10 @@ from gym.sharing.models import Visibility
 from lmgym.runs import report
 from lmgym.runs.coverage import coverage_of
 from lmgym.runs.rules import RULES, rule_of
+from lmgym.suites.formats.designs import looks
 from lmgym.text import listing
 from suites.presenters import shown_prediction
-from suites.selectors import document_of, listed_for, revisions_for, tags_of
+from suites.selectors import design_of, document_of, listed_for, revisions_for, sentence_data, tags_of
 
 PER_PAGE = 50
 
@@ -89,7 +92,8 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 
 def _compare(request: HttpRequest) -> HttpResponse:
-    """Redirect to the comparison of the ticked runs: their models on their suites."""
+    """Redirect to the comparison of the ticked runs: their models on their suites; to the list if fewer than two of
+    them are finished."""
     keys = [key.replace("\0", "")[:24] for key in request.GET.getlist("run")[:PER_PAGE]]
     ticked = list(listed_runs(request.user).filter(key__in=keys, completed_at__isnull=False).order_by("pk"))
     if len(ticked) < 2:
@@ -144,12 +148,13 @@ def run_start(request: SignedInRequest) -> HttpResponse:
 
 @require_safe
 def run_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """Show a run. Context: run, suite, revision, model, job, state, behind, may_steer, may_delete, is_public.
-    When done also results (ShownResult), items (a page of ItemRow), sort (of the items), only ("" or a name
-    of FILTERS), counts (items per filter), summary (see `region_means`), critical, failures (SentenceScore
-    without scores), command (reproduces the run), by_rule (Scored under each rule), figure and margin_figures
-    (Figure), with_items, within (within-item intervals?). Deleted runs: see _deleted."""
-    run = run_at(request.user, key).select_related("revision__suite__owner", "model__owner").first()
+    """Show a run. Context: run, suite, revision, model, job, state, behind, may_steer, may_delete, is_public. When done
+    also that of `result_context`, texts (by item), summary (see `region_means`), by_rule (Scored under each rule),
+    margin_figures (by prediction), figure (of regions, if the run has surprisals), with_items, within (within-item
+    intervals?), looks (of conditions, see `designs.looks`), predictions_paper, regions_paper and methods_files
+    (PaperFiles), and those of `grouping`. Deleted runs: see _deleted."""
+    runs = run_at(request.user, key).select_related("revision__suite__owner", "model__owner")
+    run = runs.annotate(has_sentence_data=sentence_data("revision")).first()
     if run is None:
         return _deleted(request, key)
     if run.key != key:
@@ -169,6 +174,9 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
     if run.is_done:
         chosen = (request.GET.get(name, "") for name in ("only", "sort", "page"))
         context.update(result_context(run, *chosen))
+        if run.has_sentence_data or "items" in run.revision.extra:
+            results = [row.result for row in context["results"]]
+            context.update(grouping(run, results, request.GET.get("by", "")))
         context["texts"] = item_texts(run, context["items"])
         context["by_rule"] = under_every_rule(run)
         context["with_items"] = "items" in request.GET
@@ -176,8 +184,14 @@ def run_detail(request: HttpRequest, key: str) -> HttpResponse:
             row.result.position: margins_figure(run, row.result) for row in context["results"]
         }
         context["within"] = is_within(request)
+        context["predictions_paper"] = PaperFiles("run-predictions", {"run": run.key})
+        context["methods_files"] = methods_files("run-methods", {"run": run.key})
+        context["regions_paper"] = PaperFiles(
+            "run-regions", {"run": run.key} | ({"interval": "within"} if context["within"] else {})
+        )
         context["summary"] = region_means(run, within=context["within"])
         if run.region_summary:
+            context["looks"] = looks(design_of(run.revision), run.revision.condition_names)
             context["figure"] = regions_figure(run, items=context["with_items"], within=context["within"])
     return render(request, "runs/run_detail.html", context)
 
@@ -218,10 +232,10 @@ def run_delete(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
-    """Show one item in detail. Context: run, suite, revision, model, item, sentences (ShownSentence), figure
-    (token strips, or None), outcomes [(ShownPrediction, code, margin, too close to call?, sides)], previous,
-    next (item numbers or None), unknown_words (of this item), others (other models with results on the
-    revision)."""
+    """Show one item in detail. Context: run, suite, revision, model, item, has_bits, has_tokens, sentences
+    (ShownSentence), figure (token strips, or None), outcomes [(ShownPrediction, code, margin, too close to call?,
+    sides)], previous, next (item numbers or None), unknown_words (of this item), others (a few other models with
+    results on the revision)."""
     run = _visible(request, key)
     number = _number(item)
     scores = list(
@@ -249,7 +263,7 @@ def run_item(request: HttpRequest, key: str, item: str) -> HttpResponse:
         "figure": item_figure(run, number, sentences),
         "outcomes": [
             (
-                shown_prediction(result.prediction, run.revision.regions),
+                shown_prediction(result.prediction, run.revision.regions, run.policy.get("metric", "sum")),
                 result.outcomes[place],
                 result.margins[place],
                 result.is_close(place),

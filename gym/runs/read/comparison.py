@@ -83,8 +83,8 @@ def suite_rows(
     expected: dict[int, int],
     correction: Correction,
 ) -> list[SuiteRow]:
-    """Compare the other models with the baseline, suite by suite. `runs`: by (revision, model). p values are corrected
-    over all suites and models."""
+    """Compare each model with the first one (the baseline), suite by suite; revisions on which no model has a rate are
+    left out. `runs`: by (revision, model). p values are corrected over all suites and models."""
     sides_by_revision = [
         (
             revision,

@@ -40,8 +40,8 @@ from suites.selectors import visible_to as visible_suites
 @dataclass(frozen=True)
 class OnAllSuites:
     """Comparison on several suites. `models`: the baseline first. `totals`: each other model compared with it.
-    `unknown`: requested suites that do not exist or have no predictions. `gaps`: missing rates on suites that one of
-    the models has run."""
+    `unknown`: requested suites that the user may not see, or whose newest frozen revision is missing or has no
+    predictions. `gaps`: missing rates on suites that one of the models has run."""
 
     models: list[RegisteredModel]
     rows: list[SuiteRow]
@@ -121,8 +121,8 @@ MOST_OFFERED = 400
 
 
 def suites_to_compare(user: AnyUser, named: Sequence[str]) -> QuerySet[Suite]:
-    """Return suites with results that are listed for this user, plus visible suites in `named`, with owner,
-    ordered by title."""
+    """Return suites with results that are listed for this user, plus visible suites in `named`, with owner, ordered by
+    title; at most MOST_OFFERED."""
     results = SuiteRun.objects.filter(revision__suite=OuterRef("pk"), completed_at__isnull=False)
     offered = Q(pk__in=listed_for(user).filter(Exists(results))) | Q(slug__in=named)
     rows = visible_suites(user).filter(offered).select_related("owner")
@@ -209,7 +209,8 @@ def on_a_suite(
 
     Args:
         revisions: revisions of a suite that is visible to the user.
-        baseline: the first model; None: every pair is compared.
+        baseline: the first of `models`, with which the others are compared; None: all pairs that differ in either model
+            or revision.
         bound: 0..1, equivalence bound on the difference of pass rates.
     """
     by_cell = _with_results(user, revisions, models)
@@ -267,7 +268,7 @@ def _among(
 
 
 def others_on(user: AnyUser, run: SuiteRun, most: int = MAX_SIDES - 1) -> list[RegisteredModel]:
-    """Return other models with results on the run's revision, by name, with unique labels."""
+    """Return other models with results on the run's revision, by name, at most `most`, with unique labels."""
     done = visible_runs(user).filter(revision=run.revision_id, completed_at__isnull=False)
     models = RegisteredModel.objects.filter(pk__in=done.values("model")).exclude(pk=run.model_id)
     others = list(models.order_by("name")[:most])

@@ -16,6 +16,7 @@ from gym.runs.models import PredictionResult, SentenceScore, SuiteRun
 from gym.runs.permissions import may_know_owner
 from lmgym.runs.against_chance import Verdict, verdicts
 from lmgym.runs.coverage import is_low
+from lmgym.runs.groups import group_rates
 from lmgym.runs.lens import ShownSentence, shown_sentence
 from lmgym.runs.region_means import within_item_means
 from lmgym.runs.run_differences import MASKED_WORDS
@@ -25,17 +26,10 @@ from lmgym.suites.regions import join
 from lmgym.text.number_format import adding_up
 from suites.models import SuiteRevision
 from suites.presenters import ANONYMOUS, ShownPrediction, critical_regions, shown_prediction
+from suites.selectors import item_data_of
 
 Row = TypeVar("Row")
 ITEMS_PER_PAGE = 200
-FILTERS = {
-    "held": lambda code, close: code == TRUE,
-    "failed": lambda code, close: code != TRUE,
-    "ties": lambda code, close: code == TIE,
-    "close": lambda code, close: close,
-    "missing": lambda code, close: code == NOT_EVALUABLE,
-}
-"""Item filters of the run page: predicates on an outcome, by name."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +58,26 @@ class ItemRow:
     item: int
     cells: list[tuple[int, float | None, bool]]
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether a prediction has no value."""
+        return any(code == NOT_EVALUABLE for code, _, _ in self.cells)
+
+
+FILTERS: dict[str, Callable[[ItemRow], bool]] = {
+    "held": lambda row: all(code == TRUE for code, _, _ in row.cells),
+    "failed": lambda row: not row.is_missing and any(code != TRUE for code, _, _ in row.cells),
+    "missing": lambda row: row.is_missing,
+    "ties": lambda row: any(code == TIE for code, _, _ in row.cells),
+    "close": lambda row: any(close for _, _, close in row.cells),
+}
+"""Item filters of the run page, by name. Each item is in exactly one of the first three: all predictions held, some
+failed, some have no value."""
+
+
+MARKS = {"ties": "ties", "close": "too close to call"}
+"""Filters that overlap with the others, in words."""
+
 
 def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dict[str, Any]:
     revision = run.revision
@@ -74,19 +88,24 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
     chosen, order = in_order(filtered(rows, only), sort, item_orders(results, rows))
     shown = [
         ShownResult(
-            shown_prediction(result.prediction, revision.regions),
+            shown_prediction(result.prediction, revision.regions, run.policy.get("metric", "sum")),
             result,
             verdict,
         )
         for result, verdict in zip(results, verdicts(results, coverage=run.coverage), strict=True)
     ]
+    counts = {name: len(filtered(rows, name)) for name in FILTERS}
+    several = len(results) > 1
+    shares = {"held": "all held" if several else "held", "failed": "some failed" if several else "failed"}
     return {
         "results": shown,
         "items": Paginator(chosen, ITEMS_PER_PAGE).get_page(page),
         "n_items": len(items),
         "sort": order,
         "only": only if only in FILTERS else "",
-        "counts": {name: len(filtered(rows, name)) for name in FILTERS},
+        "counts": counts,
+        "shares": [*shares.items(), ("missing", "no value")],
+        "marks": [(name, words) for name, words in MARKS.items() if counts[name] or name == only],
         "unit": run.score_kind,
         "masked_words": MASKED_WORDS,
         "critical": critical_regions(revision),
@@ -97,6 +116,25 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
         "has_tokens": has_tokens(run),
         "low_coverage": is_low(run.coverage),
     }
+
+
+def grouping(run: SuiteRun, results: Sequence[PredictionResult], name: str) -> dict[str, Any]:
+    """Return the pass rates by item data. `name`: of the item data, or another text for the first that divides the
+    items. Context: group_names, group_by, groups [(label of the prediction, [GroupRate])]; group_names is empty if the
+    suite has no such data."""
+    data = item_data_of(run.revision)
+    names = list(data.classes)
+    if not names or not results:
+        return {"group_names": []}
+    chosen = name if name in names else names[0]
+    groups = [
+        (
+            result.prediction.label,
+            list(group_rates(result.outcome(), result.items, chosen, data.by_item[chosen])),
+        )
+        for result in results
+    ]
+    return {"group_names": names, "group_by": chosen, "groups": groups}
 
 
 def region_means(run: SuiteRun, *, within: bool = False) -> list[dict[str, Any]]:
@@ -149,11 +187,9 @@ def item_rows(results: Sequence[PredictionResult], items: Sequence[int]) -> list
 
 
 def filtered(rows: Sequence[ItemRow], only: str) -> list[ItemRow]:
-    """Return items with a matching outcome; all items if the filter is unknown."""
+    """Return the items that a filter selects; all items if the filter is unknown."""
     matches = FILTERS.get(only)
-    if matches is None:
-        return list(rows)
-    return [row for row in rows if any(matches(code, close) for code, _, close in row.cells)]
+    return list(rows) if matches is None else [row for row in rows if matches(row)]
 
 
 def prediction_key(result: PredictionResult) -> str:

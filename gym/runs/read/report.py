@@ -23,7 +23,7 @@ def result_of(run: SuiteRun) -> RunResult:
 
 
 def run_head(run: SuiteRun) -> dict[str, Any]:
-    """Return a run's suite, model, policy, provenance and coverage."""
+    """Return a run's suite, model, source, policy, provenance and coverage."""
     return {
         "suite": {
             "slug": run.revision.suite.slug,

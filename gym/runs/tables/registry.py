@@ -7,7 +7,7 @@ streamed without limit.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from itertools import islice
 from typing import IO, Any
 
 from django.conf import settings
-from django.db.models import QuerySet, Sum, prefetch_related_objects
+from django.db.models import Q, QuerySet, Sum, prefetch_related_objects
 
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
 from gym.runs.read.selectors import rates_alone
@@ -27,11 +27,14 @@ from lmgym.runs.rules import RULE_COUNTS
 from lmgym.runs.statistics import STATISTICS
 from lmgym.runs.tables import values
 from lmgym.suites.formats.designs import KEY, column_of
+from lmgym.suites.formats.item_data import ItemData
+from lmgym.suites.formats.item_data import column_of as data_column_of
 from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
 from suites.models import SuiteRevision
-from suites.selectors import design_of
+from suites.selectors import design_of, item_data_of, sentence_data
 
 CONTEXT = columns(tables.StoredRunFacts)
+NO_DATA = ItemData({}, {})
 
 
 @dataclass(frozen=True)
@@ -109,29 +112,60 @@ FRAMES: dict[str, Frame] = {
 
 def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
     """Return the table for runs of these revisions. A table with a condition column also gets one column per
-    factor of the revisions' designs, at the end."""
+    factor of the revisions' designs, and a table with an item column one per item data, at the end."""
     frame = FRAMES[what]
-    if ("condition", TEXT) not in frame.columns:
+    names = [name for name, _ in frame.columns]
+    if "item" not in names:
         return frame
-    factors = dict.fromkeys(column_of(factor.name) for row in revisions for factor in design_of(row))
-    if not factors:
+    of_sentences = "condition" in names
+    factors: dict[str, None] = {}
+    data: dict[str, None] = {}
+    for revision in revisions:
+        if of_sentences:
+            factors |= dict.fromkeys(column_of(factor.name) for factor in design_of(revision))
+        kept = item_data_of(revision)
+        data |= dict.fromkeys(
+            data_column_of(name) for name in (kept.values if of_sentences else kept.by_item)
+        )
+    if not factors and not data:
         return frame
-    with_factors = (*frame.columns, *((name, TEXT) for name in factors))
-    return Frame(with_factors, partial(_with_levels, frame, tuple(factors)))
+    more = (*frame.columns, *((name, TEXT) for name in (*factors, *data)))
+    return Frame(more, partial(_with_more, frame, tuple(factors), tuple(data)))
 
 
-def _with_levels(frame: Frame, names: tuple[str, ...], run: SuiteRun) -> Iterator[Row]:
-    """Append factor levels; None for factors of other suites, and for conditions outside the design."""
-    place = [name for name, _ in frame.columns].index("condition")
+def _with_more(frame: Frame, factors: tuple[str, ...], data: tuple[str, ...], run: SuiteRun) -> Iterator[Row]:
+    """Append factor levels and item data; None for those of other suites, for conditions outside the design, and for
+    data that a table of items cannot show because an item's conditions differ."""
+    names = [name for name, _ in frame.columns]
+    item = names.index("item")
+    condition = names.index("condition") if "condition" in names else None
     levels = {column_of(factor.name): factor.conditions for factor in design_of(run.revision)}
+    kept = item_data_of(run.revision) if data else NO_DATA
+    by_item: dict[str, Mapping[Any, str]] = {
+        data_column_of(name): kept.by_item[name] for name in kept.by_item
+    }
+    by_sentence: dict[str, Mapping[Any, str]] = {
+        data_column_of(name): kept.values[name] for name in kept.values
+    }
     for row in frame.rows(run):
-        yield (*row, *(levels.get(name, {}).get(row[place]) for name in names))
+        if condition is None:
+            yield (*row, *(by_item.get(name, {}).get(row[item]) for name in data))
+        else:
+            sentence = (row[item], row[condition])
+            yield (
+                *row,
+                *(levels.get(name, {}).get(row[condition]) for name in factors),
+                *(by_sentence.get(name, {}).get(sentence) for name in data),
+            )
 
 
-def designed(runs: QuerySet[SuiteRun]) -> Iterator[SuiteRevision]:
-    """Yield the revisions of these runs that have a factorial design."""
-    rows = SuiteRevision.objects.filter(pk__in=runs.order_by().values("revision"), meta__has_key=KEY)
-    return rows.order_by("pk").only("meta", "condition_names").iterator(chunk_size=100)
+def with_more_columns(runs: QuerySet[SuiteRun]) -> Iterator[SuiteRevision]:
+    """Yield the revisions of these runs that have a factorial design or item data."""
+    rows = SuiteRevision.objects.filter(
+        Q(meta__has_key=KEY) | Q(extra__has_key="items") | sentence_data("pk"),
+        pk__in=runs.order_by().values("revision"),
+    )
+    return rows.order_by("pk").only("meta", "condition_names", "extra").iterator(chunk_size=100)
 
 
 def rows_of(frame: Frame, runs: Iterable[SuiteRun]) -> Generator[Row, None, None]:

@@ -225,7 +225,8 @@ def _judge(
 def _queue(
     suite_id: int, model: RegisteredModel, policy: ScoringPolicy, texts: Sequence[str], *, actor: User
 ) -> Job:
-    """Return the job for these texts: an active job, or a new one that replaces outdated jobs."""
+    """Return the job for these texts: an active job, or a new one that replaces outdated jobs. Raises PreviewFailed if
+    such a job failed recently."""
     request = {"suite": suite_id, "model": model.pk, "policy": policy.to_dict(), "texts": list(texts)}
     digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
     mine = Job.objects.filter(kind=KIND, owner=actor, payload__suite=suite_id)

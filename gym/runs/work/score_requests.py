@@ -28,6 +28,7 @@ from lmgym.models.engine import ScoringFailure, ScoringPolicy
 from lmgym.models.engine.whitespace import corrected_scores
 from lmgym.runs import score_store
 from lmgym.runs.token_arrays import Scores
+from lmgym.text import count
 from models_registry import permissions
 from models_registry.models import RegisteredModel
 
@@ -42,7 +43,7 @@ def queue_scores(
 ) -> ScoreRequest:
     """Queue sentences on the quick queue. They count towards the daily cap.
 
-    Raises ValidationError, TooManySentences, LimitReached.
+    Raises PermissionDenied, ValidationError, TooManySentences, LimitReached.
     """
     if not permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model")
@@ -50,7 +51,7 @@ def queue_scores(
         raise ValidationError(model.not_hosted)
     if not model.is_ready:
         raise ValidationError(
-            f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
+            f"{model.name} is not ready: {(model.status_reason or model.get_status_display()).rstrip('.')}."
         )
     if reason := refusal(model.backend, policy):
         raise ValidationError(f"{model.name}: {reason}")
@@ -70,7 +71,7 @@ def queue_scores(
             {"request": request.pk},
             owner=actor,
             queue=QUEUE,
-            title=f"{len(texts)} sentences with {model.name}",
+            title=f"{count(len(texts), 'sentence')} with {model.name}",
             total=len(texts),
         )
         request.save(update_fields=["job"])

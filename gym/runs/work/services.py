@@ -43,7 +43,7 @@ def queue_run(
     """Queue one model on one frozen revision without looking for an existing run; user requests go through
     `queue_once`. Run and job are created together or not at all.
 
-    Raises OverQuota, TooManySentences and LimitReached.
+    Raises PermissionDenied, ValidationError, OverQuota, TooManySentences and LimitReached.
     """
     if not suite_permissions.can_run(actor, revision.suite) or not model_permissions.can_run(actor, model):
         raise PermissionDenied("you may not run this model on this suite")
@@ -53,7 +53,7 @@ def queue_run(
         raise ValidationError(model.not_hosted)
     if not model.is_ready:
         raise ValidationError(
-            f"{model.name} is not ready: {model.status_reason or model.get_status_display()}."
+            f"{model.name} is not ready: {(model.status_reason or model.get_status_display()).rstrip('.')}."
         )
     policy = plain(policy or default_policy(revision), model)
     if policy.tokens == "needed" and not revision.predictions.exists():
@@ -151,7 +151,8 @@ def retry_run(run: SuiteRun, *, actor: User) -> None:
 
 def delete_run(run: SuiteRun, *, actor: User, note: str = "") -> None:
     """Delete a run that has ended, with its results. Scores stay in the cache, so a new run is fast. The address of a
-    finished public run keeps a description and the note. Raises InUse for a run that a published collection shows."""
+    finished public run keeps a description and the note. Raises PermissionDenied, InUse for a run that a published
+    collection shows, and ValidationError for an unfinished run or a note that is too long."""
     if not permissions.can_delete(actor, run):
         raise PermissionDenied("this run belongs to someone else")
     if run.job is not None and run.job.is_active:
@@ -167,7 +168,7 @@ def _require_steer(actor: User, run: SuiteRun) -> None:
 
 
 MAX_AT_ONCE = 100
-"""Maximum number of runs queued by one click."""
+"""Maximum number of missing runs queued in one request."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]
 
 def queue_missing(board: StoredBoard, *, actor: User) -> Queued:
     """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; leaves out cells with a run under
-    way."""
+    way, and stops when one is refused."""
     with transaction.atomic():
         actor.lock()
         return _queue_missing(missing_pairs(board, actor), actor)

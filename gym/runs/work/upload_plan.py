@@ -20,6 +20,7 @@ from suites.selectors import document_of, listed_for
 
 MAX_CANDIDATES = 5
 """Maximum number of suites with the same name that are tried."""
+_NAME_THE_SUITE = "name one suite (site: upload the file on the suite's page; API: suite; command: --suite)"
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def plan_upload(
 ) -> Plan:
     """Parse a file and fit it to one revision, or to the suites it names. Saves nothing.
 
-    Raises FormatError with all reasons if nothing in the file can be used.
+    Raises FormatError with all reasons if nothing in the file can be used, and PermissionDenied or ValidationError if
+    the user may not upload results, see `require_target`.
     """
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to upload results")
@@ -146,7 +148,7 @@ def _fitting(
     slugs = [revision.suite.slug for revision in revisions]
     if len(fits) > 1 and _rank(revisions[0], name, actor) == _rank(revisions[1], name, actor):
         shown = ", ".join(sorted(slugs))
-        reason = f"several suites have this name ({shown}); upload it on one suite's page"
+        reason = f"several suites have this name ({shown}); {_NAME_THE_SUITE}"
         plan.unmatched.append((name, reason))
         return []
     if len(fits) > 1:
@@ -177,11 +179,12 @@ def _candidates(
     uploaded: Uploaded, revision: SuiteRevision | None, actor: User, plan: Plan
 ) -> dict[str, list[SuiteRevision]]:
     """Map each suite name in the file to the revisions it may refer to, best first (`_rank`). With
-    `revision`, only names of its suite are matched, or all names if the file has none of them."""
+    `revision`, only names of its suite are matched, or all names if the file has none of them. Names without a
+    revision are added to `plan.unmatched`."""
     if revision is not None:
         names = {"", *_names(revision)} & set(uploaded.suites) or set(uploaded.suites)
         others = [name for name in uploaded.suites if name not in names]
-        plan.unmatched = [(name, "it is not the suite of this page") for name in others]
+        plan.unmatched = [(name, "not the selected suite") for name in others]
         return {name: [revision] for name in uploaded.suites if name in names}
     by_name: dict[str, dict[int, SuiteRevision]] = {}
     frozen = SuiteRevision.objects.filter(
@@ -197,7 +200,7 @@ def _candidates(
         rows.sort(key=lambda row: (*_rank(row, name, actor), row.pk))
         candidates[name] = rows[:MAX_CANDIDATES]
         if not name:
-            reason = "the file does not name a suite; upload it on the suite's page"
+            reason = f"the file does not name a suite; {_NAME_THE_SUITE}"
             plan.unmatched.append((name, reason))
         elif not rows:
             plan.unmatched.append((name, "no frozen suite with this name is listed for you"))

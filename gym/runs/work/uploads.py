@@ -39,6 +39,7 @@ from lmgym.runs.coverage import coverage_of
 from lmgym.runs.outcomes import ROUNDING_BITS
 from lmgym.runs.uploaded import read_results
 from lmgym.suites.formulas import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
+from lmgym.text import count
 from models_registry import permissions as model_permissions
 from models_registry.models import UPLOADED, RegisteredModel
 from models_registry.names import GROUP
@@ -93,7 +94,8 @@ class ModelChoice:
 
 def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload:
     """Save a plan: one run per model and suite, and the upload they belong to, in one transaction. For more than
-    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises LimitReached."""
+    AT_ONCE runs, save only the upload, and queue a job that creates the runs. Raises ValidationError (also as
+    OverQuota), PermissionDenied and LimitReached."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
         if len(plan.good) > AT_ONCE:
@@ -298,7 +300,8 @@ def may_see(user: AnyUser, upload: ResultUpload) -> bool:
 
 
 def retry_upload(upload: ResultUpload, *, actor: User) -> None:
-    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState and LimitReached."""
+    """Resume an upload whose job failed or was cancelled. Saved runs are kept. Raises WrongState, LimitReached,
+    PermissionDenied, and ValidationError without a job."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     if upload.job is None:
@@ -308,7 +311,7 @@ def retry_upload(upload: ResultUpload, *, actor: User) -> None:
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
     """Delete an upload with all its runs and its job; the models' cards are kept. Returns the number of runs. Raises
-    InUse if a published collection shows one of them."""
+    PermissionDenied, and InUse if a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     with transaction.atomic():
@@ -323,6 +326,11 @@ def delete_upload(upload: ResultUpload, *, actor: User) -> int:
 UPLOAD_DELETED = "The upload was deleted."
 
 
+def _gone(number: int, noun: str) -> str:
+    exist = "exists" if number == 1 else "exist"
+    return f"{count(number, noun)} of this file no longer {exist}. Finished runs are kept."
+
+
 @handler(JOB)
 def results_upload(context: JobContext) -> None:
     waiting = UploadInput.objects.select_related("upload__owner").filter(pk=context.payload["upload"]).first()
@@ -332,9 +340,9 @@ def results_upload(context: JobContext) -> None:
     revisions = SuiteRevision.objects.select_related("suite").in_bulk(waiting.revision_ids.values())
     models = RegisteredModel.objects.in_bulk(waiting.model_ids.values())
     if gone := len(set(waiting.revision_ids.values()) - set(revisions)):
-        raise PermanentFailure(f"{gone} of the suites were deleted. Finished runs are kept.")
+        raise PermanentFailure(_gone(gone, "suite"))
     if gone := len(set(waiting.model_ids.values()) - set(models)):
-        raise PermanentFailure(f"{gone} of the models were deleted. Finished runs are kept.")
+        raise PermanentFailure(_gone(gone, "model"))
     rights.require(
         context,
         {

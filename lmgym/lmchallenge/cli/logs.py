@@ -48,7 +48,13 @@ FILTER = "alphaemoji"
 
 
 def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | None]]:
-    """Pair logs with mixtures. A single log is paired with every mixture, and a single mixture with every log."""
+    """Pair logs with mixtures. A single log is paired with every mixture, and a single mixture with every log.
+
+    Without logs, standard input ("-") is used; without mixtures, None.
+
+    Raises:
+        OptionError: several logs and a different number of several mixtures.
+    """
     names: Sequence[str] = logs or ["-"]
     if not mixes:
         return [(name, None) for name in names]
@@ -58,7 +64,8 @@ def paired(logs: Sequence[str], mixes: Sequence[Mix]) -> list[tuple[str, Mix | N
         return [(name, mixes[0]) for name in names]
     if len(names) != len(mixes):
         raise OptionError(
-            f"There are {len(names)} logs and {len(mixes)} mixtures.", "Pass one mixture, or one per log."
+            f"The numbers of logs ({len(names)}) and mixtures ({len(mixes)}) differ.",
+            "Pass one mixture, or one per log.",
         )
     return list(zip(names, mixes, strict=True))
 
@@ -437,7 +444,7 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     of_5 = [side for side in sides if side.text is None]
     if of_5 and options.filter not in (None, "all"):
         raise OptionError(
-            f"-f: {of_5[0].name} is a log of version 5.",
+            f"-f does not apply to {of_5[0].name}, a log of version 5.",
             "All selected tokens are counted; select tokens with `lmc grep`.",
         )
     keep = "all" if of_5 or any(side.is_hidden for side in sides) else token_filter

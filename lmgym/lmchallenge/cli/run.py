@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
         write, existing = _log(options, streams, stack)
         if options.skip and existing:
             raise OptionError(
-                f"{options.log} already has {existing:,} lines, after which the game would resume, but --skip is "
+                f"{options.log} exists, and the game would resume after its line {existing:,}, but --skip is "
                 f"{options.skip:,}.",
                 "Omit --skip, or choose a new file.",
             )
@@ -195,7 +195,7 @@ class _Progress:
     def line(self, number: int) -> None:
         if not self.quiet and (time_now := time.monotonic()) - self.last >= 2:
             self.last = time_now
-            self.err.write(f"{number:,} lines, {time_now - self.start:.0f} s\n")
+            self.err.write(f"line {number:,}, {time_now - self.start:.0f} s\n")
             self.err.flush()
 
     def end(self, inspector: CorpusInspector, player: Timed) -> None:
@@ -208,7 +208,7 @@ class _Progress:
             self.err.write(f"note: {count:,} {_WARNING_WORDS[name]}\n")
         calls = player.latency.calls("predict")
         self.err.write(
-            f"{inspector.lines:,} lines, {calls:,} predictions, {time.monotonic() - self.start:.1f} s\n"
+            f"lines: {inspector.lines:,}, predictions: {calls:,}, {time.monotonic() - self.start:.1f} s\n"
         )
 
 

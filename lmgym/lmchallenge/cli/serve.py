@@ -34,7 +34,7 @@ def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO
     """Answer commands until the input ends.
 
     Unknown commands are reported on `err` and get no reply. Bytes that are not UTF-8 are read as U+FFFD. Predictions
-    that the protocol cannot represent (tabs, newlines) are omitted.
+    that the protocol cannot represent (with tabs or line breaks, or with NaN as the score) are omitted.
     """
     for number, raw in enumerate(commands, 1):
         fields = raw.decode("utf-8", "replace").rstrip("\n").split("\t")
@@ -54,7 +54,10 @@ def serve(player: Player, commands: Iterable[bytes], out: IO[bytes], err: TextIO
 
 
 def reply_line(reply: Iterable[tuple[str, float]]) -> bytes:
-    """Format a reply: alternating texts and scores, separated by tabs. Parsing a score gives the same float."""
+    """Format a reply: alternating texts and scores, separated by tabs. Parsing a score gives the same float.
+
+    Predictions with tabs, line breaks or a NaN score are omitted.
+    """
     fields = [
         field
         for text, score in reply

@@ -34,7 +34,7 @@ _WORDS = {
 class Match:
     """A log that matches a corpus.
 
-    compared     "tokens" (wp, ic) or "texts" (tc: whole lines); if words are hidden
+    compared     "tokens", or "texts" (tc and ce: whole lines); if words are hidden
                  "token lengths" or "line lengths"
     lines        number of lines in the log
     of           number of lines in the corpus
@@ -62,7 +62,7 @@ class Match:
             which = f"lines {self.first:,} to {self.last:,} of {self.of:,}"
         else:
             which = f"{self.lines:,} of {self.of:,} lines, in the order of the corpus"
-        recut = f" {self.recut:,} of them are split into different tokens here." if self.recut else ""
+        recut = f" Lines split into different tokens here: {self.recut:,}." if self.recut else ""
         return f"{_WORDS[self.compared]}: {which}.{recut}"
 
 
@@ -154,14 +154,14 @@ class LogText:
         if not self.hidden:
             hint += " A log may omit lines but must keep their order."
         if line is None:
-            return LogError(f"{where} The corpus has only {of:,} lines.", hint)
+            return LogError(f"{where} The corpus ends at line {of:,}.", hint)
         logged_parts, corpus_parts = logged.text, self._parts(line)
         corpus_line = f"line {line.number} of the corpus"
         if self.game == "tc":
             logged_part, text = logged_parts[0], line.text
             if self.hidden or isinstance(logged_part, int):
                 return LogError(
-                    f"{where} It has {_size(logged_part):,} characters; {corpus_line} has {len(text):,}.",
+                    f"{where} Characters in the log: {_size(logged_part):,}; in {corpus_line}: {len(text):,}.",
                     hint,
                 )
             at = next(_apart(logged_part, text), min(len(logged_part), len(text)))

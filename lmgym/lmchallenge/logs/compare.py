@@ -116,7 +116,8 @@ class GameComparison(Comparison):
     """Two logs of the same text, compared by a metric of `measures.METRICS`.
 
     The values are computed for each log separately. For entropies, the difference covers only tokens that both logs
-    score. `n` is the denominator of the difference, in tokens or characters. p is from the bootstrap over clusters.
+    score. `n` is the first log's denominator in the difference, in tokens or characters. p is from the bootstrap over
+    clusters.
     """
 
     cluster: str = described("unit of resampling: user or line", default="line")
@@ -168,7 +169,7 @@ def compare(
         cluster: "user", "line", or "auto": users if there are at least 10, else lines.
 
     Raises:
-        LogError: games, lines or tokens differ.
+        LogError: games, filters, lines or tokens differ, or scores are not logarithms of probabilities (for "bits").
         OptionError: one of the games does not have the metric.
     """
     _check_comparable(first, second)
@@ -258,7 +259,7 @@ def _other_errors(first: Table, second: Table, metric: str) -> list[str]:
         return []
     return [
         "The two games have different typing errors, which explain part of the difference. "
-        f"{count:,} of {int(first.selected.sum()):,} words were typed differently."
+        f"Words typed differently: {count:,} of {int(first.selected.sum()):,}."
     ]
 
 

@@ -224,7 +224,7 @@ def _row(raw: bytes, where: str, game: str) -> Row | None:
     if not game:
         game = line_game
     elif RESULT_KEYS[game] not in row:
-        raise LogError(f"{where}: a {line_game} line in a log of {game}.", "A log contains one game.")
+        raise LogError(f"{where}: a line of {line_game} in a log of {game}.", "A log contains one game.")
     key = RESULT_KEYS[game]
     _check(game, row[key], where)
     for other in GAMES.keys() - {key}:

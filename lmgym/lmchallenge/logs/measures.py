@@ -41,10 +41,10 @@ METRICS: dict[str, tuple[str, ...]] = {
     "ce": ("entropy.mean", "entropy.bits", "entropy.hit"),
     "wr": ("accuracy", "base_accuracy", "corrected_errors", "miscorrected", "improvement"),
 }
-"""Metrics by game, the main metric first. wp and wc also accept any other `hitN`."""
+"""Metrics by game, the main metric first. wp and wc also accept any other `hitN` with N up to MOST_RANK."""
 LOWER_IS_BETTER = frozenset({"kpc", "bits", "miscorrected", "entropy.mean", "entropy.bits"})
 ENTROPIES = frozenset({"entropy.mean", "entropy.bits"})
-"""Metrics that are means over scored tokens."""
+"""Metrics computed over scored tokens only."""
 COUNTERPART_GAMES = ({"wp", "wc"}, {"ic", "wr"})
 """Counterparts in the two versions: metrics of the same name agree if all tokens are counted."""
 _HIT = re.compile(r"hit([1-9]\d{0,3})")
@@ -109,7 +109,7 @@ def measure(table: Table, metric: str = "", mix: Mix | None = None) -> Measured:
 
     Raises:
         OptionError: the game does not have the metric.
-        LogError: the scores are not logarithms of probabilities.
+        LogError: the metric is "bits", and the scores are not logarithms of probabilities.
     """
     name = metric_of([table.game], metric)
     if table.game in ("wp", "wc"):
@@ -212,8 +212,8 @@ def ranks(table: Table, most: int = 100) -> dict[str, Any]:
 
 
 def by_part(table: Table, part_of_line: Ints) -> list[dict[str, Any]]:
-    """Compute the METRICS of parts of a version 5 log: {"messages", "tokens", "characters", "skipped", …}. A rate
-    with denominator 0 is None.
+    """Compute the METRICS, except hit3 by place, of parts of a version 5 log: {"messages", "tokens", "characters",
+    "skipped", …}. A rate with denominator 0 is None.
     """
     parts = int(part_of_line[-1]) + 1
     part, kept = part_of_line[table.line], table.selected

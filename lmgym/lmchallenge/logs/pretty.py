@@ -87,8 +87,9 @@ def spans(
     readings: str = "reference",
     most: int = MOST_STARS,
 ) -> list[Span]:
-    """Split one line into spans; for tc, one per character. `ic` needs a mixture. `most`: maximum number of asterisks
-    for a hidden text.
+    """Split one line into spans; for tc, one per character. `most`: maximum number of asterisks for a hidden text.
+
+    Raises LogError for ic without a mixture.
     """
     entries, keeps = line.entries, keeper(keep)
     if line.game == "wp":
@@ -100,7 +101,7 @@ def spans(
 
 
 def ic_ranks(entries: Sequence[CorrectionEntry], mix: Mix | None) -> list[int]:
-    """Return the rank of each target under the mixture."""
+    """Return the rank of each target under the mixture. Raises LogError without a mixture."""
     if mix is None:
         raise LogError("An ic log needs a mixture of its scores.", "Find one with ic-opt.")
     if not entries:

@@ -47,7 +47,8 @@ def statistics(table: Table, partition: str = "all", mix: Mix | None = None) -> 
 
 
 def search(table: Table, target: str = "accuracy") -> list[tuple[Mix, float | None]]:
-    """Return each mixture with its `target` metric over the whole log, in search order. Raises OptionError."""
+    """Return each mixture with its `target` metric over the whole log (None if undefined), in search order. Raises
+    OptionError for an unknown `target`."""
     if target not in IC_METRICS:
         raise OptionError(f"Unknown metric {target!r}.", f"Choose one of {', '.join(IC_METRICS)}.")
     nothing = np.zeros(len(table.line), dtype=np.int64)

@@ -142,7 +142,7 @@ class Table:
         if self.game != "wp" or not self.zero_ranks:
             return ()
         return (
-            f"{self.zero_ranks} ranks are 0 because their scores are NaN. They are counted as not predicted.",
+            f"Ranks that are 0 because their scores are NaN: {self.zero_ranks}. They are counted as not predicted.",
         )
 
     @property
@@ -188,7 +188,7 @@ def read_table(
     """Build a table from the lines that `decoder.read_lines` yields. The first filter applies until `by`
     selects another.
 
-    Raises LogError for an empty log, and, with mixtures, for invalid ic candidates.
+    Raises LogError for an empty log and, with mixtures, for invalid ic candidates; OptionError for an unknown filter.
     """
     for name in filters:
         if name not in FILTERS:

@@ -158,8 +158,8 @@ class InputCorrection:
         self.random = random
 
     def play(self, line: str) -> Play:
-        """Play a line. One entry per token: score [error, model], candidates with both scores,
-        and the word as typed.
+        """Play a line. One entry per token: score [error, model], candidates with both scores, the word and the word as
+        typed or, without `targets`, the word's length and whether it was typed without error.
         """
         corrupted = [(start, token, self.errors.corrupt(token, self.random)) for start, token in tokens(line)]
         entries: list[Entry] = []

@@ -122,7 +122,7 @@ class PythonPlayer:
             raise PlayerError(f"{spec} could not be created: {type(error).__name__}: {error}.") from error
 
     def predict(self, requests: Sequence[Request]) -> list[Reply]:
-        """Call predict for each request."""
+        """Call predict for each request. Raises PlayerError if it fails."""
         replies: list[Reply] = []
         for context, candidates in requests:
             words = None if candidates is None else list(candidates)
@@ -183,7 +183,7 @@ def from_terminal(
 ) -> Player:
     """Build the player named on a command line: a configured name, `adaptive`, `module:name`, or a command.
 
-    `by_name`: see PythonPlayer.
+    `by_name`: see PythonPlayer. Raises OptionError, and PlayerError if the player cannot be created or started.
     """
     if spec == "adaptive":
         return adaptive(options)

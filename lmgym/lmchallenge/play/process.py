@@ -184,7 +184,11 @@ class ProcessPlayer:
         return pause
 
     def close(self) -> None:
-        """Close standard input, wait for the process to exit and check its remaining output."""
+        """Close standard input and wait for the process to exit.
+
+        Raises:
+            PlayerError: it does not exit within `stop_timeout`, sends more output, or exits with an error.
+        """
         if self._ended:
             return
         deadline = time.monotonic() + self.command.stop_timeout
@@ -474,7 +478,7 @@ def _no_number(fields: list[str], context: str) -> NoReturn:
 def respelled(
     reply: Reply, by_text: Mapping[str, Sequence[str]], protocol_warnings: ProtocolWarnings
 ) -> Reply:
-    """Map a reply's texts to the requested candidates."""
+    """Map a reply's texts to the requested candidates, and count irregularities."""
     texts = [text for text, _ in reply]
     if texts != list(by_text):  # most models reply in the requested order
         seen = set(texts)

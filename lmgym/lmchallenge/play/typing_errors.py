@@ -56,7 +56,7 @@ def matches(a: str, b: str) -> int:
 
 
 class Vocabulary:
-    """Words of equal length in arrays, so that the nearest words are found in one pass.
+    """Words grouped by length into arrays, so that the nearest words are found in one pass.
 
     Words keep the order of the file, without duplicates. Ties are broken by that order. (The reference keeps its words
     in a set, so its ties depend on the hash seed of the process.)
@@ -70,7 +70,7 @@ class Vocabulary:
         self._codes: dict[int, NDArray[np.uint32]] = {}
 
     def nearest(self, typed: str, n: int) -> list[str]:
-        """Return the n words of the same length that share the most characters with `typed`, best first."""
+        """Return up to n words of the same length, those that share the most characters with `typed`, best first."""
         import numpy as np  # slow to import, and only this game needs it
 
         words = self._words.get(len(typed))

@@ -1,7 +1,7 @@
 """The games of version 5: word completion (wc), word entropy (we), character entropy (ce), word reranking (wr).
 
-They are played like the games of version 4 (`play.loop`). Each entry is one token; adding user and message
-makes it a log row.
+They are played like the games of version 4 (`play.loop`). Each entry is one token (ce: one character); adding
+user and message makes it a log row.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def check_config(kind: str, config: dict[str, Any]) -> BackendSpec:
         hint = (
             f"{error.schema.get('title', where)}: {error.schema.get('description', '')}" if is_pattern else ""
         )
-        raise BackendError(f"The configuration of a {spec.label} is invalid: {where}: {reason}.", hint)
+        raise BackendError(f"Invalid configuration ({spec.label}): {where}: {reason}.", hint)
     return spec
 
 

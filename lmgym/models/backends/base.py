@@ -252,8 +252,8 @@ def describe_exception(error: Exception, folder: Path) -> str:
 def probe(backend: Backend) -> dict[str, Any]:
     """Test a loaded model before it is offered.
 
-    Values must be finite and not negative, tokens must cover every non-blank character and stay inside the text, a
-    batch must give the same values as single texts, and no value may depend on later words.
+    Values must be finite and not negative, tokens must cover every letter and digit and stay inside the text, a batch
+    must give the same values as single texts, and no value of a left-to-right model may depend on later words.
 
     Returns:
         The facts of the model for its page, with `seconds` (of this test), `tokens_per_second`, `batch_difference`
@@ -299,7 +299,8 @@ def _scored(result: TokenScores | ScoringFailure) -> TokenScores:
 
 
 def _check_tokens(text: str, score: TokenScores) -> None:
-    """Check that values are finite, offsets are inside the text, and each non-blank character is in a token."""
+    """Check that values are finite and not negative, offsets are inside the text, and each letter or digit is in a
+    token."""
     covered: set[int] = set()
     for token, (begin, end), value, special in zip(
         score.tokens, score.offsets, score.bits, score.special, strict=True

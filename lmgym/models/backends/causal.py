@@ -166,8 +166,9 @@ class CausalBackend:
         """Compute surprisals of tokens; shared prefixes of texts are computed once. See `Backend.score`.
 
         Returns:
-            One result per text. A text that is longer than the context (without windows), is not valid Unicode, or
-            has a value that is not finite gives a ScoringFailure.
+            One result per text. A text that is longer than the context (without windows), is not valid Unicode, does
+            not fit into memory, or has a token without an embedding or a value that is not finite gives a
+            ScoringFailure.
 
         Raises:
             BackendError: the model lacks the start token of the policy, or the overlap does not fit into its context.
@@ -397,8 +398,9 @@ def load(config: dict[str, Any], *, model_dir: Path, hub_allowed: bool) -> Causa
 
     Args:
         config: {"source": "hub", "repo", "revision"} or {"source": "directory", "path"}; "dtype" (float32, bfloat16,
-            float16; on a CPU float32, or bfloat16 with "cpu_bfloat16"); "device" (auto, cpu, cuda:0, cuda:all); and
-            "bos_token" (the start token; "" = none; default: the declared one).
+            float16; on a CPU float32, or bfloat16 with "cpu_bfloat16"); "device" (auto, cpu, cuda:0, cuda:all);
+            "kernels" (stock or packed; default: whichever is faster); and "bos_token" (the start token; "" = none;
+            default: the declared one).
 
     Raises:
         BackendError: the model cannot be used.

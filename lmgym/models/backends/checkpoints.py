@@ -36,7 +36,8 @@ def choose(text: str, refs: Mapping[str, str], repo: str) -> list[Checkpoint]:
         repo: name of the repository, for messages.
 
     Raises:
-        BackendError: a name or pattern has no match, a match has no step, or two matches have the same step.
+        BackendError: a name or pattern is invalid or has no match, a match has no step, two matches have the same step,
+            or there are more than MAX_CHECKPOINTS.
     """
     names = dict.fromkeys(name for part in _parts(text) for name in _expanded(part))
     if not names:
@@ -145,8 +146,8 @@ def _require_matches(missing: list[str], refs: Mapping[str, str], repo: str) -> 
     with_step = [ref for ref in refs if step_in(ref) is not None]
     shown = ", ".join(sorted(with_step, key=lambda ref: step_in(ref) or 0)[:_SHOWN])
     hint = (
-        f"It has {len(with_step):,} with a step, such as {shown}."
+        f"Branches and tags with a step: {len(with_step):,}, such as {shown}."
         if with_step
-        else "It has none with a step."
+        else "None of its branches and tags has a step."
     )
     raise BackendError(f"{repo} has no branch or tag {named}{more}.", hint)

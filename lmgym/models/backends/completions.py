@@ -1,7 +1,7 @@
 """Client for completion servers: requests log-probabilities of prompts, and reads the responses of two methods.
 
 The methods are `echo` with `logprobs` (the server returns the prompt as tokens with natural log-probabilities), and
-vLLM's `prompt_logprobs`. Both generate one new token, which is discarded, because llama-cpp-python takes
+vLLM's `prompt_logprobs`. Both request one new token and discard it, since llama-cpp-python takes
 `max_tokens=0` to mean "until the context is full".
 """
 
@@ -123,7 +123,9 @@ class Server:
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
             raise NotEchoed("the response has no list of choices")
         if len(choices) != len(prompts):
-            raise NotEchoed(f"the server returned {len(choices)} choices for {len(prompts)} prompts")
+            raise NotEchoed(
+                f"the number of choices is {len(choices)}, but the number of prompts is {len(prompts)}"
+            )
         usage = answer.get("usage")
         count = usage.get("prompt_tokens") if isinstance(usage, dict) else None
         prompt_tokens = count if isinstance(count, int) else None
@@ -195,7 +197,7 @@ def _read_echo(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt:
     if not readings:
         raise Unreadable(f"the tokens do not spell the sentence: {error}")
     if len(readings) > 1 and not readings[1].tokens[-1].strip(BROKEN):
-        raise Unreadable("a token that is not spelled may be new, or a part of the last character")
+        raise Unreadable("a token without a spelling may be new, or part of the last character of the prompt")
     return readings[0]
 
 

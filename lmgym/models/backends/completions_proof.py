@@ -151,7 +151,8 @@ def _judge(evidence: _Evidence, dialect: Dialect) -> Proof:
     verdicts = [_read(evidence, candidate) for candidate in (dialect, replace(dialect, early=True))]
     if verdicts[0].compared < MIN_COMPARED:
         raise Unproven(
-            f"{_NOT_PROVABLE}: only {verdicts[0].compared} of its likely next words are single tokens in the prompt."
+            f"{_NOT_PROVABLE}: too few of its likely next words are single tokens in the prompt "
+            f"({verdicts[0].compared}; at least {MIN_COMPARED} are needed)."
         )
     verdict = next((candidate for candidate in verdicts if not candidate.misplaced), verdicts[0])
     if verdict.changed:

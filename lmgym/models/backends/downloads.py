@@ -61,7 +61,7 @@ class Download:
 
     @property
     def download_bytes(self) -> int | None:
-        """Bytes of files that are not on this machine yet."""
+        """Bytes of files that are not on this machine yet; None if the files are unknown."""
         return None if self.unknown else sum(file.bytes for file in self.files if not file.here)
 
     @property

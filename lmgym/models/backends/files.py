@@ -101,7 +101,8 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
         The contents of config.json.
 
     Raises:
-        BackendError: the folder could run code, has links that leave `root`, or lacks files needed for scoring.
+        BackendError: the folder could run code, has links that leave `root`, lacks files needed for scoring, holds an
+            adapter or quantised weights, or its configuration does not match the weights.
     """
     if not folder.is_dir():
         raise BackendError(

@@ -68,7 +68,7 @@ def hide_progress() -> None:
 
 def read_header(path: Path) -> Header:
     """Read the header of a GGUF file. Raises BackendError if the file is invalid or does not hold a whole language
-    model."""
+    model, or if the package gguf is not installed."""
     try:
         from gguf import GGUFReader
     except ModuleNotFoundError as error:

@@ -98,7 +98,8 @@ def resolve(
 
     Raises:
         AccessDenied: the model does not exist, or is private or gated and the token does not permit reading it.
-        BackendError: the model has no safetensors or is too large, or the Hub is unreachable.
+        BackendUnavailable: the Hub is unreachable, overloaded or down.
+        BackendError: the model has no safetensors or is too large, or this machine is offline.
     """
     model, names = _listing(repo, revision, TIMEOUT_SECONDS, token, patient=True)
     _check_listing(model, names, max_bytes)
@@ -206,7 +207,8 @@ def fetch(
     token: HubToken | None = None,
     ask_access: bool = False,
 ) -> Fetched:
-    """Fetch the harmless files of a model (json, safetensors, txt and model files of the top folder).
+    """Fetch the harmless files of a model (json, safetensors, txt and model files, and the chat template, all of the
+    top folder).
 
     A commit that is complete in the cache needs no network; otherwise the file list and the space are checked first.
 
@@ -246,12 +248,12 @@ def _require_room(model: HubModel, needed: int, budget: int | None) -> None:
     if free is not None and needed > free:
         raise BackendError(
             f"{model.repo} needs {_size(needed)}, and the disk of the download cache has {_size(free)} free.",
-            "Free some space; staff can delete weights that no model uses.",
+            "Free some space. On a site, staff can delete weights that no model uses.",
         )
     if budget and needed + (used := hub_cache.used_bytes()) > budget:
         raise BackendError(
             f"{model.repo} needs {_size(needed)}. This site may keep {_size(budget)} of downloaded models on this "
-            f"machine, and {_size(used)} are there.",
+            f"machine, and already keeps {_size(used)}.",
             "Staff can delete weights that no model uses, or raise the limit (GYM_HUB_CACHE_GB).",
         )
 
@@ -436,7 +438,7 @@ def _backend_error(error: Exception, repo: str, revision: str, token: HubToken |
     if isinstance(error, OSError) and error.errno == 28:
         return BackendError(f"The disk is full; {repo} could not be stored.", "Free some space.")
     if isinstance(error, OSError) and "Consistency check failed" in str(error):
-        return BackendUnavailable(f"A file of {repo} arrived with a wrong size.", "Try again.")
+        return BackendUnavailable(f"A file of {repo} arrived with the wrong size.", "Try again.")
     if is_broken_transfer(error):
         return hub_listing.interrupted(repo, error)
     return hub_listing.unreachable(repo, error)

@@ -27,7 +27,7 @@ _WAITS = 5
 _MAX_FILE_BYTES = 10**15
 _MAX_NAME = 250
 _LATER = "Try again later."
-_BRING_ONE = "add your token on your account page (on your own machine: set HF_TOKEN)."
+_BRING_ONE = "add your token on your profile page (on your own machine: set HF_TOKEN)."
 _Body = TypeVar("_Body")
 
 
@@ -222,7 +222,7 @@ def gated(repo: str, token: HubToken | None = None) -> AccessDenied:
 
 def bad_token(repo: str, token: HubToken) -> AccessDenied:
     return AccessDenied(
-        f"The Hub does not accept {token.name} (asked for {repo}).",
+        f"The Hub rejected {token.name} when asked for {repo}.",
         "It may have expired or been revoked. Replace it.",
     )
 

@@ -134,7 +134,10 @@ def _source(path: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def read_settings(path: Path, hint: str) -> tuple[Any, str]:
-    """Read the model's configuration. Returns it with the architecture that it names."""
+    """Read the model's configuration. Returns it with its architectures, or its model type if it names none.
+
+    Raises BackendError if it cannot be read.
+    """
     from transformers import AutoConfig
 
     folder, how = _source(path)
@@ -152,6 +155,9 @@ def read_tokenizer(folder: Path, notes: list[str] | None = None, *, framed: bool
     Args:
         notes: receives a note if the tokenizer of transformers differs from the file.
         framed: texts are placed between the tokenizer's special tokens.
+
+    Raises:
+        BackendError: there is no valid tokenizer, or it is not a fast one.
     """
     from transformers import AutoTokenizer
 
@@ -227,11 +233,11 @@ def read_model(
 
 
 def _require_layers(folder: Path, settings: Any, auto: Any) -> None:
-    """Check that no layers are missing.
+    """Check that the weights have all layers that the configuration declares.
 
-    If the configuration has more layers than the weights, the model is built on the meta device to list
-    missing weights. If it runs its layers several times, none are missing. transformers would first
-    initialise all missing layers.
+    Fewer stored than configured layers may be correct: some models run the same layers several times. The model is
+    therefore built on the meta device to see which weights are missing. Loading it normally would initialise every
+    missing layer before reporting it.
 
     Raises:
         BackendError: layers are missing.

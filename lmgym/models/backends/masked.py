@@ -59,8 +59,8 @@ class MaskedBackend:
     """A loaded model with its tokenizer. Thread-safe: concurrent calls take turns.
 
     The tokenizer's special tokens around a text ([CLS] and [SEP]) are always present and never scored. Policies that
-    require other start or end tokens are rejected, as is the whitespace correction, which is defined for left-to-right
-    prediction.
+    require other start or end tokens are rejected, as are the whitespace correction and windows over long texts, which
+    are defined for left-to-right prediction.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ def require_memory(folder: Path, dtype: torch.dtype, device: torch.device, *, sp
             raise BackendError(f"{sizes}.", _hint(dtype_name, device, spread))
         if needed > memory.free:
             raise MemoryInUse(
-                f"{sizes}, of which {_gb(memory.free)} are free.",
+                f"{sizes}, of which {_gb(memory.free)} is free.",
                 "Other programs or workers are using the rest: try again later.",
             )
 

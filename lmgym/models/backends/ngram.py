@@ -17,6 +17,7 @@ from lmgym.models.backends.ngram_model import BOS, EOS, SPECIALS, UNK, NgramMode
 from lmgym.models.backends.unchanged import FileSnapshot
 from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import ScoringFailure, TokenScores
+from lmgym.text import count
 
 
 class NgramBackend:
@@ -39,7 +40,7 @@ class NgramBackend:
             versions={"python": platform.python_version(), "numpy": np.__version__},
             architecture=f"{model.order}-gram, interpolated modified Kneser-Ney",
             notes=(
-                f"The context is the last {model.order - 1} words.",
+                f"The context has {count(model.order - 1, 'word')}.",
                 f"Trained on {corpus.sentences:,} sentences ({corpus.tokens:,} words with punctuation); parameters "
                 "are stored n-grams.",
                 f"Words seen fewer than {corpus.min_count} times in training are unknown; all unknown words "

@@ -24,8 +24,8 @@ MAX_HEADER = 64_000_000
 def dump_model(model: NgramModel) -> bytes:
     """Serialise a model; equal models give equal bytes.
 
-    The format is gzip of one JSON line (version, order, vocabulary, sizes) and the counts as little-endian integers,
-    column by column.
+    The format is gzip of one JSON line (version, order, vocabulary, sizes and others) and the counts as little-endian
+    integers, column by column.
     """
     corpus = model.corpus
     parts = [corpus.initial[length] for length in range(2, corpus.order)] + [corpus.top]

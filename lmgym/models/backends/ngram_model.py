@@ -115,7 +115,10 @@ class NgramModel:
         return [number if (number := get(word, UNK)) not in (EOS, BOS) else UNK for word in words]
 
     def probabilities(self, targets: Sequence[int], histories: Sequence[Sequence[int]]) -> Floats:
-        """Compute p(target | history) for each pair. A history is the preceding words, with "<s>" if known."""
+        """Compute p(target | history) for each pair. A history is the ids of the preceding words, with "<s>" if known.
+
+        Raises ValueError if the numbers of targets and histories differ.
+        """
         if len(targets) != len(histories):
             raise ValueError(f"{len(targets)} targets but {len(histories)} histories")
         width = self.order - 1

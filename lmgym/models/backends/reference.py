@@ -18,7 +18,7 @@ from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import HALF_TOLERANCE_BITS, ScoringFailure, TokenScores
 
 EVERY = 5
-"""One in so many of the hundred plain sentences is compared."""
+"""Interval between compared sentences: one in EVERY of the hundred plain sentences."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ReferenceComparison:
         )
         if self.agree:
             return f"The values agree with the reference {reference}: they differ by {differences}."
-        others = f" {self.other_tokens} sentences have different tokens." if self.other_tokens else ""
+        others = f" Sentences with different tokens: {self.other_tokens}." if self.other_tokens else ""
         return (
             f"Warning: the values do not agree with the reference {reference} within {self.tolerance} bits: they "
             f"differ by {differences}.{others} The server may use other weights, or quantise or scale them."

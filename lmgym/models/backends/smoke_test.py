@@ -1,8 +1,9 @@
 """Load a model and score a few sentences in a separate process: `python -m lmgym.models.backends.smoke_test`.
 
-Standard input is JSON: the model's `slug`, the arguments of `load_backend`, `hub_budget` (`budget` of `hub.fetch`),
-`hub_token` (value and name of a HubToken, or null), and `parent`, the process ID of the caller. Standard output is
-lines of JSON. While files are downloaded, they are `{"downloaded", "total"}` in bytes. The last line is
+Standard input is JSON: the model's `slug`, the arguments `kind`, `config`, `model_dir` and `hub_allowed` of
+`load_backend`, `hub_budget` (`budget` of `hub.fetch`), `hub_token` (value and name of a HubToken, or null), and
+`parent`, the process ID of the caller. Standard output is lines of JSON. While files are downloaded, they are
+`{"downloaded", "total"}` in bytes. The last line is
 `{"facts", "probe", "seconds", "repo"}` with the current name of the Hub's repository, or "", or
 
     {"problem": why the model does not work, "memory_in_use": other programs use the memory it needs,

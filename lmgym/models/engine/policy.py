@@ -62,7 +62,7 @@ class ScoringPolicy:
         if not isinstance(self.eos, bool):
             raise ValueError(f"eos is {self.eos!r}: choose true or false")
         if self.overlap is not None and (type(self.overlap) is not int or self.overlap < 0):
-            raise ValueError(f"overlap is {self.overlap!r}: choose a number of tokens from 0, or none")
+            raise ValueError(f"overlap is {self.overlap!r}: choose a number of tokens (0 or more), or none")
         if self.whitespace == "trailing" and self.metric != "sum":
             raise ValueError(
                 f"the whitespace correction is defined for the metric sum, not for {self.metric}: "
@@ -86,7 +86,7 @@ class ScoringPolicy:
         """Restore a policy from `to_dict`; missing fields get defaults. Raises ValueError for unknown fields."""
         unknown = sorted(set(data) - {field.name for field in fields(cls)})
         if unknown:
-            raise ValueError(f"a scoring policy has no field {', '.join(map(repr, unknown))}")
+            raise ValueError(f"unknown fields of a scoring policy: {', '.join(map(repr, unknown))}")
         return cls(**data)
 
 

@@ -2,8 +2,8 @@ r"""Find the characters of a completion server's tokens, which may be parts of c
 
 A byte-level vocabulary may split "日" into two tokens. Servers return such parts in different ways:
 
-    U+FFFD for bytes that are no character               transformers' decode; older versions of vLLM
-    nothing, also for the last part of a character       versions of vLLM between those two
+    U+FFFD for bytes that do not form a character        transformers' decode; early versions of vLLM
+    nothing, even for the last part of a character       later versions of vLLM, before 0.30
     nothing; the last part has the text of all parts     vLLM 0.30
     only the whole characters in the token               llama-cpp-python 0.3
     bytes as Latin-1                                     SGLang 0.5
@@ -25,13 +25,14 @@ from lmgym.models.engine.token_rules import TokenRules
 from lmgym.text import BLANKS
 
 MOST_UNSPELLED = 16
-"""Largest number of bytes of a token that its spelling lacks. Parts of characters in vocabularies have about ten."""
+"""Maximum number of a token's bytes that are missing from its spelling. Tokens with parts of characters lack about ten
+at most."""
 
 MAX_STEPS = 100_000
-"""Maximal number of pairs of a token and a position in the text. A sentence without parts has one pair per token."""
+"""Maximum number of pairs of a token and a position in the text. A sentence without parts has one pair per token."""
 
 BROKEN = "\ufffd"
-"""Replacement character of decoders for bytes that are no character."""
+"""Character that decoders substitute for bytes that are not a character."""
 _ESCAPED = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)")
 _RULES = TokenRules(
     prefix=frozenset(), suffix=frozenset(), unknown=frozenset(), special=frozenset(), moses=False
@@ -209,12 +210,12 @@ def _fit(
 
 def _are_sums(offsets: Sequence[int], tokens: Sequence[str]) -> bool:
     """Return whether the offsets only add up the lengths of the tokens, as those of vLLM do."""
-    steps = zip(pairwise(offsets), tokens, strict=False)  # the end of the last token may lack
+    steps = zip(pairwise(offsets), tokens, strict=False)  # the end of the last token may be missing
     return all(end - start == len(token) for (start, end), token in steps)
 
 
 def _pieces(data: _Bytes, token: str, state: State, way: Way) -> Iterator[Span]:
-    """Yield the byte ranges after a state that a server may spell like the token. Blanks may lack in the spelling."""
+    """Yield the byte ranges after a state that a server may spell like the token. The spelling may lack blanks."""
     position, lead = state
     length = len(token.encode("utf-8", "surrogatepass")) + MOST_UNSPELLED
     for start in sorted({position, max(position, 1), data.after_blanks(position)}):

@@ -29,6 +29,8 @@ class TokenRules:
     Attributes:
         cased: True if the vocabulary is case-sensitive.
         prefix, suffix, unknown, special: spellings of start, end, unknown and other special tokens.
+        sentinel: mark that is removed from the beginning and the end of a token; "" = none.
+        metaspace: mark that stands for a space.
         moses: True if tokens are in Moses spelling.
         dropped: predicate for characters that the tokenizer drops; None = it drops none.
     """

@@ -121,7 +121,7 @@ def _bits(
 
 
 def others(ids: Sequence[int], vocabulary: int) -> list[int]:
-    """Replace each token by another."""
+    """Replace each token with a different one."""
     return [(token + 1) % vocabulary for token in ids]
 
 
@@ -167,7 +167,7 @@ def _require_causal(runner: ModelRunner, ids: Sequence[int], plain: Floats, allo
     )
     if (gap := structural_gap(again, plain[: len(again)], allowed)) > max(allowed, REFUSED_BITS):
         raise Unscorable(
-            f"The values of {name} are not reproducible: twice the same text differs by {gap:.2g} bits."
+            f"The values of {name} are not reproducible: the same text scored twice differs by {gap:.2g} bits."
         )
     # Passes of one shape hardly differ by rounding. Value k belongs to token k + 1.
     if (gap := structural_gap(again[: middle - 1], changed[0][: middle - 1], allowed)) > allowed:

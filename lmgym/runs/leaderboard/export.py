@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from lmgym.runs.against_chance import CHANCE_TEST
 from lmgym.runs.coverage import COVERAGE
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.leaderboard.records import BoardCell, BoardMean, BoardSuite
 from lmgym.runs.missing_rates import MissingRate, by_model, in_words, some
+from lmgym.runs.paper import count_range, percent_cell, rate_cell
 from lmgym.runs.rules import RULE_COUNTS, rule_json
 from lmgym.runs.run_differences import MASKED_WORDS
 from lmgym.stats import Spread
 from lmgym.text.columns import record
-from lmgym.text.paper_tables import Table
+from lmgym.text.paper_tables import Cell as PaperCell
+from lmgym.text.paper_tables import Estimate, PaperTable, transposed
 
 _RATE = ("run", "source", *RULE_COUNTS, *CHANCE_TEST)
 _HOW = ("seeds", "sd_between_seeds", "policy", "score_kind", "whitespace", *COVERAGE)
@@ -24,23 +28,27 @@ LONG_HEADER = (
 )  # fmt: skip
 
 
-def note(board: Board) -> str:
-    """Write the note on how the numbers were computed, for every table and file."""
+def note(board: Board, *, is_for_paper: bool = False) -> str:
+    """Write the note on how the numbers were computed, for every table and file. That of a table for a paper names
+    suites by their titles, and says nothing of verdicts against chance, which the table lacks."""
+    shown = {column.key: column.title if is_for_paper else column.key for column in board.columns}
     rule = board.options.rule
     weights = "weighted" if board.is_weighted else "unweighted"
     n = len(board.columns)
     parts = [
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
-        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board)}. 95% intervals: Wilson; of means, "
+        f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board, shown)}. 95% intervals: Wilson; of means, "
         "Wilson with the variance of the mean. Ties count as failed.",
-        board.tested,
+        "" if is_for_paper else board.tested,
     ]
     if board.sharing:
-        parts.append(_sharing(board))
+        parts.append(_sharing(board, [shown.get(key, key) for key in board.sharing]))
     if any(len(row.models) > 1 for row in board.rows):
         parts.append("Rows with several seeds: mean over seeds, no interval.")
     if board.other_policies:
-        cells = [f"{row.label} on {column.key} ({policy})" for row, column, policy in board.other_policies]
+        cells = [
+            f"{row.label} on {shown[column.key]} ({policy})" for row, column, policy in board.other_policies
+        ]
         parts.append(f"Not under the default policy: {some(cells)}.")
     if board.unranked:
         names = [row.label for row in board.unranked]
@@ -51,22 +59,22 @@ def note(board: Board) -> str:
         for column, cell in zip(board.columns, row.cells, strict=True)
         if cell is not None and cell.verdict.against_chance == "unknown-words"
     ]
-    if low:
+    if low and not is_for_paper:
         parts.append(f"Not compared with chance: {some(low)}.")
     if board.masked:
         names = [row.label for row in board.masked]
         parts.append(f"Not surprisals: {some(names)}. {MASKED_WORDS}")
     if board.gaps:
-        parts.append(in_words(board.gaps))
+        parts.append(in_words([replace(gap, suite=shown.get(gap.suite, gap.suite)) for gap in board.gaps]))
     if board.dropped:
         cells = [f"{gap.suite} ({gap.label}: {gap.why})" for gap in board.dropped]
         parts.append(f"Left out, because not every model has run them: {some(cells)}.")
-    return " ".join(parts)
+    return " ".join(filter(None, parts))
 
 
-def _sharing(board: Board) -> str:
+def _sharing(board: Board, names: Sequence[str]) -> str:
     """Name the suites that share material and describe the effect on intervals."""
-    suites = f"Suites whose items share material: {some(board.sharing)}."
+    suites = f"Suites whose items share material: {some(names)}."
     known = [factor for factor in board.shared_factors if factor is not None]
     if not board.shared_factors:
         return suites
@@ -86,15 +94,18 @@ def weights_column(board: Board) -> dict[str, str]:
     return {"weights": ",".join(named)} if named else {}
 
 
-def _weights(board: Board) -> str:
-    """Format weights in brackets: " (weights a:2,b:0.5; others 1)"; empty if all are 1."""
-    named = weights_column(board).get("weights")
-    others = "; others 1" if any(column.weight == 1 for column in board.columns) else ""
-    return f" (weights {named}{others})" if named else ""
+def _weights(board: Board, names: Mapping[str, str]) -> str:
+    """Format the weights in brackets: " (weights a:2,b:0.5; others 1)"; empty if all are 1."""
+    weighted = [f"{names[column.key]}:{column.weight:g}" for column in board.columns if column.weight != 1]
+    others = "; others 1" if len(weighted) < len(board.columns) else ""
+    return f" (weights {','.join(weighted)}{others})" if weighted else ""
 
 
-def wide(board: Board) -> Table:
-    """Build a table with one row per model and one column per suite: rates 0..1, as printed in papers."""
+WideTable: TypeAlias = tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]
+
+
+def wide(board: Board) -> WideTable:
+    """Return header and rows of a table with one row per model and one column per suite: rates 0..1."""
     fixed = ("model", "rank", "SG score", "low", "high", "suites run", "whitespace")
     between = ("seeds", "sd between seeds", "members") if board.options.group else ()
     policies = ("other policies",) if board.other_policies else ()
@@ -114,21 +125,56 @@ def wide(board: Board) -> Table:
         )
         for row in board.rows
     )
-    header = (*fixed, *between, *policies, *tags, *suites)
-    texts = {"model", "whitespace", "members", "other policies"}
-    return Table("Models on suites", header, rows, tuple(name not in texts for name in header), note(board))
+    return (*fixed, *between, *policies, *tags, *suites), rows
 
 
-def for_paper(board: Board) -> Table:
-    """Build a compact table for papers: ranks, scores and rates, in the board's layout."""
-    table = wide(board)
-    if not board.has_suites_in_rows:
-        return table
-    label = table.header.index("model")
-    kept = [k for k, name in enumerate(table.header) if k != label]
-    rows = tuple((table.header[k], *(row[k] for row in table.rows)) for k in kept)
-    header = ("", *(row[label] for row in table.rows))
-    return Table(table.title, header, rows, (False, *[True] * len(table.rows)), table.note)
+def for_paper(board: Board, sources: str = "", label: str = "leaderboard") -> PaperTable:
+    """Build the table of a paper, in the board's layout: ranks, SG scores and pass rates. `sources`: models and
+    dates in sentences, for the notes."""
+    scores = [row.score for row in board.rows]
+    summary: list[tuple[PaperCell, ...]] = [
+        ("Rank", None, *(None if row.rank is None else str(row.rank) for row in board.rows), None),
+        ("SG score", None, *map(_mean_cell, scores), None),
+    ]
+    if board.options.group:
+        spreads = [score.spread if score else None for score in scores]
+        summary += [
+            ("Seeds", None, *(str(spread.n) if spread else None for spread in spreads), None),
+            ("SD between seeds", None, *(_deviation(spread) for spread in spreads), None),
+        ]
+    summary += [
+        (tag, None, *(_mean_cell(row.tags[k]) for row in board.rows), None)
+        for k, tag in enumerate(board.tags)
+    ]
+    suites = [_suite_row(board, k, column) for k, column in enumerate(board.columns)]
+    columns = ("Suite", "n", *(row.label for row in board.rows), "Chance")
+    notes = f"{note(board, is_for_paper=True)} {sources}".rstrip()
+    table = PaperTable(
+        "Pass rate on each suite, in percent", columns, (*summary, *suites), notes, label=label
+    )
+    return table if board.has_suites_in_rows else transposed(table, "Model")
+
+
+def _suite_row(board: Board, k: int, column: Column) -> tuple[PaperCell, ...]:
+    number = f" r{column.revision.number}"
+    title = column.title if column.title.endswith(number) else f"{column.title}{number}"
+    cells = [row.cells[k] for row in board.rows]
+    n = count_range([cell.n for cell in cells if cell])
+    return (title, n, *map(_rate_cell, cells), percent_cell(column.chance))
+
+
+def _rate_cell(cell: Cell | None) -> Estimate | None:
+    if cell is None:
+        return None
+    return rate_cell(cell.rate, *((cell.low, cell.high) if cell.spread is None else ()))
+
+
+def _mean_cell(mean: Mean | None) -> Estimate | None:
+    return None if mean is None else rate_cell(*mean_and_interval(mean))
+
+
+def _deviation(spread: Spread | None) -> str | None:
+    return None if spread is None or spread.deviation is None else percent_cell(spread.deviation)
 
 
 def _policies(row: Row, board: Board) -> str:
@@ -244,7 +290,7 @@ def as_json(board: Board, address: str) -> dict[str, Any]:
 
 
 def head_json(board: Board) -> dict[str, Any]:
-    """Return the JSON common to all rows: rule, note, suites with their weights."""
+    """Return the JSON common to all rows: rule, note, family of tests, and suites with their weights."""
     return {
         "rule": rule_json(board.options.rule),
         "note": note(board),

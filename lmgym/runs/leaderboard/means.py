@@ -21,7 +21,7 @@ class Material:
 
 
 def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -> Mean | None:
-    """Return the weighted mean of the available cells; suites of weight 0 do not count."""
+    """Return the weighted mean of the available cells, None without any; suites of weight 0 do not count."""
     counting = [(column, cell) for column, cell in pairs if column.weight > 0]
     known = [(column, cell) for column, cell in counting if cell is not None]
     sizes = [effective_items(cell) for _, cell in known]

@@ -12,9 +12,9 @@ EQUAL_SCORES = 1e-9
 
 
 def ranked(rows: Sequence[Row[Model]], columns: Sequence[Column], *, whole: bool) -> list[Row[Model]]:
-    """Rank rows by SG score. Only rows that have run every weighted suite that any row has run are ranked, so that all
-    scores are means over the same suites. Equal scores share a rank (1, 2, 2, 4). `whole`: require every weighted
-    suite, even if no row has run it."""
+    """Rank rows by SG score. Only rows whose models have all run every weighted suite that any row has run are ranked,
+    so that all scores are means over the same suites. Equal scores share a rank (1, 2, 2, 4). `whole`: require every
+    weighted suite, even if no row has run it."""
     counted = [
         place
         for place, column in enumerate(columns)

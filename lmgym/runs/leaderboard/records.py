@@ -60,7 +60,7 @@ class BoardCell(Seeds, WordCounts, RuleCounts):
     p_below: float | None = described("exact one-sided p of the lower tail")
     p_corrected: float | None = described("p, corrected for the `family` of the response; null: no family")
     p_below_corrected: float | None = described("p_below, corrected for the `family`; null: no family")
-    against_chance: str = described("by the corrected p if there is a family, else by the exact p")
+    against_chance: str = described("verdict, by the corrected p if there is a family, else by the exact p")
     source: str = described("computed or uploaded")
     policy: str = described("“default”, or the differences from it: bos=never, metric=mean; empty: unknown")
     score_kind: str = described("kind of the values; empty: uploaded")

@@ -67,7 +67,7 @@ def fit_part(part: Part, document: SuiteDocument) -> FittedPart:
     _refuse_if_nothing_fits(rows, report)
     check_mean(rows, document, metric, report)
     report.raise_problems()
-    result = result_of_rows(document, rows)
+    result = result_of_rows(document, rows, metric=metric)
     return FittedPart(result, tuple(missing), tuple(report.notices), metric, end_scored)
 
 
@@ -84,7 +84,7 @@ def _by_name(part: ScorePart, document: SuiteDocument, report: Report) -> list[F
     ]
     if absent:
         message = (
-            f"{len(absent)} of the suite's {len(known)} sentences are missing: {listing(absent, LISTED)}"
+            f"the file lacks {len(absent)} of the suite's {len(known)} sentences: {listing(absent, LISTED)}"
         )
         report.problem("file", message, "List every sentence; leave the value empty if there is none.")
     return [by_key.get((row.item, row.condition)) for row in document.sentences]
@@ -133,8 +133,8 @@ def _region_rows(
             )
         )
     if free:
-        message = f"{count(free, 'sentence')} whose first region has 0 bits: taken as not scored"
-        report.notice("file", f"{message}, so it has no value")
+        message = f"{count(free, 'sentence')} whose first region has 0 bits: treated as not scored"
+        report.notice("file", f"{message}, so that region has no value")
     if folded:
         report.notice(
             "file", f"{count(folded, 'region')} whose text differs from the suite's only in capitals"
@@ -163,11 +163,11 @@ def _check_regions(in_file: FileSentence, sentence: SentenceDoc, report: Report)
     numbers = range(1, n + 1)
     wrong = sorted(number for number in in_file.regions if number not in numbers)
     if wrong:
-        message = f"item {in_file.item}, {in_file.condition}: the suite has no region {listing(wrong)}"
-        report.problem(in_file.where, message, f"It has regions 1 to {n}.")
+        message = f"item {in_file.item}, {in_file.condition}: regions that the suite lacks: {listing(wrong)}"
+        report.problem(in_file.where, message, f"The suite has regions 1 to {n}.")
     absent = [number for number in numbers if number not in in_file.regions]
     if absent:
-        message = f"item {in_file.item}, {in_file.condition}: no row for region {listing(absent)}"
+        message = f"item {in_file.item}, {in_file.condition}: regions without a row: {listing(absent)}"
         report.problem(in_file.where, message, "Leave the value empty if there is none.")
     folded = 0
     for number in numbers:
@@ -256,7 +256,7 @@ def _place(row: OutcomeRow, labels: Sequence[str], report: Report) -> int | None
         named = [k for k in named if k == row.number - 1]
     if len(named) == 1:
         return named[0]
-    what = f"“{row.prediction[:60]}”" if row.prediction else "of this number"
+    what = f"“{row.prediction[:60]}”" if row.prediction else "with this number"
     if named:
         message = f"the suite has {len(named)} predictions {what}"
         report.problem(row.where, message, "Add a column prediction_number.")
@@ -304,8 +304,8 @@ def align_sentences(
         aligned.append(joined)
         scored.append(scores)
     if free:
-        message = f"{count(free, 'sentence')} whose first token has 0 bits: taken as not scored"
-        report.notice("file", f"{message}, so its region has no value")
+        message = f"{count(free, 'sentence')} whose first token has 0 bits: treated as not scored"
+        report.notice("file", f"{message}, so the region of that token has no value")
     if folded:
         message = (
             f"{count(folded, 'sentence')} whose tokens differ from the suite's only in capitals: case ignored"

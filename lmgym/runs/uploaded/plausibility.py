@@ -1,4 +1,4 @@
-"""Warn of values that surprisals in bits cannot have: negative ones, and means above any vocabulary."""
+"""Detect values that surprisals in bits cannot have: negative ones, and means above any vocabulary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _OF_WORDS = ("sum", "mean", "median", "min")
 
 
 def check_signs(part: ScorePart, report: Report) -> None:
-    """Warn of negative values: surprisals are positive, log probabilities negative."""
+    """Warn of negative values, since surprisals are positive. If all values are negative, report a problem: they look
+    like log probabilities."""
     values = [value for row in part.sentences for value in row.regions.values() if value]
     values += [token.bits for row in part.sentences for token in row.tokens if token.bits]
     negative = sum(value < 0 for value in values)
@@ -26,8 +27,8 @@ def check_signs(part: ScorePart, report: Report) -> None:
         hint = "Upload surprisals: −log₂ of the probability. Or name the column logprob and choose its unit."
         report.problem("file", "every value is negative, so these look like log probabilities", hint)
     elif negative:
-        message = f"{negative:,} of {len(values):,} values are negative, which surprisals cannot be; stored unchanged"
-        report.warning("file", message)
+        message = f"some values are negative ({negative:,} of {len(values):,}), which surprisals cannot be"
+        report.warning("file", f"{message}; stored unchanged")
 
 
 def check_mean(rows: Sequence[SentenceResult], document: SuiteDocument, metric: str, report: Report) -> None:

@@ -241,10 +241,10 @@ def numbering(found: Collection[int], items: Collection[int], report: Report) ->
         report.problem("file", message, "List every item to make the numbering unambiguous.")
     elif fits:
         missing = sorted(suite_items - {number + fits[0] for number in file_items})
-        report.problem("file", f"no outcome for item {_some(missing)}", "List every item of the suite.")
+        report.problem("file", f"items without an outcome: {_some(missing)}", "List every item of the suite.")
     else:
         unknown = sorted(file_items - suite_items)
-        message = f"the suite has no item {_some(unknown)}; it has {_some(sorted(suite_items))}"
+        message = f"items that the suite lacks: {_some(unknown)}; it has {_some(sorted(suite_items))}"
         report.problem("file", message, "Is this the right suite, in the right version?")
     return None
 

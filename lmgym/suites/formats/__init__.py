@@ -17,7 +17,7 @@ from lmgym.suites.formats.documents import (
     SuiteDocument,
 )
 from lmgym.suites.formats.json_reader import read_json, schema
-from lmgym.suites.formats.predictions import inherit
+from lmgym.suites.formats.next_version import next_version
 from lmgym.suites.formats.tables import (
     name_from,
     parse_table,
@@ -43,7 +43,7 @@ __all__ = [
     "PredictionDoc",
     "SentenceDoc",
     "SuiteDocument",
-    "inherit",
+    "next_version",
     "read_json",
     "read_long_csv",
     "read_suite",
@@ -56,9 +56,10 @@ __all__ = [
 
 
 def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
-    """Read a suite from JSON, a long or a wide table; the content decides, then the file name.
+    """Read a suite from JSON, a long or a wide table.
 
-    Other layouts are read by `lmgym.suites.intake`.
+    JSON is recognised by the content or the ending of the file name, tables by their columns. Other layouts are read by
+    `lmgym.suites.intake`.
 
     Args:
         filename: also names the suite if the format has no name for it.

@@ -183,10 +183,10 @@ def _compare_conditions(
         lacking = [f"“{name}”" for name in usual if name not in names]
         surplus = [f"“{name}”" for name in names if name not in usual]
         if lacking:
-            message = f"item {item} lacks the condition {listing(lacking)}, which item {model} has"
+            message = f"item {item} lacks conditions that item {model} has: {listing(lacking)}"
             report.problem(where, message, _SAME_CONDITIONS)
         if surplus:
-            message = f"item {item} has the condition {listing(surplus)}, which item {model} lacks"
+            message = f"item {item} has conditions that item {model} lacks: {listing(surplus)}"
             report.problem(where, message, _SAME_CONDITIONS)
 
 
@@ -206,7 +206,8 @@ def _check_regions(raw: RawSentence, names: Sequence[str], report: Report) -> No
         seen.add(region.number)
     missing = [f"{number} ({name})" for number, name in enumerate(names, start=1) if number not in seen]
     if missing:
-        message = f"item {raw.item}, condition “{raw.condition}” lacks region {listing(missing)}"
+        what = "region" if len(missing) == 1 else "regions"
+        message = f"item {raw.item}, condition “{raw.condition}” lacks {what} {listing(missing)}"
         report.problem(raw.where, message, _EVERY_REGION)
 
 

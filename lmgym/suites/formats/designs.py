@@ -226,6 +226,20 @@ def cell_of(design: Design, condition: str) -> Cell | None:
     return tuple(factor.conditions[condition] for factor in design)
 
 
+def looks(design: Design, conditions: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return the colour and the shape of each condition in charts: of two factors, the first sets the colour and the
+    second the shape. Empty for other designs, and if a condition is outside the design."""
+    cells_by_name = {name: cell_of(design, name) for name in conditions}
+    if len(design) != 2 or not all(cells_by_name.values()):
+        return {}
+    colour, shape = design
+    return {
+        name: (colour.levels.index(cell[0]), shape.levels.index(cell[1]))
+        for name, cell in cells_by_name.items()
+        if cell
+    }
+
+
 def placed(design: Design, names: Mapping[Cell, str]) -> Design:
     """Return the design with its cells assigned to conditions. `names`: cell to condition."""
     return tuple(

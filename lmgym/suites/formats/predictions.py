@@ -10,19 +10,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from lmgym.suites.formats import designs
 from lmgym.suites.formats.documents import (
     MAX_FORMULA_CHARACTERS,
     MAX_PREDICTIONS,
     PredictionDoc,
-    SuiteDocument,
 )
 from lmgym.suites.formulas import FormulaError, parse
 from lmgym.text.json_text import json_path
-from lmgym.text.problems import Notice, Report
+from lmgym.text.problems import Report
 
 _RELATIONS = {
     ">": (">", "greaterthan", "greater", "gt", "morethan"),
@@ -127,29 +125,6 @@ def check_formulas(
             regions = dict(enumerate(names, start=1))
             for breach in formula.check(regions, conditions):
                 _report_error(entry, breach, report)
-
-
-def inherit(table: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
-    """Build a new version of a suite from a table, keeping name, metric, meta block and predictions of `older`.
-
-    Raises:
-        FormatError: a prediction names a region or condition that the table lacks.
-    """
-    report = Report()
-    placed = [Placed(f"prediction {number}", row) for number, row in enumerate(older.predictions, start=1)]
-    check_formulas(placed, table.region_names, table.conditions, report)
-    report.raise_problems()
-    kept = Notice("file", "name, metric, metadata and predictions were kept from the previous version")
-    notices = tuple(notice for notice in table.notices if "table has no" not in notice.message)
-    return replace(
-        table,
-        name=older.name,
-        metric=older.metric,
-        meta=designs.kept(older.meta, table.conditions),
-        predictions=older.predictions,
-        extra={key: value for key, value in older.extra.items() if key != "items"} | table.extra,
-        notices=(*notices, kept),
-    )
 
 
 def _report_error(entry: Placed, error: FormulaError, report: Report) -> None:

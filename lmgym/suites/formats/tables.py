@@ -10,9 +10,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePath
+from typing import Any
 
 from lmgym.files.bounded import Refused, check, check_columns
 from lmgym.suites.formats.assemble import (
@@ -40,6 +42,8 @@ from lmgym.text.problems import Report
 DELIMITERS = (",", "\t", ";")
 DATA = "data"
 """Key in `SentenceDoc.extra` of a table's item data, a map of heading to cell."""
+DATA_PREFIX = "data_"
+"""Beginning of the headings of item data in tables that LM Gym writes."""
 _COLUMNS = {
     "item": ("item_number", "item", "item_no", "itemnumber", "item_id"),
     "condition": ("condition_name", "condition", "conditionname", "cond"),
@@ -146,7 +150,7 @@ def parse_table(text: str, report: Report) -> Table:
         message = f"the header lacks a column for item or condition; it has {headings}"
         report.problem(rows[0].where, message, _HEADER_HINT)
     body = rows[1:]
-    table = Table(rows[0].line, header, roles, body)
+    table = Table(rows[0].line, header, roles, body, data_places(header))
     most, what = (MAX_CELLS, "regions in all") if table.is_long else (MAX_SENTENCES, "sentences")
     if len(body) > most:
         report.problem("file", f"{len(body):,} {what}; at most {most:,} are allowed", "Split the suite.")
@@ -156,6 +160,23 @@ def parse_table(text: str, report: Report) -> Table:
         report.problem("file", "the table has a header and no rows")
     report.raise_problems()
     return table
+
+
+def data_places(header: Sequence[str]) -> tuple[int, ...]:
+    """Return the columns whose headings begin with DATA_PREFIX."""
+    return tuple(k for k, title in enumerate(header) if data_name(title) != unguard(title).strip())
+
+
+def data_name(title: str) -> str:
+    """Return the name of item data from a heading, without DATA_PREFIX."""
+    name = unguard(title).strip()
+    return name.removeprefix(DATA_PREFIX) or name
+
+
+def _data_of(table: Table, row: Row) -> dict[str, Any]:
+    """Return `extra` of a row's sentence."""
+    data = {data_name(table.header[k]): cell for k in table.data if (cell := unguard(row.cells[k]))}
+    return {DATA: data} if data else {}
 
 
 def check_table(text: str, report: Report) -> None:
@@ -255,10 +276,10 @@ def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
     required = {"region": "region_number", "content": "content"}
     missing = [column for role, column in required.items() if role not in table.roles]
     if missing:
-        message = f"the header lacks the column {' and '.join(missing)}"
+        message = f"the header has no column {' or '.join(missing)}"
         report.problem(table.where, message, _LONG_HINT)
     report.raise_problems()
-    used = set(table.roles.values())
+    used = {*table.roles.values(), *table.data}
     others = [(k, title or f"column {k + 1}") for k, title in enumerate(table.header) if k not in used]
     if others:
         message = f"unknown columns kept as extra data: {listing([title for _, title in others])}"
@@ -274,7 +295,7 @@ def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
         _note_name(row, table.roles.get("name"), region, names, report)
         extra = {title: row.cells[k] for k, title in others if row.cells[k]}
         cell = RawRegion(row.where, region, unguard(row.cells[table.roles["content"]]), extra)
-        sentence = RawSentence(row.where, row.where, item, condition, [])
+        sentence = RawSentence(row.where, row.where, item, condition, [], _data_of(table, row))
         sentences.setdefault((item, condition), sentence).regions.append(cell)
     declared = region_names({k: title for k, (title, _) in names.items()}, "file", report) if names else None
     if "name" not in table.roles:
@@ -314,9 +335,7 @@ def read_wide(table: Table, name: str, report: Report) -> SuiteDocument:
         if item is None or not condition:
             continue
         cells = [RawRegion(row.where, n, unguard(row.cells[k])) for n, k in enumerate(columns, start=1)]
-        data = {table.header[k]: cell for k in table.data if (cell := unguard(row.cells[k]))}
-        extra = {DATA: data} if data else {}
-        raws.append(RawSentence(row.where, row.where, item, condition, cells, extra))
+        raws.append(RawSentence(row.where, row.where, item, condition, cells, _data_of(table, row)))
     return _document(raws, declared, name, report)
 
 

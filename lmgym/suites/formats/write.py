@@ -9,12 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from lmgym.files.workbooks import write_xlsx
 from lmgym.suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
+from lmgym.suites.formats.item_data import item_data
+from lmgym.suites.formats.tables import DATA_PREFIX
 from lmgym.text import guard
 
 Dialect: TypeAlias = Literal["current", "early"]
@@ -74,12 +76,23 @@ def _cells(sentence: SentenceDoc, whitespace: Whitespace) -> tuple[str, ...]:
 
 def write_long_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:
     """Write the long CSV of the SyntaxGym site, with CRLF line endings (RFC 4180)."""
-    rows: list[list[str]] = [["item_number", "condition_name", "region_number", "region_name", "content"]]
+    data = item_data(doc).values
+    rows: list[list[str]] = [
+        ["item_number", "condition_name", "region_number", "region_name", "content", *_data_headings(data)]
+    ]
     for sentence in doc.sentences:
+        kept = [guard(cell) for cell in _data_cells(data, sentence)]
         for number, content in enumerate(_cells(sentence, whitespace), start=1):
             name = doc.region_names[number - 1]
             rows.append(
-                [str(sentence.item), guard(sentence.condition), str(number), guard(name), guard(content)]
+                [
+                    str(sentence.item),
+                    guard(sentence.condition),
+                    str(number),
+                    guard(name),
+                    guard(content),
+                    *kept,
+                ]
             )
     return _table(rows, ",")
 
@@ -90,11 +103,20 @@ def write_wide_tsv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -
 
 
 def _wide(doc: SuiteDocument, whitespace: Whitespace, text: Callable[[str], str]) -> list[list[str]]:
-    rows = [["item", "condition", *map(text, doc.region_names)]]
+    data = item_data(doc).values
+    rows = [["item", "condition", *map(text, doc.region_names), *_data_headings(data)]]
     for sentence in doc.sentences:
-        cells = _cells(sentence, whitespace)
+        cells = (*_cells(sentence, whitespace), *_data_cells(data, sentence))
         rows.append([str(sentence.item), text(sentence.condition), *map(text, cells)])
     return rows
+
+
+def _data_headings(names: Iterable[str]) -> list[str]:
+    return [f"{DATA_PREFIX}{name}" for name in names]
+
+
+def _data_cells(data: Mapping[str, Mapping[tuple[int, str], str]], sentence: SentenceDoc) -> list[str]:
+    return [of_name.get((sentence.item, sentence.condition), "") for of_name in data.values()]
 
 
 def write_excel_csv(doc: SuiteDocument, whitespace: Whitespace = "as-imported") -> str:

@@ -215,9 +215,14 @@ class Formula:
     def _names_a_sentence(self) -> bool:
         return any(region == "*" for _, region in self.references)
 
-    def describe(self, regions: Mapping[int, str]) -> str:
-        """Describe the formula in plain English: "surprisal at Verb is higher in mismatch than in match"."""
-        return prose.describe(self.ast, regions)
+    def describe(self, regions: Mapping[int, str], metric: str = "sum") -> str:
+        """Describe the formula in plain English: "surprisal at Verb is higher in mismatch than in match".
+
+        Args:
+            regions: region number to name.
+            metric: how a region's value is computed from its tokens; a sentence (`*`) is a sum under every metric.
+        """
+        return prose.describe(self.ast, regions, metric)
 
     def pieces(self, regions: Mapping[int, str]) -> list[Piece]:
         """Split the text into pieces for rendering; joined, they give the text."""
@@ -235,8 +240,9 @@ def _count(values: Mapping[tuple[str, Region], ArrayLike]) -> int:
 def parse(text: str) -> Formula:
     """Parse a formula.
 
-    ``&`` binds more tightly than ``|``. syntaxgym-core 0.8a1 gives both the same precedence; a warning is added if it
-    would parse the formula differently.
+    ``&`` binds more tightly than ``|``. syntaxgym-core 0.8a1 gives both the same precedence. A warning is added if the
+    two are combined without brackets, with syntaxgym-core's reading if that differs, and if the formula refers to no
+    region.
 
     Raises:
         FormulaError: invalid syntax (with position and hint), or MAX_LENGTH, MAX_DEPTH or MAX_NODES is exceeded.

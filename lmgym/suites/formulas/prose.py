@@ -36,6 +36,14 @@ _BY = {
     "!=": "by clearly more or less than",
 }
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "=": "=", "!=": "!="}
+_MEASURES = {
+    "mean": "mean surprisal per token",
+    "median": "median surprisal of tokens",
+    "range": "range of the surprisals of tokens",
+    "max": "highest surprisal of a token",
+    "min": "lowest surprisal of a token",
+}
+"""Values of a region under metrics other than the sum."""
 _GROUPS = {"min": "the smallest of", "max": "the largest of", "sum": "the sum of", "mean": "the mean of"}
 
 
@@ -47,13 +55,14 @@ class _Total:
     places: tuple[Region, ...]
 
 
-def describe(root: Boolean, regions: Mapping[int, str]) -> str:
+def describe(root: Boolean, regions: Mapping[int, str], metric: str = "sum") -> str:
     """Describe a formula as a phrase without capital letter or full stop.
 
     Args:
         regions: region number to name.
+        metric: of the values of regions.
     """
-    return _Writer(regions).boolean(root)
+    return _Writer(regions, metric).boolean(root)
 
 
 def reference_label(reference: Reference, regions: Mapping[int, str]) -> str:
@@ -69,8 +78,9 @@ def side_label(node: Numeric, regions: Mapping[int, str]) -> str:
 
 
 class _Writer:
-    def __init__(self, regions: Mapping[int, str]) -> None:
+    def __init__(self, regions: Mapping[int, str], metric: str = "sum") -> None:
         self.regions = regions
+        self.measure = _MEASURES.get(metric, "surprisal")
 
     # --- true or false
 
@@ -104,9 +114,9 @@ class _Writer:
         if a and b and a.places == b.places:
             tail = f"in {_quote(a.condition)} {than} in {_quote(b.condition)}"
             return f"{self.subject(a)} is {word}", tail
-        if a and b and a.condition == b.condition:
+        if a and b and a.condition == b.condition and _is_whole(a) == _is_whole(b):
             tail = f"{self.place(a.places)} {than} {self.place(b.places)}"
-            return f"in {_quote(a.condition)}, surprisal is {word}", tail
+            return f"in {_quote(a.condition)}, {self.measure} is {word}", tail
         interaction = self.interaction(operator, left, right)
         return interaction or (f"{self.phrase(left)} is {word} {than} {self.phrase(right)}", "")
 
@@ -179,7 +189,9 @@ class _Writer:
     # --- names
 
     def subject(self, total: _Total) -> str:
-        return f"{'total ' if len(total.places) > 1 else ''}surprisal {self.place(total.places)}"
+        measure = "surprisal" if _is_whole(total) else self.measure
+        summed = len(total.places) > 1 or _is_whole(total)
+        return f"{'total ' if summed else ''}{measure} {self.place(total.places)}"
 
     def place(self, places: Sequence[Region]) -> str:
         return f"{'over' if '*' in places else 'at'} {self.names(places)}"
@@ -191,6 +203,11 @@ class _Writer:
         if isinstance(region, str):
             return "the whole sentence"
         return _quote(self.regions[region]) if self.regions.get(region) else f"region {region}"
+
+
+def _is_whole(total: _Total) -> bool:
+    """Whether the total is that of a whole sentence, a sum whatever the metric."""
+    return total.places == ("*",)
 
 
 def _total(node: Numeric) -> _Total | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmgym.suites.formats.documents import MAX_CELL_CHARACTERS, PredictionDoc
-from lmgym.suites.formats.tables import Row, Table
+from lmgym.suites.formats.tables import Row, Table, data_name
 from lmgym.suites.intake import columns
 from lmgym.suites.intake.containers import Record
 from lmgym.suites.intake.header import Headed
@@ -155,7 +155,9 @@ def unpivot(
             continue
         for place, name in conditions.names.items():
             rows.append(Row(row.line, [key, name, kept[number][place]]))
-        values = {_item_key(headings[k]): value for k in data if (value := _value(row, k)) is not _EMPTY}
+        values = {
+            _item_key(data_name(headings[k])): value for k in data if (value := _value(row, k)) is not _EMPTY
+        }
         if values:
             reading.item_data.setdefault(key, {}).update(values)
     if data:

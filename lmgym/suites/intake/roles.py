@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lmgym.suites.formats.documents import MAX_REGIONS
+from lmgym.suites.formats.tables import data_places
 from lmgym.suites.intake import pairs
 from lmgym.suites.intake.columns import doubts, in_words, is_whole, metadata_heading
 from lmgym.suites.intake.containers import Record
@@ -38,6 +39,8 @@ GROUPS = Choice(
     "groups",
 )
 SKIP, DATA, TEXT, CONDITION_TEXT = "skip", "data", "text", "condition_text"
+EXTRA = "extra"
+"""Role of the unknown columns of a long sheet, which are kept with the regions. It is not for the user to choose."""
 SENTENCES = "may be a sentence of another condition"
 _PART_OF_PAIR = re.compile(r".*(prefix|suffix|stem|template|critical|word|target|cue|head|span).*")
 """Headings of columns beside pairs with parts of the sentences."""
@@ -257,7 +260,11 @@ def _named(sheet: Headed, detected: list[str], reading: Reading) -> list[str]:
     if not long:
         _ask_about_doubts(sheet, roles, reading)
     by_place = {place: role for role, place in roles.items()}
-    return [by_place.get(place, DATA if long else TEXT) for place in range(len(header))]
+    data = data_places(header)
+    return [
+        by_place.get(place, DATA if place in data else EXTRA if long else TEXT)
+        for place in range(len(header))
+    ]
 
 
 def _has_row_per_sentence(sheet: Headed, detected: Sequence[str]) -> bool:
@@ -272,7 +279,7 @@ def _has_row_per_sentence(sheet: Headed, detected: Sequence[str]) -> bool:
 
 def _check_regions(sheet: Headed, roles: Mapping[str, int], long: bool, reading: Reading) -> None:
     head, header = sheet.head, sheet.names
-    by_place = {place: role for role, place in roles.items()}
+    by_place = {place: role for role, place in roles.items()} | dict.fromkeys(data_places(header), DATA)
     seen: dict[str, int] = {}
     number = 0
     for place, cell in enumerate(header):
@@ -343,7 +350,7 @@ def _doubts(
     others: Sequence[int] = (),
 ) -> dict[int, str]:
     """Map columns that may not be regions to the reason. `others`: columns with the condition as well."""
-    fixed = [*(roles[role] for role in ("item", "condition") if role in roles), *others]
+    fixed = [*(roles[role] for role in ("item", "condition") if role in roles), *others, *data_places(header)]
     places = [k for k in range(len(header)) if k not in fixed]
     empty = [""] * (len(cells[0]) if cells else 0)
     item, condition = (_filled(cells[roles[r]]) if r in roles else empty for r in ("item", "condition"))

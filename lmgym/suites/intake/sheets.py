@@ -47,7 +47,7 @@ from lmgym.suites.intake.parsing import (
 )
 from lmgym.suites.intake.reading import Reading, as_sentence, at, problem_in_rows
 from lmgym.suites.intake.renames import rename_conditions, rename_regions
-from lmgym.suites.intake.roles import CONDITION_TEXT, DATA, HEADER_HINT, SKIP, TEXT, roles_for
+from lmgym.suites.intake.roles import CONDITION_TEXT, DATA, EXTRA, HEADER_HINT, SKIP, TEXT, roles_for
 from lmgym.suites.intake.rows import even_rows
 from lmgym.text import count, is_unspaced, listing, tidy, unguard
 from lmgym.text.problems import MAX_PROBLEMS, FormatError, Problem, Report
@@ -344,7 +344,7 @@ class _SheetReader:
         by_role = {
             role: new
             for new, place in reversed(list(enumerate(used)))
-            if (role := roles[place]) not in (TEXT, DATA)
+            if (role := roles[place]) not in (TEXT, DATA, EXTRA)
         }
         data = [k for k, role in enumerate(roles) if role == DATA]
         headings = pairs.unique_headings(sheet.names, data)

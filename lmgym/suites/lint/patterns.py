@@ -299,7 +299,9 @@ def _odd_marks(
         if whole:
             clause = f"all sentences {verb if present else f'do not {verb}'}"
         else:
-            clause = f"the sentence of {', '.join(names)} {f'{verb}s' if present else f'does not {verb}'}"
+            one = len(names) == 1
+            does = (f"{verb}s" if one else verb) if present else f"{'does' if one else 'do'} not {verb}"
+            clause = f"the {'sentence' if one else 'sentences'} of {', '.join(names)} {does}"
         severity: Severity = "info" if whole else "warning"
         message = f"{clause} {what}, unlike in the other items"
         yield Finding(code, severity, items_phrase(items), message, "Make all items alike.")

@@ -2,8 +2,8 @@
 and checks of wording: articles, agreement after “who”, words that differ where other items share one,
 tokenised text.
 
-Findings about wording are only informational. Each is suppressed if many items have it, because it is then
-part of the design, and checks of English are skipped in other languages.
+Findings about wording are only informational. Except for tokenised text, each is suppressed if many items have it,
+because it is then part of the design. Checks of English are skipped in other languages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from operator import ne
 from lmgym.suites.formats.documents import SentenceDoc
 from lmgym.suites.intake.columns import closes_sentence, is_number
 from lmgym.suites.regions import ATTACHED
-from lmgym.text import BLANKS, is_unspaced
+from lmgym.text import BLANKS, count, is_unspaced
 
 from .findings import Cell, Design, Finding, items_phrase, quoted
 from .patterns import MAJORITY, MIN_ITEMS
@@ -142,7 +142,7 @@ def check_joins(design: Design, join: str) -> Iterator[Finding]:
         yield Finding("straddle-risk", "info", design.region(number), message, hint, tuple(cells))
     if unspaced:
         number = len({cell[:2] for cell in unspaced})
-        message = f"{number} of {total} sentences are in a script without spaces between words"
+        message = f"sentences in a script without spaces between words: {number} of {total}"
         hint = f"Use the join policy “none”; “{join}” puts spaces between the regions."
         yield Finding("straddle-risk", "warning", "suite", message, hint, tuple(unspaced))
 
@@ -181,11 +181,12 @@ def check_characters(design: Design) -> Iterator[Finding]:
                 decomposed.append(cell)
     for character, cells in invisible.items():
         name = unicodedata.name(character, "unnamed").lower()
-        message = f"contains the invisible character U+{ord(character):04X} ({name}) in {len(cells)} regions"
+        message = f"contains the invisible character U+{ord(character):04X} ({name}) in {count(len(cells), 'region')}"
         hint = "Write an ordinary space, unless it is intended." if character == "\u00a0" else "Remove it."
         yield Finding("invisible-character", "warning", _place(cells), message, hint, tuple(cells))
     if decomposed:
-        message = f"{len(decomposed)} regions are not in Unicode's composed form: tokens differ for the same letters"
+        regions = count(len(decomposed), "region")
+        message = f"text not in Unicode's composed form in {regions}: tokens differ for the same letters"
         hint = "Convert the text to NFC, unless the difference is intended."
         yield Finding("not-nfc", "warning", _place(decomposed), message, hint, tuple(decomposed))
 
@@ -274,7 +275,7 @@ def check_words(design: Design) -> Iterator[Finding]:
 
 
 def check_repeats(design: Design) -> Iterator[Finding]:
-    """Report items that are identical in every condition."""
+    """Report duplicate items: items whose regions equal those of another item in every condition."""
     groups: dict[tuple[tuple[str, ...], ...], list[int]] = defaultdict(list)
     for item in design.items:
         groups[tuple(design.table[item, condition].contents for condition in design.conditions)].append(item)

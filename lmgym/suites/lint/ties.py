@@ -79,7 +79,10 @@ def check_whole_sentences(design: Design) -> Iterator[Finding]:
             message = (
                 f"* is the sum over all tokens of the sentence, although the metric of regions is “{metric}”"
             )
-            hint = "Longer sentences tend to have larger sums."
+            hint = (
+                "Longer sentences tend to have larger sums. Results count separately the items that pass with means "
+                "per token."
+            )
             yield Finding("sum-beside-metric", "info", f"prediction {number}", message, hint)
 
 
@@ -112,8 +115,11 @@ def _identical_finding(design: Design, items: list[int], same: list[list[str]]) 
     others = f", and so are {'; '.join(spelled[1:])}" if spelled[1:] else ""
     message = f"{spelled[0]} are the same sentence, {text}{others}"
     if unsatisfiable:
-        which = "prediction " + " and ".join(str(n) for n in unsatisfiable)
-        message += f"; {which} compares them and cannot hold: the tie counts as a failure for every model"
+        which = " and ".join(str(n) for n in unsatisfiable)
+        compare = (
+            f"prediction {which} compares" if len(unsatisfiable) == 1 else f"predictions {which} compare"
+        )
+        message += f"; {compare} them and cannot hold: the tie counts as a failure for every model"
     elif compared and design.formulas:
         message += "; a formula compares them"
     cells = tuple((i, c, r) for i in items for names in same for c in names for r in _regions(design))

@@ -185,9 +185,7 @@ export function duplicateCondition(doc, source) {
 
 /* Formulas keep the name of a deleted condition, which is an error until it is replaced. */
 export function deleteCondition(doc, name) {
-  return entry(`deleted condition ${name}${warning(doc, (ref) => ref.condition === name)}`, [
-    { op: "delete_condition", name },
-  ]);
+  return entry(`deleted condition ${name}${warning(usersOfCondition(doc, name))}`, [{ op: "delete_condition", name }]);
 }
 
 export function moveCondition(doc, name, by) {
@@ -228,7 +226,7 @@ export function duplicateRegion(doc, region) {
 
 export function deleteRegion(doc, region) {
   const name = doc.regions[region - 1];
-  return entry(`deleted region ${region} ${name}${warning(doc, (ref) => ref.region === region)}`, [
+  return entry(`deleted region ${region} ${name}${warning(usersOfRegion(doc, region))}`, [
     { op: "delete_region", region },
     withNumbers(doc, afterDelete(region)),
   ]);
@@ -253,10 +251,15 @@ export function renameRegion(doc, region, to) {
   ]);
 }
 
-function warning(doc, isLost) {
-  const hit = doc.predictions.filter((prediction) => references(prediction.formula).some(isLost)).length;
-  return hit ? `; ${counted(hit, "prediction")} used it` : "";
-}
+/* Names of the predictions with such a reference. */
+const users = (doc, isLost) =>
+  doc.predictions.flatMap(({ name, formula }, k) =>
+    references(formula).some(isLost) ? [name || `Prediction ${k + 1}: ${formula}`] : [],
+  );
+
+export const usersOfCondition = (doc, name) => users(doc, (ref) => ref.condition === name);
+export const usersOfRegion = (doc, region) => users(doc, (ref) => ref.region === region);
+const warning = (names) => (names.length ? `; ${counted(names.length, "prediction")} used it` : "");
 
 // --- predictions -------------------------------------------------------------------------------------------------
 export function setPredictions(doc, predictions, label) {

@@ -37,11 +37,14 @@ export class Editor {
    * @param {{url: string, dialog: HTMLElement}} options.headed the dialog for pasted sheets with headings
    * @param {boolean} [options.rightToLeft]
    * @param {object} [options.hooks]
-   * @param {(ops: any[]) => void} [options.hooks.onEdit]
+   * @param {(ops: any[], kind: "do" | "undo" | "redo") => void} [options.hooks.onEdit]
    * @param {(ops: any[], keepsScores: boolean) => void} [options.hooks.onChange]
    * @param {(text: string, look: string) => void} [options.hooks.onMessage]
    * @param {() => void} [options.hooks.onFind]
    * @param {() => void} [options.hooks.onSentence]
+   * @param {(question: {title: string, users: string[]}, go: () => void) => void} [options.hooks.onAsk]
+   * @param {(kind: "undo" | "redo") => Promise<void> | null} [options.hooks.onStep] takes a step from before this visit, if it
+   *   is next
    * @param {() => void} [options.hooks.onHidden] called when `goTo` needs a row that the filter hides
    */
   constructor({ box, menu, title, headed, rightToLeft = false, hooks = {} }) {
@@ -49,6 +52,8 @@ export class Editor {
     this.headed = headed;
     this.selection = new Selection();
     this.loading = true;
+    this.stepping = false; // the server takes a step back or forth
+    this.waiting = []; // steps that were asked for meanwhile
     const nothing = { on: false, bitsOf: () => undefined, outcomeOf: () => undefined };
     this.sheet = {
       title,
@@ -63,7 +68,7 @@ export class Editor {
     this.view = new GridView(box, this.sheet);
     this.keyboard = new Keyboard(this);
     this.menu = new ContextMenu(this, menu);
-    this.history = new History(this.doc, { onEdit: (ops) => this.hooks.onEdit?.(ops) });
+    this.history = new History(this.doc, { onEdit: (ops, _, kind) => this.hooks.onEdit?.(ops, kind) });
     this.view.add.addEventListener("click", () => this.addItem());
     attachClipboard(this);
     attachPointer(this);
@@ -152,6 +157,13 @@ export class Editor {
     if (this.perform(entry, where)) this.openCell(this.selection.r, this.selection.c);
   }
 
+  /* Delete a condition or region; ask first if predictions use it. */
+  remove(question, entry) {
+    const go = () => this.perform(entry);
+    if (question.users.length && this.mayEdit()) this.hooks.onAsk?.(question, go);
+    else go();
+  }
+
   /* Update the screen after ops: repaint texts, lay out everything else again. */
   show(ops) {
     if (ops.some((op) => op.op === "set_predictions")) this.lookAtFormulas();
@@ -195,7 +207,20 @@ export class Editor {
   }
 
   step(kind) {
+    if (this.stepping) {
+      this.waiting.push(kind);
+      return;
+    }
     if (!this.mayEdit() || !this.keyboard.commit()) return;
+    const earlier = this.hooks.onStep?.(kind);
+    if (earlier) {
+      this.stepping = true;
+      earlier.then(() => {
+        this.stepping = false;
+        while (this.waiting.length && !this.stepping) this.step(this.waiting.shift());
+      });
+      return;
+    }
     const next = kind === "undo" ? this.history.done.at(-1)?.inverse : this.history.undone.at(-1)?.ops;
     const hidden = this.doc.hiddenIn(next ?? []);
     let entry = null;

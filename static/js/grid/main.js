@@ -1,8 +1,10 @@
 /* Entry point of the editor page: reads the addresses from the page, loads the draft, connects editor, saving and panels. */
 
 import { call, loadDraft } from "./api.js";
+import { ask } from "./ask.js";
 import { announce, counted } from "./dom.js";
 import { DesignPanel } from "./design.js";
+import { Earlier } from "./earlier.js";
 import { Editor } from "./editor.js";
 import { LintPanel } from "./lint.js";
 import { attachMenus } from "./menus.js";
@@ -48,7 +50,12 @@ const editor = new Editor({
   title: `Sentences of ${root.dataset.title}`,
   rightToLeft: root.dataset.direction === "rtl",
   hooks: {
-    onEdit: (ops) => save.push(ops, editor.doc.regions),
+    onEdit: (ops, kind) => {
+      if (kind === "do") earlier.forgetRedo();
+      save.push(ops, editor.doc.regions);
+    },
+    onAsk: (question, go) => ask(find("ask"), question, go, () => editor.view.place(true)),
+    onStep: stepEarlier,
     onChange: (ops, scoresStand) => changed(ops, scoresStand),
     onSentence: () => sentence.open(),
     onFind: () => search.open(),
@@ -62,6 +69,7 @@ const editor = new Editor({
 });
 const store = new LocalStore(root.dataset.suite, root.dataset.user);
 const save = new SaveQueue({ url: endpoints.cells, version: 0, store, onState: stateChanged, onDiverged: reload });
+const earlier = new Earlier(endpoints.cells, embedded("earlier") || []);
 const predictions = new PredictionsPanel(find("predictions"), editor, { url: endpoints.formula });
 const design = new DesignPanel(root.querySelector("[data-design]"), editor, predictions, { url: endpoints.design });
 const scoring = new ScoringPanel(root.querySelector("[data-scoring]"), editor);
@@ -95,8 +103,8 @@ function changed(ops, scoresStand) {
   scoring.sync();
   search.sync();
   showShape();
-  find("undo").disabled = !editor.history.canUndo;
-  find("redo").disabled = !editor.history.canRedo;
+  find("undo").disabled = !editor.history.canUndo && !earlier.canUndo;
+  find("redo").disabled = !editor.history.canRedo && !earlier.canRedo;
   if (!preview.on) return;
   const kinds = new Set(ops.map((op) => op.op));
   if (kinds.size === 1 && kinds.has("set_cells"))
@@ -123,6 +131,35 @@ function stateChanged(state, detail) {
   }
 }
 
+// --- changes from before this visit ---------------------------------------------------------------------------
+/* Take the step if no step of this visit is next. */
+function stepEarlier(kind) {
+  const isNext = kind === "undo" ? !editor.history.canUndo && earlier.canUndo : earlier.canRedo;
+  return isNext ? restoreEarlier(kind) : null;
+}
+
+async function restoreEarlier(kind) {
+  predictions.commit();
+  editor.setLocked(true);
+  try {
+    if (!(await save.drain())) throw new Error("not everything is saved yet");
+    const { version, words, message: refusal } = await earlier.step(kind, save.version);
+    const draft = await loadDraft(endpoints);
+    if (refusal || draft.version !== version) {
+      earlier.clear(); // another editor changed the draft
+      editor.history.clear();
+    }
+    editor.setDocument(draft);
+    save.caughtUp(draft.version);
+    changed([{ op: "draft" }], false);
+    editor.say(refusal || `${kind === "undo" ? "undone" : "redone"}: ${words}`, refusal ? "bad" : "");
+  } catch (error) {
+    editor.say(`This step is not possible now: ${error.message}`, "bad");
+  } finally {
+    editor.setLocked(false);
+  }
+}
+
 // --- changes by others -----------------------------------------------------------------------------------
 /* Reload the draft. Edits made during the load are saved first, and the load is repeated. */
 async function reload() {
@@ -136,6 +173,7 @@ async function reload() {
   predictions.commit();
   if (save.unsaved || draft.version < save.version) return;
   if (moved) editor.history.clear(); // its steps refer to positions by number
+  earlier.clear();
   editor.setDocument(draft);
   changed([{ op: "draft" }], false);
   save.caughtUp(draft.version);
@@ -227,12 +265,14 @@ function attach() {
   find("preview-switch")?.addEventListener("change", switchPreview);
   if (find("preview-model")) recallModel(find("preview-model"));
   find("preview-model")?.addEventListener("change", switchPreview);
-  find("freeze")?.addEventListener("click", async (event) => {
-    event.preventDefault();
-    editor.keyboard.commit();
-    if (await save.drain()) location.assign(event.target.closest("a").href);
-    else editor.say("Not everything is saved yet, so the suite cannot be frozen now.", "bad");
-  });
+  for (const link of root.querySelectorAll("[data-leave]")) {
+    link.addEventListener("click", async (event) => {
+      event.preventDefault();
+      editor.keyboard.commit();
+      if (await save.drain()) location.assign(link.href);
+      else editor.say("Not everything is saved yet, so the page cannot be left now.", "bad");
+    });
+  }
   for (const bar of root.querySelectorAll(".grid-toolbar")) {
     bar.addEventListener("mousedown", (event) => event.target.closest("button, summary") && event.preventDefault());
   }
@@ -293,6 +333,7 @@ async function start() {
   try {
     const conflicts = await sendKept();
     const draft = await editor.load(endpoints, embedded("draft"));
+    if (draft.version !== embedded("draft").version) earlier.clear();
     save.version = draft.version;
     save.conflicts = conflicts;
     save.keep();

@@ -17,6 +17,7 @@ export function menuGroups(editor) {
   const c = doc.conditions.indexOf(condition);
   const first = doc.conditions.findIndex((name) => !doc.isHidden(item, name));
   const added = { item: doc.nextNumber(), c: 0 };
+  const remove = (title, users, make) => () => editor.remove({ title, users }, make());
   const opened = (make) => () => {
     const entry = make();
     editor.performAndOpen(entry, { item, condition: entry.ops[0].name, c: CONDITION });
@@ -56,7 +57,14 @@ export function menuGroups(editor) {
         ["Duplicate", opened(() => commands.duplicateCondition(doc, condition))],
         ["Move up", perform(() => commands.moveCondition(doc, condition, -1))],
         ["Move down", perform(() => commands.moveCondition(doc, condition, 1))],
-        ["Delete", perform(() => commands.deleteCondition(doc, condition)), "", "danger"],
+        [
+          "Delete",
+          remove(`Delete condition ${condition}?`, commands.usersOfCondition(doc, condition), () =>
+            commands.deleteCondition(doc, condition),
+          ),
+          "",
+          "danger",
+        ],
       ],
     });
   }
@@ -80,7 +88,14 @@ export function menuGroups(editor) {
         ["Duplicate", () => editor.performAndOpen(commands.duplicateRegion(doc, region), { r: HEAD, c: region })],
         [`Move ${before}`, perform(() => commands.moveRegion(doc, region, -1)), `Alt+Shift+${back}`],
         [`Move ${after}`, perform(() => commands.moveRegion(doc, region, 1)), `Alt+Shift+${on}`],
-        ["Delete", perform(() => commands.deleteRegion(doc, region)), "", "danger"],
+        [
+          "Delete",
+          remove(`Delete region ${region} ${doc.regions[region - 1]}?`, commands.usersOfRegion(doc, region), () =>
+            commands.deleteRegion(doc, region),
+          ),
+          "",
+          "danger",
+        ],
       ],
     });
   }

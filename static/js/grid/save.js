@@ -12,7 +12,7 @@ const LONGEST_WAIT = 1000;
 const PER_PATCH = 200;
 const PAUSES = [1000, 2000, 4000, 8000, 15_000];
 
-const newId = () =>
+export const newId = () =>
   crypto.randomUUID?.() ??
   "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) =>
     (Number(c) ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (Number(c) / 4)))).toString(16),

@@ -9,6 +9,7 @@ from gym.sharing.models import Visibility
 from gym.site_command import SiteCommand
 from lmgym.cli.suite_files import add_reading, reading
 from lmgym.suites.regions import METRICS
+from lmgym.text import count
 from suites import services
 from suites.management.files import actor_named, read_file
 from suites.models import JoinPolicy
@@ -50,4 +51,6 @@ class Command(SiteCommand):
                 services.freeze(suite, actor=actor, note=f"imported from {path.name}")
             for notice in document.notices:
                 self.stderr.write(f"{path}: {notice}")
-            self.stdout.write(f"{path} -> /suites/{suite.slug}/ ({len(document.sentences)} sentences)")
+            self.stdout.write(
+                f"{path} -> /suites/{suite.slug}/ ({count(len(document.sentences), 'sentence')})"
+            )

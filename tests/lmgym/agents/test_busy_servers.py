@@ -135,7 +135,7 @@ def test_what_was_waited_is_said_in_every_report():
     assert turn.notes == ("The server was busy; the request was retried after 90.0 s.",)
     assert (turn.waited, turn.seconds) == (90, 0)
     named = [("hello", result)]
-    assert "1 checks made, 90.0 s waiting for a busy server" in table(named)
+    assert "1 check run, 90.0 s waiting for a busy server" in table(named)
     assert 'name="waited_seconds" value="90.000"' in junit(named)
     assert result.as_dict()["waited"] == 90
     (row,) = iteration_rows(named)

@@ -99,7 +99,7 @@ def test_a_missed_ratio_without_any_p_is_no_success(status_of):
     status, _, err = status_of({"early": ("pass", 1, 1, "fail", 0, 2)}, early_stop=True)
     assert status == 3
     assert err == (
-        "not tested: early: passed, then fail; no p: iterations that stop early are not a sample of fixed size\n"
+        "not tested: early: passed, then fail; no p: with early stopping the number of iterations is not fixed\n"
     )
 
 

@@ -61,3 +61,8 @@ def test_an_ending_that_is_no_form_is_refused(tmp_path: Path) -> None:
 
 def test_its_files_are_named_in_plain_letters() -> None:
     assert figure().stem == "rates-pass-rates-arger"
+
+
+def test_an_unknown_size_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'single', 'double'"):
+        figure().save(tmp_path / "chart.pdf", size="A4")

@@ -85,9 +85,9 @@ OTHER = CATS.replace("dog sat", "cow lay")
         ("wp", OTHER, "my.log, line 3: .* Token 2 is 'cow'; in line 3 of the corpus it is 'dog'"),
         ("ic", OTHER, "my.log, line 3: .* Token 2 is 'cow'; in line 3 of the corpus it is 'dog'"),
         ("tc", OTHER, "my.log, line 3: .* From character 5 on, it has 'cow lay on .*'; line 3 .* 'dog sat"),
-        ("wp", CATS + "And more.\n", "line 6: .* The corpus has only 5 lines"),
+        ("wp", CATS + "And more.\n", "line 6: .* The corpus ends at line 5"),
         ("wp", "The cat sat\n", r"line 1: .* Token 4 is missing; in line 1 of the corpus it is '\.'"),
-        ("wp", "Is the cat on the mat?\nNo!\n", "line 2: .* The corpus has only"),
+        ("wp", "Is the cat on the mat?\nNo!\n", "line 2: .* The corpus ends at"),
     ],
 )
 def test_another_text_is_refused_where_it_first_differs(game: str, text: str, says: str) -> None:
@@ -100,7 +100,7 @@ def test_another_text_is_refused_where_it_first_differs(game: str, text: str, sa
     ("game", "says"),
     [
         ("wp", "line 3: .* Token 2 is 4 characters long; in line 3 of the corpus it is 3 characters long"),
-        ("tc", "line 3: .* It has 24 characters; line 3 of the corpus has 23"),
+        ("tc", "line 3: .* Characters in the log: 24; in line 3 of the corpus: 23"),
     ],
 )
 def test_lengths_are_compared_where_there_are_no_words(game: str, says: str) -> None:
@@ -115,7 +115,7 @@ def test_words_that_are_cut_elsewhere_are_the_same_text_and_said_to_be() -> None
     rows = [{"wordPredictions": [{"target": "Fine"}, {"target": text[5:7]}]}, *played("Yes\n")]
     found = match(rows, text)
     assert (found.compared, found.recut) == ("tokens", 1)
-    assert "1 of them are split into different tokens here" in found.words
+    assert "Lines split into different tokens here: 1." in found.words
 
 
 @given(st.lists(st.text(st.characters()), min_size=1, max_size=4))

@@ -174,7 +174,7 @@ def test_documents_own_shapes_are_read():
 
 
 def test_a_log_of_two_games_is_refused():
-    with pytest.raises(LogError, match="line 2: a wp line in a log of tc"):
+    with pytest.raises(LogError, match="line 2: a line of wp in a log of tc"):
         list(read_rows([b'{"textCompletions": []}', b'{"wordPredictions": []}']))
 
 

@@ -145,10 +145,35 @@ def test_standalone_charts_carry_their_colours() -> None:
     root = drawn(svg)
     assert "class=" not in svg
     assert "var(" not in svg
-    assert "For a paper" in texts(root)
+    assert "For a paper" not in texts(root)  # a paper has its own caption
+    assert root.findtext(f"{SVG}title") == "For a paper"
     assert root.find(f"{SVG}rect") is not None
     assert root.find(f"{SVG}rect").get("fill") == "#ffffff"  # type: ignore[union-attr]
     assert "#0a66a3" in svg
+
+
+def test_of_two_factors_one_is_the_colour_and_the_other_the_shape() -> None:
+    looks = {"match_sing": (0, 0), "mismatch_sing": (1, 0), "match_plural": (0, 1), "mismatch_plural": (1, 1)}
+    series = [Series(name, [1.0, float(k)], look=look) for k, (name, look) in enumerate(looks.items())]
+    for narrow in (False, True):
+        svg = region_chart(["a", "b"], series, narrow=narrow)
+        assert {k for k in range(9) if f"c-s{k}" in svg} == {0, 1}
+        marks = [node.get("class") or "" for node in drawn(svg).iter(f"{SVG}circle")]
+        assert {name.split()[-1] for name in marks} == {
+            "c-s0",
+            "c-s1",
+        }  # the shape does not depend on the colour
+        assert svg.count("c-dash") == 2
+
+
+def test_the_narrow_drawing_has_its_key_below_and_all_its_marks() -> None:
+    names = [f"condition number {k}" for k in range(6)]
+    series = [Series(name, [1.0 + k] * 12, n=24) for k, name in enumerate(names)]
+    regions = [f"a region with a long name {k}" for k in range(12)]
+    narrow, wide = (region_chart(regions, series, {1}, narrow=narrow) for narrow in (True, False))
+    assert points(drawn(narrow)) == points(drawn(wide))
+    assert float(drawn(narrow).get("width") or 0) <= 350 < float(drawn(wide).get("width") or 0)
+    assert all(name in texts(drawn(narrow)) for name in names)
 
 
 def test_the_same_input_gives_the_same_drawing() -> None:

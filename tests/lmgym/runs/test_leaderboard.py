@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Row
-from lmgym.runs.leaderboard.export import LONG_HEADER, long_rows, wide
+from lmgym.runs.leaderboard.export import LONG_HEADER, for_paper, long_rows, wide
 from lmgym.runs.leaderboard.means import Material, mean_over
 from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.leaderboard.order import in_order, ranked
 from lmgym.runs.leaderboard.seeds import grouped
+from lmgym.text.paper_tables import Estimate
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,29 @@ def test_files_have_a_row_for_each_result_and_a_column_for_each_suite() -> None:
     assert [one[LONG_HEADER.index("suite")] for one in long_rows(board)] == ["agreement", "npi"] * 2 + [
         "agreement"
     ]
-    table = wide(board)
-    assert table.header[-2:] == ("agreement", "npi")
-    assert [one[-2:] for one in table.rows] == [(0.2, 0.4), (0.9, 0.9), (1.0, None)]
+    header, rows = wide(board)
+    assert header[-2:] == ("agreement", "npi")
+    assert [one[-2:] for one in rows] == [(0.2, 0.4), (0.9, 0.9), (1.0, None)]
+
+
+def test_the_table_for_a_paper_has_titles_percentages_and_the_layout_of_the_board() -> None:
+    board = Board(Options(layout="suites"), COLUMNS, (), tuple(ROWS))
+    table = for_paper(board, "Date: 2026-11-29.")
+    assert table.columns == ("Suite", "n", "low", "high", "half", "Chance")
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert list(rows) == ["Rank", "SG score", "Agreement r1", "Npi r1"]
+    assert rows["Npi r1"] == (
+        "10",
+        Estimate("40.0", "10.0", "90.0"),
+        Estimate("90.0", "10.0", "90.0"),
+        None,
+        "50.0",
+    )
+    assert table.notes.endswith("Date: 2026-11-29.")
+    assert "npi" not in table.notes
+    turned = for_paper(Board(Options(layout="models"), COLUMNS, (), tuple(ROWS)))
+    assert turned.columns == ("Model", "Rank", "SG score", "Agreement r1", "Npi r1")
+    assert [row[0] for row in turned.rows] == ["n", "low", "high", "half", "Chance"]
 
 
 def test_seeds_of_one_model_become_a_row_with_their_range_and_no_interval() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lmgym.suites.blueprints import BLUEPRINTS
-from lmgym.suites.formats import inherit, read_suite, write_json, write_long_csv
+from lmgym.suites.formats import next_version, read_suite, write_json, write_long_csv
 from lmgym.suites.formats.designs import (
     DesignError,
     cell_of,
@@ -17,6 +17,7 @@ from lmgym.suites.formats.designs import (
     empty_cells,
     factors_in,
     in_meta,
+    looks,
     named_after_levels,
     outside,
     placed,
@@ -40,6 +41,14 @@ def with_verbs():
 
 def test_typed_factors_cross_into_named_conditions_the_last_changing_fastest():
     assert [condition_name(cell) for cell in cells(CROSSED)] == FOUR
+
+
+def test_two_factors_set_colour_and_shape_in_charts():
+    design = named_after_levels(CROSSED, FOUR)
+    assert looks(design, FOUR) == {
+        "match_sing": (0, 0), "match_plural": (0, 1), "mismatch_sing": (1, 0), "mismatch_plural": (1, 1),
+    }  # fmt: skip
+    assert looks(design, [*FOUR, "filler"]) == looks(design[:1], FOUR) == looks((), FOUR) == {}
 
 
 @pytest.mark.parametrize(
@@ -155,7 +164,7 @@ def test_a_table_as_a_new_version_keeps_what_still_fits():
             {"op": "rename_condition", "name": "match", "to": "m"},
         ],
     )
-    newer = inherit(
+    newer = next_version(
         read_suite(write_long_csv(table).encode(), "a.csv"),
         apply(older, [{"op": "set_predictions", "predictions": []}]),
     )

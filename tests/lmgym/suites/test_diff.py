@@ -121,6 +121,50 @@ def test_what_the_suite_says_about_itself():
     ]
 
 
+def test_a_prediction_that_changed_names_the_parts():
+    old = PredictionDoc("(1;%match%) > 0", "one", "Why.")
+    found = diff(
+        replace(start(), predictions=(old,)),
+        replace(start(), predictions=(replace(old, name="two", description=""),)),
+    )
+    (change,) = found.predictions
+    assert [(p.what, p.old, p.new) for p in change.parts] == [
+        ("name", "one", "two"),
+        ("description", "Why.", None),
+    ]
+
+
+def with_data(rows, items):
+    """Return the suite with data of all sentences and of items."""
+    document = start()
+    sentences = tuple(replace(row, extra={"data": rows}) for row in document.sentences)
+    return replace(document, sentences=sentences, extra={"items": items})
+
+
+def test_item_data_is_told_by_item_and_in_words():
+    old = with_data({"list": "A", "freq": 3}, {"1": {"verb": "see"}})
+    new = with_data({"list": "A", "freq": 4, "ok": True}, {"1": {"verb": "hear"}, "3": {"verb": "go"}})
+    found = diff(old, new)
+    assert found.data_in_words == [
+        ("verb", "changed in item 1; added to item 3"),
+        ("freq", "changed in items 1-3"),
+        ("ok", "added to items 1-3"),
+    ]
+    assert [(c.item, c.condition, c.name, c.old, c.new) for c in found.data[:3]] == [
+        (1, "", "verb", "see", "hear"),
+        (1, "match", "freq", "3", "4"),
+        (1, "match", "ok", None, "yes"),
+    ]
+    gone = diff(new, apply(new, [{"op": "delete_items", "items": [1]}]))
+    assert gone.data == []
+
+
+def test_data_follows_a_renamed_condition():
+    old = with_data({"list": "A"}, {})
+    new = apply(old, [{"op": "rename_condition", "name": "match", "to": "m"}])
+    assert diff(old, new).data == []
+
+
 def test_words_of_both_texts_in_one_line():
     assert word_pieces("", "a b") == [("a b", "new")]
     assert word_pieces("oui !", "oui\u00a0!") == [("oui !", "old"), ("oui\u00a0!", "new")]

@@ -64,7 +64,10 @@ def test_words_name_levels_and_region_as_the_suite_does():
         "Surprisal at region 3 (Verb) is higher in mismatch than in match, summed over number."
     )
     whole = offered(TWO, "*")["Effect of number within match"].greater
-    assert whole.words == "Within match, surprisal over the whole sentence is higher in plural than in sing."
+    assert (
+        whole.words
+        == "Within match, total surprisal over the whole sentence is higher in plural than in sing."
+    )
     assert whole.formula == "(*;%match_plural%) > (*;%match_sing%)"
 
 

@@ -514,7 +514,7 @@ def test_scripts_without_blanks():
     rows = (("那只猫", "睡", "了"), ("那些猫", "睡", "着"))
     (finding,) = found(factorial(rows=rows), "straddle-risk")
     assert (finding.where, finding.severity) == ("suite", "warning")
-    assert "20 of 20 sentences" in finding.message
+    assert "between words: 20 of 20" in finding.message
     assert "none" in finding.hint
     assert not found(factorial(rows=rows), "initial-capital")
 

@@ -140,7 +140,7 @@ def test_items_with_other_conditions_are_asked_about_once():
     assert texts(read(data, fillers="out"))[:4] == FOUR
     assert said(read(data, fillers="out"), "Left out: items 101–102 (“filler”; 2 rows).")
     kept = read(data, fillers="keep")
-    assert any("item 101 lacks the condition" in str(problem) for problem in kept.problems)
+    assert any("item 101 lacks conditions" in str(problem) for problem in kept.problems)
 
 
 def test_practice_under_the_numbers_of_items_is_left_out_too():
@@ -151,7 +151,7 @@ def test_practice_under_the_numbers_of_items_is_left_out_too():
 def test_one_missing_condition_is_still_a_problem():
     result = read(sheet(HEAD, *OWLS[:3]))
     assert result.asks == ()
-    assert "lacks the condition “plur”" in result.problems[0].message
+    assert "lacks conditions that item 1 has: “plur”" in result.problems[0].message
 
 
 def test_a_sentence_that_lists_repeat_is_read_once():

@@ -108,7 +108,7 @@ BAD = [
     ),
     (HEAD + "\ta\tx\ty\n", "row 2, column A (item)", "empty"),
     (HEAD + "1\ta\tx\ty\n1\t\tx\ty\n", "row 3, column B (condition)", "empty"),
-    (HEAD + "1\ta\tx\ty\n1\tb\tx\ty\n2\ta\tx\ty\n", "row 4", "item 2 lacks the condition “b”"),
+    (HEAD + "1\ta\tx\ty\n1\tb\tx\ty\n2\ta\tx\ty\n", "row 4", "item 2 lacks conditions that item 1 has: “b”"),
     (HEAD + "1\ta\tx\ty\n1\ta\tx\ty\n", "row 3", "twice, first at row 2"),
     (HEAD + "1\ta%\tx\ty\n", "row 2", "% sign"),
     (HEAD + "1\ta\tx\x00\ty\n", "row 2", "U+0000"),
@@ -150,7 +150,8 @@ def test_what_we_write_can_be_pasted_back(write):
     doc = start()
     reading = read_sheet(write(doc))
     assert reading.document.sentences == tuple(
-        type(s)(s.item, s.condition, s.contents, s.raw) for s in doc.sentences
+        type(s)(s.item, s.condition, s.contents, s.raw, {"data": {"note": "kept"}} if s.item == 1 else {})
+        for s in doc.sentences
     )
 
 

@@ -76,6 +76,7 @@ ROWS: list[Row] = [
     ("GET", "api-export", ["private", 1, "csv"], HIDDEN),
     ("GET", "api-export", ["public", 1, "exe"], NOT_FOUND),
     ("GET", "api-export", ["private", 1, "lm-eval"], HIDDEN),
+    ("GET", "api-export", ["private", 1, "inspect-ai"], HIDDEN),
     ("GET", "api-export", ["public", 1, "bib"], OPEN),
     ("GET", "api-revision", ["api-drafted", 2], ALICES),  # a draft in addition to a frozen revision
     ("GET", "api-export", ["api-drafted", 2, "json"], ALICES),

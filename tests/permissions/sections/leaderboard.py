@@ -29,6 +29,11 @@ ROWS: list[Row] = [
     ("GET", "figure", ["leaderboard-scores", "pdf"], OPEN),
     ("GET", "figure", ["run-regions", "svg"], NOT_FOUND),
     ("GET", "figure", ["nothing-like-it", "svg"], NOT_FOUND),
+    ("GET", "paper", ["leaderboard", "tex"], OPEN),
+    ("GET", "paper", ["run-predictions", "md"], NOT_FOUND),
+    ("GET", "paper", ["leaderboard-methods", "tex"], OPEN),
+    ("GET", "paper", ["run-methods", "bib"], NOT_FOUND),
+    ("GET", "paper", ["nothing-like-it", "tex"], NOT_FOUND),
 ]
 NO_MODELS = (400, 400, 400, 400, 400, 400)  # no models are named
 ROWS += [
@@ -56,6 +61,7 @@ ROWS += [
     ("GET", "export-evaluated", ["private-run"], HIDDEN),
     ("GET", "export-suite", ["public", 1, "blimp.jsonl"], OPEN),
     ("GET", "export-suite", ["private", 1, "lm-eval.zip"], HIDDEN),
+    ("GET", "export-suite", ["private", 1, "inspect-ai.zip"], HIDDEN),
     ("GET", "export-suite", ["private", 1, "bib"], HIDDEN),
     ("GET", "export-suite", ["public", 1, "exe"], NOT_FOUND),
 ]

@@ -21,6 +21,7 @@ ROWS: list[Row] = [
 LAST: list[Row] = [
     ("POST", "invitation-accept", ["page-accept-offer"], PAGE),
     ("POST", "invitation-decline", ["page-decline-offer"], PAGE),
+    ("POST", "invitations-accept", ["stranger"], ("in", 404, 404, 404, 404, 404)),  # who invited nobody
     ("POST", "api-invitation-accept", ["api-accept-offer"], (401, 200, 404, 404, 404, 404)),
     ("DELETE", "api-invitation", ["api-decline-offer"], (401, 204, 404, 404, 404, 404)),
     (
@@ -33,6 +34,7 @@ LAST: list[Row] = [
 
 
 def add_objects(people, world) -> None:
+    world["stranger"] = people.charlie.pk
     world["notice"] = people.charlie.notices.create(kind="runs", text="One run is done.").pk
     for name in THINGS:
         suite = make_suite(people.alice, name=name, visibility="private")

@@ -56,6 +56,10 @@ ROWS: list[Row] = [
     ("POST", "suite-editor", ["drafted"], EDITORS_ACT),
     ("POST", "suite-pasted-sheet", ["private"], EDITORS),  # returns the open questions about the sheet
     ("POST", "suite-pasted-sheet", ["public"], ("in", 403, 403, 403, 200, 200)),
+    ("GET", "suite-history", ["drafted"], EDITORS),
+    ("GET", "suite-history", ["public"], ("in", 403, 403, 403, 200, 200)),
+    ("GET", "suite-past", ["drafted", 0], EDITORS),
+    ("POST", "suite-past", ["drafted", 0], INCOMPLETE_EDITORS),
     ("POST", "suite-delete", ["private"], ("in", 404, 403, 403, 302, 302)),
     ("GET", "suite-people", ["private"], ("in", 404, 200, 200, 200, 200)),
     ("POST", "suite-people", ["private"], ("in", 404, 403, 403, 400, 400)),

@@ -44,7 +44,8 @@ class Command(BaseCommand):
             ) from failure
 
     def ensure_administrator(self) -> None:
-        """Create the account `admin` with a random password, printed once, unless there is an administrator."""
+        """Create the account `admin` with a random password, printed once, unless there is an administrator. If another
+        account has that name, print how to create an administrator."""
         if User.objects.filter(is_superuser=True).exists():
             return
         if User.objects.filter(username=ADMIN).exists():

@@ -82,7 +82,9 @@ class Command(SiteCommand):
         if not model.is_hosted:
             raise CommandError(model.not_hosted)
         if not model.is_ready:
-            raise CommandError(f"{slug} is not ready: {model.status_reason or model.get_status_display()}.")
+            raise CommandError(
+                f"{slug} is not ready: {(model.status_reason or model.get_status_display()).rstrip('.')}."
+            )
         return model
 
     @staticmethod

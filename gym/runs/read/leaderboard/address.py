@@ -36,7 +36,8 @@ def read_options(query: QueryDict) -> Options:
 
 
 def _weights(query: QueryDict) -> dict[str, float]:
-    """Parse weights from `weights=a:2,b:0.5`, and from form fields `w.a=2`, where 1 is the default."""
+    """Parse weights from `weights=a:2,b:0.5`, and from form fields `w.a=2`, where 1 is the default. Weights of 1 and
+    invalid ones are left out."""
     pairs = [part.rpartition(":") for part in query.get("weights", "").split(",")]
     texts = {name.strip(): value for name, _, value in pairs if name.strip()}
     texts |= {key[2:]: str(value) for key, value in query.items() if key.startswith("w.")}

@@ -227,7 +227,7 @@ def _dropped(
 def _shown_models(
     places: Iterable[tuple[int, int]], models: dict[int, RegisteredModel], options: Options
 ) -> list[RegisteredModel]:
-    """Return models with a result, or all models requested by name."""
+    """Return the models requested by name; without such a request, models with a result that match the search."""
     with_results = {model for _, model in places}
     words = options.q.lower().split()
 
@@ -241,7 +241,8 @@ def _shown_models(
 
 
 def _tag_columns(columns: Sequence[StoredColumn]) -> tuple[str, ...]:
-    """Return the tags that divide the suites: on two or more of them, but not on all."""
+    """Return the tags that divide the suites: on two or more of them, but not on all; the MAX_TAGS most frequent ones,
+    sorted by name."""
     counted = _counted(column.tags for column in columns)
     useful = [(name, n) for name, n in counted if 2 <= n < len(columns)]
     most = sorted(useful, key=lambda pair: (-pair[1], pair[0]))[:MAX_TAGS]
@@ -354,7 +355,7 @@ class FieldScores:
 
 
 def field_scores(user: AnyUser, suites: Sequence[Suite], rule: Rule) -> dict[int, FieldScores]:
-    """Return scores by suite id, over the newest frozen revisions; leaves out suites without a finished run."""
+    """Return scores by suite id, over the newest frozen revisions; leaves out suites on which no model has a rate."""
     board = _board(user, rule, suites)
     scores = {}
     for k, column in enumerate(board.columns):

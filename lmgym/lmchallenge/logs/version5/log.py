@@ -44,7 +44,8 @@ class Token(Struct, gc=False, kw_only=True):
 
     @property
     def scores(self) -> list[tuple[str, float, float | None]]:
-        """Candidate, error score and model score of each result. Raises LogError if a result is malformed."""
+        """Candidate, error score and model score (None if unknown) of each result. Raises LogError if a result is
+        malformed."""
         scores = []
         for candidate in self.results or ():
             word, error, score = (*candidate[:3], None, None, None)[:3]
@@ -112,8 +113,8 @@ def _is_version_5(line: bytes) -> bool:
 
 
 def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, row) for each line, with all keys, so that it can be written again. Raises LogError for a
-    line that is not a JSON object.
+    """Yield (line number, row) for each non-blank line, with all keys, so that it can be written again. Raises LogError
+    for a line that is not a JSON object or is from a log of version 4.
     """
     for number, raw in enumerate(stream, 1):
         if raw.strip():
@@ -121,7 +122,7 @@ def read_rows(stream: Iterable[bytes], source: str = "the log") -> Iterator[tupl
 
 
 def row_of(raw: bytes, where: str) -> dict[str, Any]:
-    """Parse a line as a JSON object. Raises LogError."""
+    """Parse a line as a JSON object. Raises LogError, also for a line of a version 4 log."""
     try:
         row = json.loads(raw)
     except UnicodeDecodeError:

@@ -79,7 +79,7 @@ def outcomes(
     token: Token, mixture: Mixture | None, interval: float = INTERVAL, readings: str = "corrected"
 ) -> list[tuple[str, str]]:
     """Split the target into pieces, possibly empty, each with its outcome, a key of OUTCOMES. Raises LogError for a
-    token without results.
+    token without results, and for a wr token without a mixture.
     """
     target = token.target
     if not token.select:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Mixture:
-    """The best mixture of a log, and the number of targets that rank first under it and by the error score alone."""
+    """The best mixture of a log, the number of targets that rank first under it and by the error score alone, and the
+    largest number of candidates."""
 
     alpha: float
     beta: float

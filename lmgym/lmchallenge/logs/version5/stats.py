@@ -81,7 +81,7 @@ class Counts:
         self._mixture: Mixture | None = None
 
     def add(self, token: Token) -> None:
-        """Count a token. Raises LogError for invalid results."""
+        """Count a token. Raises LogError for invalid results, and for an invalid user or message."""
         if not token.select:
             self.skipped += 1
             return
@@ -129,7 +129,7 @@ class Counts:
 
     @property
     def mixture(self) -> Mixture | None:
-        """The best mixture of error and model scores, with its results, for a wr log."""
+        """The best mixture of error and model scores, with its results; None without reranking results."""
         if self._mixture is None and self.lengths:
             from lmgym.lmchallenge.logs.version5.reranking import best_mixture
 
@@ -163,8 +163,8 @@ class Counts:
         }
 
     def rates(self) -> dict[str, Any]:
-        """Return rates under the reference's names, for the kinds of results in the log. Rates with denominator 0 are
-        null.
+        """Return rates under the reference's names, for the kinds of results in the log; for predictions and
+        completions, only if one of them is right. Rates with denominator 0 are null.
         """
         tokens, characters = self.tokens, self.characters
         rates: dict[str, Any] = {

@@ -33,7 +33,7 @@ def read_table(
         For wr, `before`: the target has the best error score; `correct`: it ranks first with the mixture.
 
     Raises:
-        LogError: the log is empty.
+        LogError: the log is empty, or a result is malformed.
     """
     lines = Lines()
     line, chars, rank, completed = array("q"), array("q"), array("q"), array("q")

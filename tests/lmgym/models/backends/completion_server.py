@@ -71,12 +71,17 @@ class Behaviour:
             return self.busy_status, {"error": "busy"}
         if asked["model"] != self.model:
             return 404, {"error": {"message": f"no model {asked['model']}"}}
+        if isinstance(asked["prompt"], str):
+            asked = asked | {"prompt": [asked["prompt"]]}
         if len(asked["prompt"]) > 1 and not self.lists:
             return 500, {"error": {"message": ""}}
         if any(len(prompt) > self.longest for prompt in asked["prompt"]):
             return 400, {"error": {"message": "the prompt is too long"}}
         choices = [self._choice(asked, number, prompt) for number, prompt in enumerate(asked["prompt"])]
-        answer: dict[str, Any] = {"choices": list(reversed(choices))}  # clients must use the index
+        answer: dict[str, Any] = {
+            "model": self.model,
+            "choices": list(reversed(choices)),  # clients must use the index
+        }
         if self.counts:
             tokens = [token for prompt in asked["prompt"] for token in self._tokens(prompt)]
             answer["usage"] = {"prompt_tokens": len(tokens)}

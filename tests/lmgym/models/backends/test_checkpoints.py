@@ -54,7 +54,7 @@ def test_each_checkpoint_has_the_step_of_its_name_and_the_commit_of_the_list() -
     [
         (
             "step1000, step3000",
-            r"no branch or tag step3000\. It has 5 with a step, such as step0, step1, step512",
+            r"no branch or tag step3000\. Branches and tags with a step: 5, such as step0, step1, step512",
         ),
         ("step{1..9}", r"no branch or tag step2, step3, step4 and 5 more"),
         ("rev*", r"no branch or tag rev\*"),

@@ -304,7 +304,7 @@ def offline_fetch(commit: str) -> Any:
 
 def test_a_file_of_a_wrong_size_is_refused(server: HubServer) -> None:
     server.fail("/repos/", method="GET", times=9, content=WEIGHTS[:-1])
-    with pytest.raises(BackendUnavailable, match="arrived with a wrong size"):
+    with pytest.raises(BackendUnavailable, match="arrived with the wrong size"):
         hub.fetch(NAME, "main")
     assert partials() == []
 

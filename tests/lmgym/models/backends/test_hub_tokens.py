@@ -80,10 +80,10 @@ def test_tokens_of_the_environment_and_of_other_programs_are_ignored(
     [
         ("org/gated", "", r"org/gated is gated.* Ask for access at http\S+/org/gated, then add your token on your "),
         ("org/gated", "hf_without0access", r"gated, and my token does not have access to it\. Ask for access at "),
-        ("org/gated", "hf_expired", r"does not accept my token \(asked for org/gated\)\. It may have expired"),
-        ("org/private", "", r"no public model org/private\..* private: add your token on your account page"),
+        ("org/gated", "hf_expired", r"rejected my token when asked for org/gated\. It may have expired"),
+        ("org/private", "", r"no public model org/private\..* private: add your token on your profile page"),
         ("org/private", "hf_without0access", r"no model org/private that is public or that my token may read"),
-        ("org/private", "hf_expired", "does not accept my token"),
+        ("org/private", "hf_expired", "rejected my token"),
     ],
 )  # fmt: skip
 def test_refusals_say_what_to_do_and_never_the_token(

@@ -63,7 +63,7 @@ def test_half_the_bytes_fit_and_main_memory_must_hold_them_on_their_way(gpus, mo
 def test_a_gpu_that_others_use_may_have_room_later(gpus, monkeypatch) -> None:
     gpus[0] = Memory("cuda:0", 80 * GB, 5 * GB)
     with pytest.raises(
-        MemoryInUse, match=r"cuda:0 has 80 GB, of which 5\.00 GB are free\. .* try again later"
+        MemoryInUse, match=r"cuda:0 has 80 GB, of which 5\.00 GB is free\. .* try again later"
     ):
         ask(monkeypatch, 7, torch.bfloat16)
 

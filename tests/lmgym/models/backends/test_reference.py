@@ -82,7 +82,7 @@ def test_sentences_with_other_tokens_are_left_out_and_a_warning():
         model = backend(there)
         found = compare_with_reference(model, Reference(model, other), texts=sentences()[:3])
     assert (found.sentences, found.other_tokens, found.agree) == (1, 2, False)
-    assert "2 sentences have different tokens" in found.note("local")
+    assert "Sentences with different tokens: 2." in found.note("local")
 
 
 def test_no_sentence_with_the_same_tokens_is_a_warning_without_numbers():

@@ -138,7 +138,7 @@ def test_an_overlap_that_leaves_no_room_is_refused_in_words(parts: Any) -> None:
     with pytest.raises(BackendError, match="Without a start token, an overlap of 0"):
         backend.score([LONG], ScoringPolicy(overlap=0, bos="never"))
     for bad in (-1, 1.5, True, "4"):
-        with pytest.raises(ValueError, match="choose a number of tokens from 0"):
+        with pytest.raises(ValueError, match="choose a number of tokens"):
             ScoringPolicy.from_dict({"overlap": bad})
 
 

@@ -133,14 +133,14 @@ def test_a_first_token_of_zero_bits_is_unscored_in_a_table_of_tokens():
     data = "\n".join(["item_number,condition_name,token_number,token,surprisal_bits", *rows]).encode()
     notices, found = notices_and_result(data, FERRY)
     assert [row.regions for row in found.result.sentences] == [[None, 9.0], [None, 9.0]]
-    assert "2 sentences whose first token has 0 bits: taken as not scored" in notices
+    assert "2 sentences whose first token has 0 bits: treated as not scored" in notices
 
 
 def test_a_first_region_of_zero_bits_is_unscored_and_the_sum_of_the_sentence_stays():
     notices, found = notices_and_result(regions_file(0.0), FERRY)
     assert [row.regions for row in found.result.sentences] == [[None, 9.0], [None, 9.0]]
     assert [row.surprisal for row in found.result.sentences] == [9.0, 9.0]
-    assert "2 sentences whose first region has 0 bits: taken as not scored" in notices
+    assert "2 sentences whose first region has 0 bits: treated as not scored" in notices
 
 
 def test_other_regions_of_zero_bits_keep_their_value():

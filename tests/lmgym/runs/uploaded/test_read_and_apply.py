@@ -88,8 +88,8 @@ def test_outcomes_counted_from_0_or_from_1_are_told_apart():
     from_one = b"item,correct\n1,1\n2,0\n3,1\n"
     assert applied(from_one, doc).shift == 0
     assert "numbered from 0 or from 1" in problems(b"item,correct\n1,1\n2,0\n", doc)
-    assert "no outcome for item 2" in problems(b"item,correct\n1,1\n3,0\n", doc)
-    assert "the suite has no item 7" in problems(b"item,correct\n1,1\n7,0\n", doc)
+    assert "items without an outcome: 2" in problems(b"item,correct\n1,1\n3,0\n", doc)
+    assert "items that the suite lacks: 7" in problems(b"item,correct\n1,1\n7,0\n", doc)
 
 
 def test_one_outcome_per_item_is_the_first_predictions():
@@ -162,8 +162,8 @@ def test_several_mistakes_are_said_at_once_with_their_lines():
 
 def test_missing_and_foreign_rows_are_named():
     rows = lines("regions.csv")
-    assert "2 of the suite's 6 sentences are missing" in problems("\n".join(rows[:-6]).encode())
-    assert "no row for region 3" in problems("\n".join(rows[:-1]).encode())
+    assert "the file lacks 2 of the suite's 6 sentences" in problems("\n".join(rows[:-6]).encode())
+    assert "regions without a row: 3" in problems("\n".join(rows[:-1]).encode())
     assert "the suite has no item 9" in problems(
         "\n".join([*rows, "agreement,elsewhere-lm,9,match,1,Subject,x,1"]).encode()
     )

@@ -136,7 +136,11 @@ ACROSS = [
         "region 4 is not declared",
     ),
     (changed(*SENTENCE, "condition_name", to="match"), "$.items[0].conditions[1]", "“match” twice"),
-    (changed(*SENTENCE, "condition_name", to="mis"), "$.items[1].conditions", "lacks the condition “mis”"),
+    (
+        changed(*SENTENCE, "condition_name", to="mis"),
+        "$.items[1].conditions",
+        "lacks conditions that item 1 has: “mis”",
+    ),
     (
         changed("items", 1, "conditions", to=[condition("match", "a", "b", "c")]),
         "$.items[1].conditions",

@@ -22,7 +22,11 @@ NAMES = {1: "NP", 2: "Verb", 3: "Main clause"}
         ("(1;%a%) < (2;%b%)", "surprisal at NP in a is lower than surprisal at Verb in b"),
         ("(3;%no gap%) < (3;%b%)", "surprisal at “Main clause” is lower in “no gap” than in b"),
         ("(9;%a%) < (9;%b%)", "surprisal at region 9 is lower in a than in b"),
-        ("(*;%a%) < (*;%b%)", "surprisal over the whole sentence is lower in a than in b"),
+        ("(*;%a%) < (*;%b%)", "total surprisal over the whole sentence is lower in a than in b"),
+        (
+            "(*;%a%) < (2;%a%)",
+            "total surprisal over the whole sentence in a is lower than surprisal at Verb in a",
+        ),
         (
             "[(1;%a%) + (2;%a%)] < [(1;%b%) + (2;%b%)]",
             "total surprisal at NP and Verb is lower in a than in b",
@@ -70,6 +74,22 @@ NAMES = {1: "NP", 2: "Verb", 3: "Main clause"}
 )
 def test_formulas_read_as_english(text: str, prose: str) -> None:
     assert parse(text).describe(NAMES) == prose
+
+
+@pytest.mark.parametrize(
+    ("text", "prose"),
+    [
+        ("(2;%a%) < (2;%b%)", "mean surprisal per token at Verb is lower in a than in b"),
+        ("(1;%a%) < (2;%a%)", "in a, mean surprisal per token is lower at NP than at Verb"),
+        ("(*;%a%) < (*;%b%)", "total surprisal over the whole sentence is lower in a than in b"),
+        (
+            "(*;%a%) < (2;%b%)",
+            "total surprisal over the whole sentence in a is lower than mean surprisal per token at Verb in b",
+        ),
+    ],
+)
+def test_another_metric_is_said_and_a_sentence_stays_a_sum(text, prose):
+    assert parse(text).describe(NAMES, "mean") == prose
 
 
 def test_pieces_joined_are_the_text_and_references_carry_their_label() -> None:

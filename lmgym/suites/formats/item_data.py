@@ -1,0 +1,88 @@
+"""Item data: what a suite's file says about items or sentences beside their text, such as a verb's class or a list.
+
+Values are the cells of data columns of tables (`SentenceDoc.extra["data"]`), and keys of items or conditions of JSON
+files that are texts, numbers or yes/no. They are never scored and are not part of a suite's sha256.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lmgym.suites.formats.documents import SuiteDocument
+from lmgym.suites.formats.tables import DATA, DATA_PREFIX
+
+MAX_CLASSES = 20
+"""Maximum number of different values of data that results are grouped by."""
+
+
+@dataclass(frozen=True)
+class ItemData:
+    """Item data of a suite.
+
+    Attributes:
+        values: name -> (item number, condition) -> text, without empty ones; names in order of first occurrence.
+        by_item: name -> item number -> text, for names with one value per item (a value that only some conditions of an
+            item have counts for the item).
+    """
+
+    values: Mapping[str, Mapping[tuple[int, str], str]]
+    by_item: Mapping[str, Mapping[int, str]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.values)
+
+    @property
+    def classes(self) -> dict[str, list[str]]:
+        """Names that divide the items into 2 to MAX_CLASSES classes, with their values in order of first
+        occurrence. Items without a value are a class of their own, which is not listed."""
+        found = {name: list(dict.fromkeys(of_items.values())) for name, of_items in self.by_item.items()}
+        return {name: values for name, values in found.items() if 2 <= len(values) <= MAX_CLASSES}
+
+
+def column_of(name: str) -> str:
+    """Return the name of item data's column in tables of results: data_verb_class."""
+    plain = re.sub(r"\W+", "_", name).strip("_")
+    return f"{DATA_PREFIX}{plain or 'unnamed'}"
+
+
+def item_data(document: SuiteDocument) -> ItemData:
+    """Collect the item data of a suite."""
+    rows = ((row.item, row.condition, row.extra) for row in document.sentences)
+    return data_of_rows(rows, document.extra)
+
+
+def data_of_rows(
+    rows: Iterable[tuple[int, str, Mapping[str, Any]]], document_extra: Mapping[str, Any]
+) -> ItemData:
+    """Collect item data.
+
+    Args:
+        rows: item, condition and `SentenceDoc.extra` of each sentence.
+        document_extra: `SuiteDocument.extra`.
+    """
+    of_items = document_extra.get("items", {})
+    values: dict[str, dict[tuple[int, str], str]] = {}
+    for item, condition, extra in rows:
+        for keys in (of_items.get(str(item), {}), extra):
+            data = keys.get(DATA)
+            for name, value in {**keys, **(data if isinstance(data, dict) else {})}.items():
+                if text := _text(value):
+                    values.setdefault(name, {})[item, condition] = text
+    by_item: dict[str, dict[int, str]] = {}
+    for name, found in values.items():
+        of_name = by_item[name] = {item: text for (item, _), text in found.items()}
+        if any(text != of_name[item] for (item, _), text in found.items()):
+            del by_item[name]
+    return ItemData(values, by_item)
+
+
+def _text(value: Any) -> str:
+    """Return the value of a key as text; "" for nested and missing values."""
+    if isinstance(value, str):
+        return value.strip()
+    return json.dumps(value) if isinstance(value, bool | int | float) else ""
