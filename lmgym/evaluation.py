@@ -64,7 +64,8 @@ def load_suite(
         prediction: condition of a pair that should have the lower total surprisal, or "-" for no prediction.
         cut: "/", "|" or "words": where a single column of text is cut into regions; "none": it is not.
         fillers: "out" or "keep": what to do with items that have other conditions than most.
-        empty: "text" or "out": take cells of a pair without a sentence as empty texts, or leave their items out.
+        empty: "text", "out" or "keep": take cells without text (empty or ∅) as empty texts, leave their items out, or
+            keep the signs as text.
         marks: "remove" or "keep": what to do with marks of judgements such as * before sentences.
         markup: "remove" or "keep": what to do with HTML in texts.
 

@@ -86,7 +86,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--empty",
         default="",
         choices=CHOICES["empty"],
-        help="take cells of a pair without a sentence as empty texts, or leave their items out",
+        help="take cells without text (empty or ∅) as empty texts, leave their items out, or keep the signs as text",
     )
     group.add_argument(
         "--marks",

@@ -158,7 +158,7 @@ class AnswersBody(Body):
     empty = serializers.ChoiceField(
         CHOICES["empty"],
         required=False,
-        help_text="cells without a sentence: take them as empty texts, or leave their items out",
+        help_text="cells without text (empty or ∅): take them as empty texts, leave their items out, or keep the signs",
     )
     marks = serializers.ChoiceField(
         CHOICES["marks"],

@@ -28,8 +28,6 @@ def drop_empty_rows(table: Table, reading: Reading) -> None:
     """Leave out rows without item, condition and text, such as instructions between trials."""
     fixed = [table.roles[role] for role in ("item", "condition")]
     others = [k for k in range(len(table.header)) if k not in table.data and k not in fixed]
-    if not table.data:
-        return
     empty = [row for row in table.rows if not any(row.cells[k].strip() for k in (*fixed, *others))]
     if empty:
         lines = listing([row.line for row in empty], 4)

@@ -30,7 +30,7 @@ CHOICES = {
     "layout": ("good_bad", "bad_good", "groups"),
     "cut": ("none", "/", "|", "words"),
     "fillers": ("out", "keep"),
-    "empty": ("text", "out"),
+    "empty": ("text", "out", "keep"),
     "marks": REMOVE_OR_KEEP,
     "markup": REMOVE_OR_KEEP,
 }
@@ -51,7 +51,8 @@ class ParseOptions:
         prediction: condition that should have the lower total surprisal, or NO_PREDICTION.
         cut: sign that separates regions in a single column of text, "words", or "none".
         fillers: "out" or "keep": items that have other conditions than most.
-        empty: "text" or "out": cells without a sentence are empty texts, or their items are left out.
+        empty: "text", "out" or "keep": cells without text (empty or ∅) are empty texts, their items are left out, or
+            the signs are text.
         marks: "remove" or "keep": marks of judgements such as * before sentences.
         markup: "remove" or "keep": HTML in texts.
         conditions, regions: name in the sheet to name in the suite; "" leaves it out.

@@ -46,7 +46,8 @@ def _check_text(row: Row, names: Sequence[str], roles: Sequence[str], reading: R
     fixed = [k for k, role in enumerate(roles) if role in ("item", "condition")]
     has_text = any(k < width and row.cells[k].strip() for k in texts)
     missing = next((k for k in texts if k >= width), None)
-    is_aside = bool(fixed) and "data" in roles and not any(k < width and row.cells[k].strip() for k in fixed)
+    has_others = "data" in roles or "skip" in roles
+    is_aside = bool(fixed) and has_others and not any(k < width and row.cells[k].strip() for k in fixed)
     if has_text or missing is None or is_aside:
         return
     message = f"the row ends before this column: {count(width, 'cell')}, the header has {len(roles)}"

@@ -25,6 +25,7 @@ from lmgym.suites.formats.documents import (
 )
 from lmgym.suites.formats.tables import Row, Table, read_long_table, read_wide
 from lmgym.suites.intake import items, pairs
+from lmgym.suites.intake.blanks import ask_about_blanks
 from lmgym.suites.intake.containers import (
     Grid,
     grid_of_cells,
@@ -323,6 +324,7 @@ class _SheetReader:
             items.leave_out_fillers(table, self.reading)
         rename_conditions(table, self.reading)
         if not long:
+            ask_about_blanks(table, self.reading)
             remove_signs(table, self.reading)
         if not long and not self.is_cut:
             cut_text(table, self.reading)

@@ -176,6 +176,8 @@ def test_instructions_between_trials_of_gorilla_are_not_read():
     result = read(data, columns=asked.proposed_columns)
     assert len(texts(result)) == 4
     assert said(result, "2 rows without item, condition and text: not read (row 2, 7)")
+    columns = {"C": "item", "D": "condition", "E": "text"}
+    assert texts(read(data, columns=columns)) == texts(result)
 
 
 # --- rows and texts ---
@@ -362,3 +364,21 @@ def test_html_is_no_text_unless_the_user_says_so():
 def test_similar_headings_of_pairs_are_headings(names):
     rows = ("The owl hoots now.|The owl hoot now.", "The cat naps now.|The cat nap now.")
     assert read(sheet(names, *rows)).has_header
+
+
+def test_signs_of_empty_regions_are_asked_about_and_empty_cells_are_regions():
+    rows = ("1|that|I know|that|he left.", "1|null|I know|∅|he left.", "2|that|We hope|that|it snows.")
+    data = sheet("item|condition|A|comp|B", *rows, "2|null|We hope||it snows.")
+    asked = read(data)
+    assert (asked.asks, asked.problems[0].where) == (("empty",), "row 3, column D (comp)")
+    assert texts(read(data, empty="text"))[1] == (1, "null", "I know /  / he left.")
+    assert texts(read(data, empty="keep"))[1] == (1, "null", "I know / ∅ / he left.")
+
+
+@pytest.mark.parametrize("cell", ["", "NA"])
+def test_a_missing_sentence_is_asked_about(cell):
+    rows = ("1|a|The owl hoots.", "1|b|The owl hoot.", "2|a|The cat naps.", f"2|b|{cell}")
+    data = sheet("item|condition|sentence", *rows)
+    assert read(data).asks == ("empty",)
+    assert len(texts(read(data, empty="out"))) == 2
+    assert texts(read(data, empty="text"))[3] == (2, "b", "")
