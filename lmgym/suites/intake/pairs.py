@@ -132,11 +132,19 @@ def is_sentence(heading: str) -> bool:
 
 
 def unpivot(
-    sheet: Headed, conditions: Conditions, item: int | None, data: Sequence[int], reading: Reading
+    sheet: Headed,
+    conditions: Conditions,
+    item: int | None,
+    shared: Sequence[int],
+    data: Sequence[int],
+    reading: Reading,
 ) -> Table:
     """Make one row per sentence from one row per item.
 
     Item numbers come from the item column, if there is one and each row has its own; otherwise from the order of rows.
+
+    Args:
+        shared: columns of text that all conditions have in common, before or after the text of the condition.
     """
     cells = sheet.columns()
     if item is not None and len(set(cells[item])) < len(cells[item]):
@@ -148,13 +156,16 @@ def unpivot(
         reading.say("Items are numbered by their rows.")
     kept = _with_sentences(sheet, conditions, reading)
     headings = unique_headings(sheet.names, data)
+    first = min(conditions.names)
+    sides = [k for k in shared if k < first], [k for k in shared if k > first]
     rows: list[Row] = []
     for number, row in enumerate(sheet.body, start=1):
         key = str(number) if item is None else cells[item][number - 1]
         if number not in kept:
             continue
+        before, after = ([unguard(row.cells[k]) for k in places] for places in sides)
         for place, name in conditions.names.items():
-            rows.append(Row(row.line, [key, name, kept[number][place]]))
+            rows.append(Row(row.line, [key, name, *before, kept[number][place], *after]))
         values = {
             _item_key(data_name(headings[k])): value for k in data if (value := _value(row, k)) is not _EMPTY
         }
@@ -162,7 +173,11 @@ def unpivot(
             reading.item_data.setdefault(key, {}).update(values)
     if data:
         reading.say(f"Kept as item data: {listing([headings[k] for k in data], 12)}.")
-    return Table(sheet.head.line, ["item", "condition", SENTENCE], {"item": 0, "condition": 1}, rows)
+    before, after = ([sheet.names[k] for k in places] for places in sides)
+    regions = [*before, "Varying text" if shared else SENTENCE, *after]
+    if shared:
+        reading.say(f"Text of all conditions: {listing([*before, *after], 12)}.")
+    return Table(sheet.head.line, ["item", "condition", *regions], {"item": 0, "condition": 1}, rows)
 
 
 _EMPTY = object()

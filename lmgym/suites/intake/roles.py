@@ -127,13 +127,13 @@ def _are_groups(reading: Reading) -> bool:
 
 
 def _check_condition_texts(chosen: list[str], reading: Reading) -> None:
-    others = sorted(
-        {ROLES[role] for role in chosen}
-        & {ROLES[role] for role in ("condition", "item_condition", TEXT, *_LONG)}
-    )
+    others = [ROLES[role] for role in ("condition", "item_condition", *sorted(_LONG)) if role in chosen]
     if others:
         message = f"a column has the role “{ROLES[CONDITION_TEXT]}”, and another “{others[0]}”"
-        hint = "With one column per condition, other columns are the item number, item data or not read."
+        hint = (
+            "With one column per condition, other columns are the item number, text that all conditions share (a "
+            "region), item data or not read."
+        )
         reading.ask("columns", "sheet", message, hint)
     if chosen.count(CONDITION_TEXT) == 1:
         message = f"only one column has the role “{ROLES[CONDITION_TEXT]}”"

@@ -264,7 +264,9 @@ class _SheetReader:
         conditions = pairs.conditions_of(sheet.names, places)
         item = self._item_place(sheet, roles)
         data = [k for k, role in enumerate(roles) if role == DATA]
-        table = pairs.unpivot(sheet, conditions, item, data, self.reading)
+        shared = [k for k, role in enumerate(roles) if role == TEXT]
+        table = pairs.unpivot(sheet, conditions, item, shared, data, self.reading)
+        self._check_lengths(table)
         good = self.reading.options.conditions.get(conditions.good, conditions.good)
         return self._sentences(table, good)
 
@@ -275,7 +277,7 @@ class _SheetReader:
         return self._sentences(table, self.reading.options.conditions.get(pairs.GOOD, pairs.GOOD))
 
     def _sentences(self, table: Table, good: str) -> Table:
-        """Rename conditions and cut the texts of a table whose only region is the sentence."""
+        """Rename conditions and cut the texts of a table of items and conditions."""
         rename_conditions(table, self.reading)
         names = list(dict.fromkeys(row.cells[1] for row in table.rows if row.cells[1]))
         self.predictions = pairs.predictions(names, good, self.reading)

@@ -184,6 +184,16 @@ def test_the_library_reads_pairs_and_says_what_it_understood():
     assert "prediction" in error.value.result.asks
 
 
+def test_text_that_conditions_share_can_be_regions_before_and_after():
+    rows = ("It is late.|The owl|The owls|hoots now.", "It is hot.|A cat|Cats|naps now.")
+    columns = {"A": "text", "B": "condition_text", "C": "condition_text", "D": "text"}
+    result = read(table("context|good|bad|end", *rows), "a.csv", columns=columns)
+    assert result.document.region_names == ("context", "Varying text", "end")
+    assert sentences(result)[1] == (1, "bad", "It is late. The owls hoots now.")
+    assert result.document.predictions[0].formula == "(*;%good%) < (*;%bad%)"
+    assert "Text of all conditions: context, end." in result.understood
+
+
 @given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=5))
 def test_whatever_the_pairs_are_each_row_is_an_item_or_there_is_a_problem(pairs):
     data = "\n".join(json.dumps({"sentence_good": one, "sentence_bad": two}) for one, two in pairs).encode()
