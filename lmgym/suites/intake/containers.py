@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any
 
 from lmgym.files.bounded import Refused, check
+from lmgym.files.bounded import load as bounded_load
 from lmgym.suites.formats.documents import LIMITS
 from lmgym.suites.formats.tables import Row, check_table
 from lmgym.suites.intake.headings import pair_of, roles_of
@@ -116,7 +117,7 @@ def _known_names(cells: Sequence[str]) -> int:
 
 
 def holds_records(text: str, filename: str = "") -> bool:
-    """Return whether a text is a JSON array, or has one JSON object per line."""
+    """Return whether a text is a JSON array, has one JSON object per line, or is an object around a list of objects."""
     start = text.lstrip()
     if start.startswith("["):
         return True
@@ -125,13 +126,22 @@ def holds_records(text: str, filename: str = "") -> bool:
     if filename.lower().endswith((".jsonl", ".ndjson")):
         return True
     first, _, rest = start.partition("\n")
-    if not first.rstrip().endswith("}") and not rest.lstrip().startswith("{"):
+    if rest.lstrip().startswith("{") and first.strip() != "{":
+        return True
+    if any(f'"{key}"' in start for key in _SUITE_KEYS):
         return False
     try:
-        record = json.loads(first)
+        root = bounded_load(start, LIMITS)
     except (ValueError, RecursionError):
-        return rest.lstrip().startswith("{")  # one object per line, the first of them broken
-    return isinstance(record, dict) and not _SUITE_KEYS & set(record)
+        return False
+    return _enclosed(root) is not None or (isinstance(root, dict) and pair_of(list(root)) is not None)
+
+
+def _enclosed(root: Any) -> list[Any] | None:
+    """Return the list of objects in an object that has only one, such as {"data": […]}; None for other values."""
+    lists = [value for value in root.values() if isinstance(value, list)] if isinstance(root, dict) else []
+    objects = lists[0] if len(lists) == 1 else []
+    return objects if objects and all(isinstance(one, dict) for one in objects) else None
 
 
 def split_records(text: str, report: Report) -> Grid:
@@ -140,8 +150,7 @@ def split_records(text: str, report: Report) -> Grid:
     The columns are the keys of all objects in the order of their first occurrence; values that are not text are kept
     as JSON text.
     """
-    is_array = text.lstrip().startswith("[")
-    numbered = list(enumerate(load(text, report, LIMITS), start=1)) if is_array else _lines(text, report)
+    numbered, is_array = _numbered(text, report)
     if not numbered:
         report.problem("$", "the list is empty", "A list has one object per item or sentence.")
     where, hint = (
@@ -154,6 +163,22 @@ def split_records(text: str, report: Report) -> Grid:
             report.problem(f"{where} {number}", "is not an object", hint)
     report.raise_problems()
     return rows_of_records(numbered, report)
+
+
+def _numbered(text: str, report: Report) -> tuple[list[tuple[int, Any]], bool]:
+    """Return the objects with their numbers, and whether they were in a list."""
+    start = text.lstrip()
+    if start.startswith("["):
+        return list(enumerate(load(text, report, LIMITS), start=1)), True
+    if not start.partition("\n")[2].lstrip().startswith("{") and '"' in start:
+        try:
+            enclosed = _enclosed(load(text, Report(), LIMITS))
+        except FormatError:
+            enclosed = None
+        if enclosed is not None:
+            inner = [one["row"] if isinstance(one.get("row"), dict) else one for one in enclosed]
+            return list(enumerate(inner, start=1)), True
+    return _lines(text, report), False
 
 
 def rows_of_records(numbered: Sequence[tuple[int, dict[str, Any]]], report: Report) -> Grid:

@@ -12,7 +12,7 @@ from lmgym.suites.intake.containers import Grid, filled_width
 from lmgym.suites.intake.headings import ROLE_NAMES, pair_of, roles_of
 from lmgym.suites.intake.parsing import SAMPLE
 from lmgym.suites.intake.reading import Reading
-from lmgym.text import unguard
+from lmgym.text import count, unguard
 
 MAX_ABOVE = 20
 """Number of rows that are searched for the header."""
@@ -63,7 +63,10 @@ def split_header(grid: Grid, reading: Reading) -> Headed:
         above = "The row above it is" if place == 1 else f"The {place} rows above it are"
         reading.say(f"Row {rows[place].line} names the columns. {above} not read.")
     result.header_row = rows[place].line
-    return _headed(rows[place], rows[place + 1 :])
+    body = [row for row in rows[place + 1 :] if row.cells != rows[place].cells]
+    if n_repeated := len(rows) - place - 1 - len(body):
+        reading.say(f"The headings come again in {count(n_repeated, 'row')}: not read there.")
+    return _headed(rows[place], body)
 
 
 def without_header(rows: list[Row], reading: Reading) -> Headed:

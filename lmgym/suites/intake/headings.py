@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 _NAMES = {
     "item": "item items item_number item_no item_nr item_id itemnumber item_#",
-    "condition": "condition conditions condition_name condition_id conditionname cond",
+    "condition": "condition conditions condition_name condition_id conditionname cond cond_name cond_id cond_no",
     "region": "region_number region_no region_nr region_id regionnumber region_# position word_number word_no word_nr "
     "wordnumber",
     "name": "region_name regionname region",
@@ -59,8 +59,12 @@ def normal(heading: str) -> str:
 
 
 def named_roles(headings: Sequence[str]) -> list[str]:
-    """Return the role that each heading names, or ""."""
-    return [_ROLES.get(normal(heading), "") for heading in headings]
+    """Return the role that each heading names, or "". Words may be written as ItemNo."""
+    return [_ROLES.get(normal(heading)) or _ROLES.get(normal(_words(heading)), "") for heading in headings]
+
+
+def _words(heading: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", heading.strip())
 
 
 def roles_of(headings: Sequence[str], columns: Sequence[Sequence[str]] = ()) -> list[str]:

@@ -194,6 +194,21 @@ def test_text_that_conditions_share_can_be_regions_before_and_after():
     assert "Text of all conditions: context, end." in result.understood
 
 
+@pytest.mark.parametrize(
+    "wrap", [lambda rows: {"data": rows}, lambda rows: {"rows": [{"row": one} for one in rows]}]
+)
+def test_a_list_inside_an_object_is_read(wrap):
+    rows = [{"sentence_good": one, "sentence_bad": two} for one, two in ROWS]
+    assert sentences(read(json.dumps(wrap(rows)).encode(), "a.json")) == EXPECTED
+
+
+@pytest.mark.parametrize("text", ['{"name": "x", "examples": "none"}', '{"a": 1}', '{"a": [1, 2]}'])
+def test_other_objects_are_no_sheets(text):
+    result = read(text.encode(), "a.json")
+    assert (result.kind, result.asks) == ("file", ())
+    assert "meta" in result.problems[0].message
+
+
 @given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=5))
 def test_whatever_the_pairs_are_each_row_is_an_item_or_there_is_a_problem(pairs):
     data = "\n".join(json.dumps({"sentence_good": one, "sentence_bad": two}) for one, two in pairs).encode()

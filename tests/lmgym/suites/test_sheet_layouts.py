@@ -382,3 +382,10 @@ def test_a_missing_sentence_is_asked_about(cell):
     assert read(data).asks == ("empty",)
     assert len(texts(read(data, empty="out"))) == 2
     assert texts(read(data, empty="text"))[3] == (2, "b", "")
+
+
+def test_headings_in_camel_case_and_headings_that_come_again():
+    data = sheet("ItemNo|CondName|Subject|Verb", *OWLS[:2], "ItemNo|CondName|Subject|Verb", *OWLS[2:])
+    result = read(data)
+    assert texts(result) == FOUR
+    assert said(result, "The headings come again in 1 row")
