@@ -72,7 +72,8 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 def are_similar(texts: Sequence[str]) -> bool:
     """Return whether texts are sentences, not headings, that are similar to the first."""
     are_long = all(
-        len(_words(text)) >= (_SHORTEST * 2 if is_unspaced(text[:1]) else _SHORTEST) for text in texts
+        len(_words(text)) >= (_SHORTEST * 2 if any(map(is_unspaced, text[:1])) else _SHORTEST)
+        for text in texts
     )
     return are_long and all(_is_similar(texts[0], text) for text in texts[1:])
 

@@ -109,6 +109,9 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
             reading.ask("columns", "sheet", f"no {hyphenated(role)} column found", "Choose the column.")
     if "content" not in used and TEXT not in used:
         reading.ask("columns", "sheet", "no column contains text", "Choose the columns of regions.")
+    if used & {"region", "name"} and "content" not in used:
+        message = f"a column has region numbers or names, but none has the role “{ROLES['content']}”"
+        reading.ask("columns", "sheet", message, "Choose the column with the texts of the regions.")
     if "content" in used and TEXT in used:
         message = f"one column has the role “{ROLES['content']}”, and another is a region"
         hint = "A sheet has one row per region or one column per region, not both."

@@ -6,11 +6,13 @@ No database.
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lmgym.files.workbooks import write_xlsx
 from lmgym.suites.intake import parse_upload
 from lmgym.suites.intake.parsing import ParseOptions
-from lmgym.suites.intake.questions import questions
+from lmgym.suites.intake.questions import answers_to, questions
 
 
 def sheet(*rows: str, separator: str = "\t") -> bytes:
@@ -389,3 +391,43 @@ def test_headings_in_camel_case_and_headings_that_come_again():
     result = read(data)
     assert texts(result) == FOUR
     assert said(result, "The headings come again in 1 row")
+
+
+HEADINGS = st.sampled_from(
+    [
+        "item",
+        "condition",
+        "good",
+        "bad",
+        "sentence",
+        "text",
+        "region",
+        "content",
+        "list",
+        "id",
+        "x",
+        "data_verb",
+        "",
+    ]
+)
+CELLS = st.sampled_from(
+    ["1", "2", "a", "b", "The owl hoots.", "*The owl hoot.", "The owl/hoots.", "∅", "", "12a", "filler",
+     "<b>x</b> y", "猫が眠る。"]
+)  # fmt: skip
+
+
+@given(st.data())
+def test_any_sheet_with_any_answers_is_read_or_has_a_problem(data):
+    width = data.draw(st.integers(1, 5))
+    head = data.draw(st.lists(HEADINGS, min_size=width, max_size=width))
+    rows = data.draw(st.lists(st.lists(CELLS, min_size=width - 1, max_size=width + 1), max_size=8))
+    text = "\n".join("\t".join(row) for row in [head, *rows]).encode()
+    options = ParseOptions()
+    for _ in range(3):
+        result = parse_upload(text, "a.tsv", options)
+        assert (result.document is None) == bool(result.problems)
+        open_questions = questions(result, options, {})
+        if not open_questions:
+            break
+        answers = {one.name: data.draw(st.sampled_from(list(one.choices))) for one in open_questions}
+        options = answers_to(answers, options)
