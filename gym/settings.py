@@ -293,6 +293,7 @@ SPECTACULAR_SETTINGS = {
         "OutcomeName": "lmgym.suites.formulas.OUTCOME_NAMES",
         "PrivateOrPublic": "gym.sharing.models.PRIVATE_OR_PUBLIC",
         "RegionMetric": "lmgym.suites.regions.METRICS",
+        "RemoveOrKeep": "lmgym.suites.intake.parsing.REMOVE_OR_KEEP",
         "RevisionState": "suites.models.SuiteRevision.State",
         "Role": "gym.sharing.models.Role",
         "RoleOrOwner": "gym.sharing.models.Offer",

@@ -22,7 +22,7 @@ from lmgym.runs.score_store import FileStore
 from lmgym.runs.scoring import Progress, score_document
 from lmgym.suites.formats import SuiteDocument, read_json
 from lmgym.suites.intake import ENCODINGS, read_any
-from lmgym.suites.intake.parsing import ParseOptions
+from lmgym.suites.intake.parsing import CHOICES, ParseOptions
 from lmgym.text.problems import Problem
 
 if TYPE_CHECKING:
@@ -36,9 +36,19 @@ def load_suite(
     columns: Mapping[str, str] | None = None,
     sheet: str = "",
     encoding: str = "",
+    header: str | int = "",
+    layout: str = "",
+    prediction: str = "",
+    cut: str = "",
+    fillers: str = "",
+    empty: str = "",
+    marks: str = "",
+    markup: str = "",
 ) -> SuiteDocument:
     """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), the dictionary of a JSON suite, or a
     DataFrame. A `SuiteDocument` is returned unchanged.
+
+    If a table leaves something open, NotUnderstood says which of the arguments after `name` answers it.
 
     Args:
         source: a DataFrame needs the columns of a CSV file: long (one row per region: item_number, condition_name,
@@ -48,15 +58,48 @@ def load_suite(
             `lmgym.suites.intake.parsing.ROLES`. Required if it is unclear which columns are regions.
         sheet: sheet of a workbook; required if several sheets could be the suite.
         encoding: encoding of a text file that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
+        header: number of the row that names the columns; "no" if none does. Default: it is found.
+        layout: "good_bad" or "bad_good": each two rows of a list of sentences are a pair, in this order; "groups":
+            without an item column, an item begins when a condition comes again.
+        prediction: condition of a pair that should have the lower total surprisal, or "-" for no prediction.
+        cut: "/", "|" or "words": where a single column of text is cut into regions; "none": it is not.
+        fillers: "out" or "keep": what to do with items that have other conditions than most.
+        empty: "text", "out" or "keep": take cells without text (empty or ∅) as empty texts, leave their items out, or
+            keep the signs as text.
+        marks: "remove" or "keep": what to do with marks of judgements such as * before sentences.
+        markup: "remove" or "keep": what to do with HTML in texts.
 
     Raises:
-        InvalidArgument: unknown encoding, or unsupported type of source.
+        InvalidArgument: unknown encoding or answer, or unsupported type of source.
         FormatError: the suite is malformed; lists every problem with its location.
         OSError: the file cannot be read.
     """
     if encoding and encoding not in ENCODINGS:
         raise InvalidArgument(f"{encoding!r} is not a supported encoding. Choose {', '.join(ENCODINGS)}.")
-    options = ParseOptions(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
+    answers = {
+        "layout": layout,
+        "cut": cut,
+        "fillers": fillers,
+        "empty": empty,
+        "marks": marks,
+        "markup": markup,
+    }
+    for option, value in answers.items():
+        if value and value not in CHOICES[option]:
+            raise InvalidArgument(f"{option}={value!r} is unknown. Choose {', '.join(CHOICES[option])}.")
+    options = ParseOptions(
+        encoding=encoding,
+        sheet=sheet,
+        header=str(header),
+        columns=dict(columns or {}),
+        layout=layout,
+        prediction=prediction,
+        cut=cut,
+        fillers=fillers,
+        empty=empty,
+        marks=marks,
+        markup=markup,
+    )
     if isinstance(source, SuiteDocument):
         return source
     if isinstance(source, Mapping):

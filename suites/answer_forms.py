@@ -31,6 +31,11 @@ class AnswersForm(forms.Form):
         return [self[question.name] for question in self.questions if question.is_about_column]
 
     @property
+    def sheet_fields(self) -> list[Any]:
+        """Form fields of questions about the whole sheet, such as where its text is cut."""
+        return [self[question.name] for question in self.questions if question.is_about_sheet]
+
+    @property
     def name_fields(self) -> list[Any]:
         return [self[question.name] for question in self.questions if question.is_about_name]
 
@@ -51,12 +56,14 @@ def _field(question: Question) -> forms.ChoiceField:
     if question.is_about_column:
         words = f"{question.label} {question.header} is"
         widget = forms.Select(attrs={"class": "form-select", "aria-label": words})
-    elif question.is_about_name:
+    elif question.is_about_name or question.name == "header":
         widget = forms.Select()
     return forms.ChoiceField(
         choices=list(question.choices.items()),
         label=question.label,
-        initial=question.proposed,
+        initial=question.proposed or None,
+        # other answers of the same form may settle a question about the sheet; if not, it is asked again
+        required=not (question.is_about_sheet and question.proposed),
         help_text=f"{question.doubt[:1].upper()}{question.doubt[1:]}",
         widget=widget,
     )

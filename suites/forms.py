@@ -111,8 +111,9 @@ class ImportForm(forms.Form):
         required=False,
         label="Suite files",
         widget=MultipleFilesInput(attrs={"multiple": True}),
-        help_text="One or several: JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, minimal pairs as "
-        "JSONL; or a zip of them. Each becomes a suite. At most 200 files, 5 MB each, 20 MB in all.",
+        help_text="One or several: JSON (any SyntaxGym dialect), sheets or minimal pairs (CSV, TSV, .xlsx, .ods, "
+        "JSONL, Parquet), items of Ibex (.js); or a zip of them. Each becomes a suite. At most 200 files, 5 MB each, "
+        "20 MB in all.",
     )
     text = forms.CharField(
         required=False,
@@ -451,8 +452,8 @@ class FileForm(_SheetForm):
 
     file = SingleFileField(
         label="Suite file",
-        help_text="JSON (any SyntaxGym dialect), a table as CSV, TSV, .xlsx or .ods, or minimal pairs as JSONL "
-        "(sentence_good, sentence_bad). At most 5 MB.",
+        help_text="JSON (any SyntaxGym dialect), a sheet or minimal pairs (CSV, TSV, .xlsx, .ods, JSONL, Parquet), or "
+        "items of Ibex (.js). At most 5 MB.",
     )
     name = forms.CharField(max_length=200, required=False, help_text="Default: the name in the file.")
     language = LanguageField(

@@ -17,7 +17,7 @@ from gym.accounts.quotas import OverQuota
 from lmgym.suites.formats import SuiteDocument, next_version
 from lmgym.suites.intake import ENCODINGS, parse_upload
 from lmgym.suites.intake.archives import SourceFile
-from lmgym.suites.intake.parsing import NOTHING, Column, ParseOptions, ParseResult
+from lmgym.suites.intake.parsing import NOTHING, Choice, Column, ParseOptions, ParseResult
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
 from lmgym.text.problems import FormatError, Problem
@@ -29,6 +29,8 @@ from suites.selectors import document_of, listed_for, revisions_for
 
 SECONDS = 60
 """Maximum CPU time of one batch; files that are left after it are refused."""
+_LOOKED_AT = 50
+"""Number of the user's last answered files whose answers may be proposed for another one."""
 _SAME_NAME = 5
 """Maximum number of drafts with the same name that are compared with a file."""
 
@@ -52,11 +54,53 @@ def import_files(
     return batch
 
 
-def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> None:
-    """Parse a file with open questions again, with these answers added to the earlier ones."""
-    new = {name: value for name, value in asdict(answers).items() if value}
-    row.answers = row.answers | new
+def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> list[ImportedFile]:
+    """Parse a file with open questions again, with these answers added to the earlier ones.
+
+    If it becomes a suite, the same answers are given for the other files of the batch with the same headings that wait
+    for their first answer.
+
+    Returns:
+        The files that were parsed again.
+    """
+    headings = _headings(row)
+    row.answers = row.answers | _given(answers)
     _import_file(row, SourceFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
+    if row.state == ImportedFile.State.ASKS or not headings:
+        return [row]
+    waiting = row.batch.files.filter(state=ImportedFile.State.ASKS).exclude(pk=row.pk).order_by("position")
+    alike = [other for other in waiting if not other.answers and _headings(other) == headings]
+    start = time.thread_time()
+    for other in alike:
+        if time.thread_time() - start > SECONDS:
+            break
+        other.batch = row.batch
+        other.answers = dict(row.answers)
+        _import_file(other, SourceFile(other.name, bytes(other.data)), ParseOptions(**other.answers), actor)
+    row.report["headings"] = headings  # for the next file of the kind
+    row.save(update_fields=["report"])
+    return [row, *alike]
+
+
+def _given(answers: ParseOptions) -> dict[str, Any]:
+    return {name: value for name, value in asdict(answers).items() if value}
+
+
+def _headings(row: ImportedFile) -> list[str]:
+    """Return the headings of a waiting file, by which files of the same kind are recognised; [] if it has none."""
+    headings = [column["header"] for column in row.report.get("reading", {}).get("columns", ())]
+    return headings if any(headings) else []
+
+
+def proposed_answers(row: ImportedFile) -> ParseOptions:
+    """Return the answers so far for a waiting file, else those for the user's last file with the same headings."""
+    if row.answers or not (headings := _headings(row)):
+        return ParseOptions(**row.answers)
+    answered = ImportedFile.objects.filter(batch__owner=row.batch.owner, state=ImportedFile.State.MADE)
+    for earlier in answered.exclude(answers={}).order_by("-pk")[:_LOOKED_AT]:
+        if earlier.report.get("headings") == headings:
+            return ParseOptions(**earlier.answers)
+    return NOTHING
 
 
 def stored_result(row: ImportedFile) -> ParseResult:
@@ -64,10 +108,12 @@ def stored_result(row: ImportedFile) -> ParseResult:
     stored = row.report["reading"]
     columns = [Column(**column) for column in stored["columns"]]
     problems = [Problem(**problem) for problem in row.report["problems"]]
+    choices = [Choice(**choice) for choice in stored.get("choices", [])]
     # PostgreSQL sorts the keys of stored JSON, and the first encoding is the proposed one.
     encodings = {name: stored["encodings"][name] for name in ENCODINGS if name in stored["encodings"]}
     restored = {
         "columns": columns,
+        "choices": choices,
         "problems": problems,
         "asks": tuple(stored["asks"]),
         "encodings": encodings,
@@ -93,7 +139,7 @@ def _import_file(row: ImportedFile, file: SourceFile, answers: ParseOptions, act
         newest = _newest(row.batch)
         parsed = parse_upload(file.data, file.name, answers, document_of(newest) if newest else None)
     if parsed.document is not None:
-        _store(row, parsed.document, actor)
+        _store(row, parsed, actor)
     elif parsed.asks or row.answers:
         _await_answers(row, file, parsed)
     else:
@@ -113,8 +159,10 @@ def _await_answers(row: ImportedFile, file: SourceFile, parsed: ParseResult) -> 
         _refuse(row, " ".join(error.messages))
 
 
-def _store(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
+def _store(row: ImportedFile, parsed: ParseResult, actor: User) -> None:
     """Save the document as a new suite, or as the draft of the target, unless an identical suite exists."""
+    document = parsed.document
+    assert document is not None
     options, target = ImportOptions(**row.batch.options), row.batch.target
     row.data = b""
     if target is None:
@@ -140,7 +188,7 @@ def _store(row: ImportedFile, document: SuiteDocument, actor: User) -> None:
     row.state = ImportedFile.State.MADE
     row.report = {
         "text": f"{shape(document)}, {count(len(document.predictions), 'prediction')}.",
-        "notices": [str(notice) for notice in document.notices],
+        "notices": parsed.understood,
     }
     row.save()
 

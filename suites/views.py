@@ -262,6 +262,8 @@ def suite_new(request: SignedInRequest) -> HttpResponse:
             form.add_error(None, error)
         else:
             messages.success(request, f"Created {suite.title} as a draft. It is private until you share it.")
+            if (parsed := getattr(form, "parsed", None)) and parsed.understood:
+                messages.info(request, " ".join(parsed.understood))
             return redirect("suite-editor", suite.slug)
     refused = request.method == "POST" and bool(form.errors)
     context = {

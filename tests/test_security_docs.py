@@ -21,7 +21,7 @@ from gym.sharing import invitations
 from gym.sharing import services as sharing
 from lmgym.agents import archives, hocon, protocol
 from lmgym.agents.cases import MAX_ITERATIONS
-from lmgym.files import bounded, workbooks
+from lmgym.files import bounded, parquet_rows, workbooks
 from lmgym.models.backends import BACKENDS, downloads, hub, hub_listing, lmzoo, openai
 from lmgym.propara import uploads
 from lmgym.runs.uploaded import contents as results
@@ -29,6 +29,7 @@ from lmgym.suites import intake
 from lmgym.suites.formats import documents as suite_files
 from lmgym.suites.formulas import parser as formulas
 from lmgym.suites.intake import archives as several_files
+from lmgym.suites.intake import javascript
 from models_registry import actors
 from suites import bulk, history, imports
 from suites.models import KEEP_IMPORTS
@@ -140,6 +141,13 @@ def limits() -> dict[str, list[object]]:
         "people with open invitations from an account": [invitations.MAX_OPEN],
         "file packed with gzip": [bounded.MAX_MEMBERS],
         "suite file": [suite_files.MAX_BYTES, suite_files.MAX_SENTENCES, suite_files.MAX_CELLS],
+        "Parquet file of sentences": [
+            suite_files.MAX_BYTES,
+            parquet_rows.MAX_OUTPUT,
+            parquet_rows.MAX_MEMORY,
+            parquet_rows.SECONDS,
+        ],
+        "script with a list of items": [suite_files.MAX_BYTES, javascript.MAX_TOKENS, javascript.MAX_DEPTH],
         "workbook (.xlsx, .ods)": [
             suite_files.MAX_BYTES,
             workbooks.UNPACKED.bytes,

@@ -31,6 +31,8 @@ NAMED = {
     "runs": RUN,
     "formula": "(2;%mismatch%) > (2;%match%)",
     "condition": "match",
+    "header": "yes",
+    "prediction": "match",
     "conditions": "match",
     "licence": "CC-BY-4.0",
     "sha256": "6d1f" * 16,

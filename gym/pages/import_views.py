@@ -17,14 +17,21 @@ from django.views.decorators.http import require_http_methods
 from gym.accounts.models import User
 from gym.accounts.requests import SignedInRequest
 from gym.runs.work.bulk import queue_each
-from lmgym.suites.intake.parsing import ParseOptions
 from lmgym.text import count
 from models_registry.fields import SomeModelsField
 from models_registry.selectors import runnable_by
 from suites.answer_forms import AnswersForm
 from suites.bulk import BulkResult, freeze_each
 from suites.forms import ImportForm
-from suites.imports import answer, import_files, keep_results, known_names, stored_result, suites_of
+from suites.imports import (
+    answer,
+    import_files,
+    keep_results,
+    known_names,
+    proposed_answers,
+    stored_result,
+    suites_of,
+)
 from suites.models import ImportedFile, SuiteImport
 from suites.options import ImportOptions
 
@@ -67,7 +74,7 @@ def suite_import(request: SignedInRequest) -> HttpResponse:
             suite = only.suite
             assert suite is not None
             batch.delete()
-            messages.success(request, f"Imported as a draft: {only.report['text']}")
+            _tell(request, only)
             return redirect(suite)
         else:
             _freeze_and_run(batch, list(batch.files.all()), request.user)
@@ -113,8 +120,8 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
             return redirect(batch)
         form = forms_by_file[row.pk] = _answers_form(row, batch, request.POST)
         if form.is_valid():
-            answer(row, form.answers(), actor=request.user)
-            _freeze_and_run(batch, [row], request.user)
+            answered = answer(row, form.answers(), actor=request.user)
+            _freeze_and_run(batch, answered, request.user)
             return _answered(request, batch, row, only=len(files) == 1)
         status = 400
     by_state = Counter(row.state for row in files)
@@ -135,7 +142,7 @@ def _answers_form(row: ImportedFile, batch: SuiteImport, data: Any = None) -> An
     return AnswersForm(
         data,
         parsed=stored_result(row),
-        before=ParseOptions(**row.answers),
+        before=proposed_answers(row),
         known=known_names(batch),
         auto_id=f"file-{row.position}-%s",
     )
@@ -151,5 +158,12 @@ def _answered(request: HttpRequest, batch: SuiteImport, row: ImportedFile, *, on
     ):
         return redirect(batch)
     suite = row.suite
-    messages.success(request, f"Imported as a draft: {row.report['text']}")
+    _tell(request, row)
     return redirect("suite-editor", suite.slug)
+
+
+def _tell(request: HttpRequest, row: ImportedFile) -> None:
+    """Say what a file has become, and how it was interpreted."""
+    messages.success(request, f"Imported as a draft: {row.report['text']}")
+    if notices := row.report["notices"]:
+        messages.info(request, " ".join(notices))

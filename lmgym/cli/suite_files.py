@@ -11,9 +11,21 @@ from lmgym.cli.shared import Failed, note
 from lmgym.errors import FormatError
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake import ENCODINGS, NotUnderstood
-from lmgym.suites.intake.parsing import ROLES
+from lmgym.suites.intake.parsing import CHOICES, NO_PREDICTION, ROLES
 
-NAMES = ("columns", "sheet", "encoding")
+NAMES = (
+    "columns",
+    "sheet",
+    "encoding",
+    "header",
+    "layout",
+    "prediction",
+    "cut",
+    "fillers",
+    "empty",
+    "marks",
+    "markup",
+)
 """Options that are arguments of `load_suite`."""
 
 
@@ -24,8 +36,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         type=columns,
         default={},
         metavar="A=item,B=condition,C=text,D=data",
-        help=f"role of each column of a table, by letter: {', '.join(ROLES)} (data: kept with the items, not scored); "
-        "other columns are not read. Required if it is unclear which columns are regions",
+        help=f"role of each column of a table, by letter: {', '.join(ROLES)} (condition_text: one column per "
+        "condition; data: kept with the items, not scored); other columns are not read. Required if it is unclear "
+        "which columns are regions",
     )
     group.add_argument(
         "--sheet",
@@ -36,6 +49,61 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--encoding", default="", choices=list(ENCODINGS), help="encoding of a text file that is not UTF-8"
     )
+    group.add_argument(
+        "--header",
+        type=header,
+        default="",
+        metavar="ROW",
+        help="number of the row that names the columns, or “no”",
+    )
+    group.add_argument(
+        "--layout",
+        default="",
+        choices=CHOICES["layout"],
+        help="each two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: without "
+        "an item column, an item begins when a condition comes again",
+    )
+    group.add_argument(
+        "--prediction",
+        default="",
+        metavar="CONDITION",
+        help=f"condition that should have the lower total surprisal, or {NO_PREDICTION}; required if the headings of "
+        "pairs do not say which sentence is better",
+    )
+    group.add_argument(
+        "--cut",
+        default="",
+        choices=CHOICES["cut"],
+        help="what separates regions in a single column of text; required if its cells contain / or |",
+    )
+    group.add_argument(
+        "--fillers",
+        default="",
+        choices=CHOICES["fillers"],
+        help="leave out (or keep) items that have other conditions than most",
+    )
+    group.add_argument(
+        "--empty",
+        default="",
+        choices=CHOICES["empty"],
+        help="take cells without text (empty or ∅) as empty texts, leave their items out, or keep the signs as text",
+    )
+    group.add_argument(
+        "--marks",
+        default="",
+        choices=CHOICES["marks"],
+        help="remove (or keep) marks of judgements such as * before sentences",
+    )
+    group.add_argument(
+        "--markup", default="", choices=CHOICES["markup"], help="remove (or keep) HTML in texts"
+    )
+
+
+def header(text: str) -> str:
+    """Parse the number of a row, “yes” or “no”."""
+    if text not in ("", "yes", "no") and not (text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"“{text}” is not the number of a row, “yes” or “no”")
+    return text
 
 
 def columns(text: str) -> dict[str, str]:
@@ -73,7 +141,7 @@ def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
     """Report reading options that have no effect on this file, judging by its first bytes. Raises OSError."""
     with Path(path).open("rb") as file:
         start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start[:1] in (b"{", b"["):
+    if start[:1] == b"{" and not path.lower().endswith((".jsonl", ".ndjson")):
         kind, unused = "JSON", set(arguments)
     elif start.startswith(b"PK"):
         kind, unused = "a workbook", set(arguments) & {"encoding"}
@@ -94,9 +162,13 @@ def _remedy(error: FormatError) -> str:
     if not isinstance(error, NotUnderstood):
         return ""
     read = error.result
+    asked = [choice for choice in read.choices if choice.option in read.asks]
+    lines = [f"\n  --{one.option} {value}: {label}" for one in asked for value, label in one.answers]
     if "columns" in read.asks:
         proposed = ",".join(f"{letter}={role}" for letter, role in read.proposed_columns.items())
-        return f"\nFor example: --columns {proposed}"
+        return "".join([f"\nFor example: --columns {proposed}", *lines])
+    if asked:
+        return "".join(["\nChoose:", *lines])
     if "sheet" in read.asks:
         return f'\nSheets: {", ".join(read.sheets)}. For example: --sheet "{read.sheets[0]}"'
     if "encoding" in read.asks:

@@ -19,11 +19,17 @@ from gym.uploads import read_upload
 from lmgym.suites.authors import Author, write_authors
 from lmgym.suites.blueprints import BLUEPRINTS, guided
 from lmgym.suites.editing import EditError, clean_name
-from lmgym.suites.formats import MAX_BYTES, MAX_CONDITIONS, MAX_REGIONS, SuiteDocument
+from lmgym.suites.formats import (
+    MAX_BYTES,
+    MAX_CONDITIONS,
+    MAX_NAME_CHARACTERS,
+    MAX_REGIONS,
+    SuiteDocument,
+)
 from lmgym.suites.formats.designs import DesignError, cells, condition_name, read_factors, with_factors
 from lmgym.suites.formulas import FormulaError
 from lmgym.suites.intake import ENCODINGS, parse_upload
-from lmgym.suites.intake.parsing import ROLES, ParseOptions, ParseResult
+from lmgym.suites.intake.parsing import CHOICES, NO_PREDICTION, ROLES, ParseOptions, ParseResult
 from lmgym.suites.regions import METRICS
 from lmgym.text.problems import FormatError
 from suites.drafts import BadEdits
@@ -120,13 +126,47 @@ class AnswersBody(Body):
         list(ENCODINGS), required=False, help_text="encoding of a text that is not UTF-8"
     )
     sheet = serializers.CharField(max_length=200, required=False, help_text="sheet of a workbook")
-    header = serializers.ChoiceField(
-        ["yes", "no"], required=False, help_text="does the first row name the columns?"
+    header = serializers.RegexField(
+        r"^(yes|no|[1-9][0-9]{0,6})$",
+        required=False,
+        help_text="row that names the columns: its number, yes (default: it is found) or no (none does)",
     )
     columns = Names(
         child=serializers.ChoiceField(list(ROLES)),
         required=False,
         help_text="letter -> role of the column (data: kept with the items, not scored); other columns are ignored",
+    )
+    layout = serializers.ChoiceField(
+        CHOICES["layout"],
+        required=False,
+        help_text="each two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: "
+        "without an item column, an item begins when a condition comes again",
+    )
+    prediction = serializers.CharField(
+        max_length=MAX_NAME_CHARACTERS,
+        required=False,
+        help_text=f"condition that should have the lower total surprisal; {NO_PREDICTION}: no prediction",
+    )
+    cut = serializers.ChoiceField(
+        CHOICES["cut"], required=False, help_text="what separates regions in a single column of text"
+    )
+    fillers = serializers.ChoiceField(
+        CHOICES["fillers"],
+        required=False,
+        help_text="items that have other conditions than most: leave them out, or keep them",
+    )
+    empty = serializers.ChoiceField(
+        CHOICES["empty"],
+        required=False,
+        help_text="cells without text (empty or ∅): take them as empty texts, leave their items out, or keep the signs",
+    )
+    marks = serializers.ChoiceField(
+        CHOICES["marks"],
+        required=False,
+        help_text="marks of judgements such as * before sentences: remove or keep them",
+    )
+    markup = serializers.ChoiceField(
+        CHOICES["markup"], required=False, help_text="HTML in texts: remove or keep it"
     )
     conditions = Names(
         required=False, help_text="name in the table -> name in the suite; empty: leave it out"
@@ -303,7 +343,7 @@ def unreadable(error: FormatError, root: str = "", reading: ParseResult | None =
     Args:
         root: path of the document in the body, prefixed to the paths in the problems.
         reading: its open questions are returned as `asks` (names of AnswersBody fields), with the proposed `columns`
-            if they are among them.
+            if they are among them, and `choices`: by field, the possible values with their labels.
     """
     wrong = [
         FieldError(
@@ -316,6 +356,13 @@ def unreadable(error: FormatError, root: str = "", reading: ParseResult | None =
     more: dict[str, Any] = {"asks": list(reading.asks)} if reading and reading.asks else {}
     if reading and "columns" in reading.asks:
         more["columns"] = reading.proposed_columns
+    choices = {
+        choice.option: dict(choice.answers)
+        for choice in (reading.choices if reading else ())
+        if reading and choice.option in reading.asks
+    }
+    if choices:
+        more["choices"] = choices
     return ApiProblem(400, "The document cannot be read. Nothing was saved.", "unreadable", wrong, more=more)
 
 

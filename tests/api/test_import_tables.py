@@ -16,7 +16,7 @@ def file(name, data):
     return SimpleUploadedFile(name, data)
 
 
-GERMAN = "Nr.;Bedingung;Nomen\n1;Einzahl;die Tür\n1;Mehrzahl;die Türen\n"
+GERMAN = "Nr.;Fassung;Nomen\n1;Einzahl;die Tür\n1;Mehrzahl;die Türen\n"
 ANSWERS = {"columns": {"A": "item", "B": "condition", "C": "text"}}
 
 
@@ -45,6 +45,30 @@ def test_columns_that_may_be_no_regions_are_refused_with_a_proposal_that_can_be_
     draft = Suite.objects.get().draft
     assert draft.region_names == ["Subject", "Verb"]
     assert draft.sentences.first().extra == {"data": {"list": "1"}}
+
+
+def test_pairs_ask_which_sentence_is_better_and_take_the_answer(client, people):
+    client.force_login(people.alice)
+    text = "one,other\nThe cat sleeps.,The cat sleep.\nThe owls hoot.,The owls hoots.\n"
+    refused = client.post("/api/v1/suites/", {"text": text}, content_type="application/json").json()
+    assert refused["asks"] == ["prediction", "columns"]
+    assert list(refused["choices"]["prediction"]) == ["one", "other", "-"]
+    body = {"text": text, "columns": refused["columns"], "prediction": "one"}
+    made = client.post("/api/v1/suites/", body, content_type="application/json")
+    assert made.status_code == 201, made.content
+    (prediction,) = Suite.objects.get().draft.predictions.all()
+    assert prediction.formula == "(*;%one%) < (*;%other%)"
+
+
+def test_answers_about_a_whole_sheet_are_parameters(client, people):
+    client.force_login(people.alice)
+    text = "Owls\n\nx\ty\tz\n1\ta\tThe cat/sleeps.\n1\tb\tThe cat/sleep.\n"
+    body = {"text": text, "header": "3", "cut": "/", "columns": ANSWERS["columns"]}
+    made = client.post("/api/v1/suites/", body, content_type="application/json")
+    assert made.status_code == 201, made.content
+    assert Suite.objects.get().draft.region_names == ["Region 1", "Region 2"]
+    bad = client.post("/api/v1/suites/", body | {"header": "third"}, content_type="application/json")
+    assert bad.status_code == 400
 
 
 def test_a_form_with_a_file_says_the_same(client, people):

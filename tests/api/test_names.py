@@ -18,6 +18,20 @@ SCHEMAS = DESCRIPTION["components"]["schemas"]
 NOTHING_IS_KEPT = "it computes an answer and keeps nothing"
 ONCE = "said about this one request; nothing of it stays"
 DOWNLOAD = "a document, which comes back as a download"
+READING_OPTIONS = (
+    "encoding",
+    "sheet",
+    "header",
+    "columns",
+    "layout",
+    "prediction",
+    "cut",
+    "fillers",
+    "empty",
+    "marks",
+    "markup",
+    "filename",
+)
 READING = "how a file is read; what it said is in the draft"
 DRAFT = "of the draft, which has it at `draft/`"
 NEW_MODEL = "of the card of a new model, which has it at `models/`"
@@ -39,12 +53,12 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "propara_submissions_create": {"file": DOWNLOAD},
     "suites_create": {
         **dict.fromkeys(("file", "document", "text"), DOWNLOAD),
-        **dict.fromkeys(("encoding", "sheet", "header", "columns", "filename", "template"), READING),
+        **dict.fromkeys((*READING_OPTIONS, "template"), READING),
         **dict.fromkeys(("join_policy", "metric", "conditions", "factors", "region_names", "regions"), DRAFT),
     },
     "suites_draft_update": {
         **dict.fromkeys(("file", "document", "text"), DOWNLOAD),
-        **dict.fromkeys(("encoding", "sheet", "header", "columns", "filename"), READING),
+        **dict.fromkeys(READING_OPTIONS, READING),
         "join_policy": "the draft's `join`, as the edits of the grid call it",
     },
     "uploads_create": {

@@ -189,7 +189,7 @@ def test_a_sheet_with_headings_finds_its_places_in_a_filled_suite(sheet):
     assert sheet.suite.cell(2, "match", 1) == "The woman 2"
 
 
-GERMAN = "Nr.\tBedingung\tSubjekt\tVerb\n1\tmatch\tDie Frau\tspielt\n\tplural\tDie Frauen\tspielen\n"
+GERMAN = "Nr.\tFassung\tSubjekt\tVerb\n1\tmatch\tDie Frau\tspielt\n\tplural\tDie Frauen\tspielen\n"
 
 
 def test_a_sheet_under_other_words_asks_for_columns_and_names(sheet):

@@ -329,6 +329,32 @@ def test_ambiguous_columns_are_an_error_that_suggests_an_option(capsysbinary, mo
     assert "For example: --columns " in err
 
 
+def test_pairs_are_an_error_that_lists_the_answers_and_an_option_gives_one(
+    capsysbinary, tmp_path, model
+) -> None:
+    (tmp_path / "pairs.csv").write_text(
+        "one,other\nThe owl hoots.,The owl hoot.\nThe owls hoot.,The owls hoots.\n"
+    )
+    status, _, err = run(capsysbinary, "lint", "pairs.csv")
+    assert status == 2
+    assert "For example: --columns A=condition_text,B=condition_text\n  --prediction one: “one” should" in err
+    columns = ("--columns", "A=condition_text,B=condition_text")
+    status, out, err = run(capsysbinary, "convert", "pairs.csv", *columns, "--prediction", "one")
+    assert status == 0
+    assert json.loads(out)["predictions"][0]["formula"] == "(*;%one%) < (*;%other%)"
+    assert "A pair passes if “one” has the lower total surprisal" in err
+
+
+def test_answers_about_a_whole_sheet_are_options(capsysbinary, tmp_path, model) -> None:
+    (tmp_path / "cut.tsv").write_text("Owls\nNr\tForm\tx\n1\ta\tThe owl/hoots.\n1\tb\t*The owl/hoot.\n")
+    given = ("cut.tsv", "--columns", "A=item,B=condition,C=text", "--header", "2")
+    _, _, err = run(capsysbinary, "lint", *given)
+    assert "Choose:\n  --marks remove" in err
+    status, out, _ = run(capsysbinary, "convert", *given, "--marks", "remove", "--cut", "/", "--to", "tsv")
+    assert status == 0
+    assert out.splitlines()[2].split("\t")[2:] == ["The owl", "hoot."]
+
+
 def test_a_closed_pipe_ends_the_command_quietly() -> None:
     command = f"{sys.executable} -m lmgym --help | head -0; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)

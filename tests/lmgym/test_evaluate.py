@@ -325,3 +325,16 @@ def test_what_cannot_be_done_is_named(suite: Path, suites, models, error, said) 
 def test_a_policy_that_cannot_be_followed_is_refused(suite: Path, policy: dict) -> None:
     with pytest.raises((InvalidArgument, BackendError)):
         lmgym.evaluate(suite, Words(), policy=policy)
+
+
+def test_load_suite_takes_the_answers_to_what_a_sheet_leaves_open(tmp_path):
+    path = tmp_path / "owls.csv"
+    path.write_text("Owls\nnr,one,other\n3,The owl/hoots.,The owl/hoot.\n")
+    with pytest.raises(lmgym.errors.NotUnderstood):
+        lmgym.load_suite(path)
+    columns = {"A": "item", "B": "condition_text", "C": "condition_text"}
+    document = lmgym.load_suite(path, columns=columns, header=2, prediction="one", cut="/")
+    assert document.predictions[0].formula == "(*;%one%) < (*;%other%)"
+    assert document.sentences[1].contents == ("The owl", "hoot.")
+    with pytest.raises(InvalidArgument, match="cut='x' is unknown"):
+        lmgym.load_suite(path, cut="x")

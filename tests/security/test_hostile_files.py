@@ -186,7 +186,7 @@ SUITES = {
     "pairs": (
         "a.jsonl",
         b'{"sentence_good": "", "sentence_bad": ""}\n' * 10_001,
-        "more than 20,000 sentences",
+        "20,002 sentences; at most 20,000 are allowed",
     ),
     "values": ("a.json", b"[" + b"{}," * 300_001 + b"{}]", "more than 600,000 values"),
 }

@@ -14,7 +14,7 @@ from suites.selectors import document_of
 from tests.factories import make_suite
 
 pytestmark = pytest.mark.django_db
-GERMAN = "Nr.;Bedingung;Nomen;Verb\n1;Einzahl;die Tür;klemmt\n1;Mehrzahl;die Türen;klemmen\n"
+GERMAN = "Nr.;Fassung;Nomen;Verb\n1;Einzahl;die Tür;klemmt\n1;Mehrzahl;die Türen;klemmen\n"
 HEADLESS = "1\tmatch\tThe cat\tsleeps\n1\tmismatch\tThe cat\tsleep\n"
 
 
@@ -201,3 +201,78 @@ def test_looking_at_the_report_parses_nothing(signed_in, monkeypatch):
     address = new(signed_in, file=file("x.csv", GERMAN))
     monkeypatch.setattr("suites.imports.parse_upload", None)
     assert initial(signed_in, address)["columns.A"] == "item"
+
+
+PAIRS = "nr,one,other,note\n7,The owl hoots.,The owl hoot.,x\n9,The owls hoot.,The owls hoots.,y\n"
+
+
+def test_pairs_are_offered_as_conditions_and_the_better_one_is_chosen_by_the_user(signed_in):
+    address = new(signed_in, file=file("pairs.csv", PAIRS))
+    proposed = initial(signed_in, address)
+    assert proposed["columns.B"] == "condition_text"
+    assert proposed["prediction"] is None
+    page = " ".join(signed_in.get(address).content.decode().split())
+    assert "text in condition “other”" in page
+    assert "“one” should have the lower surprisal" in page
+    del proposed["prediction"]
+    assert say(signed_in, address, **proposed).status_code == 400
+    say(signed_in, address, **proposed, prediction="one")
+    document = document_of(Suite.objects.get().draft)
+    assert [one.formula for one in document.predictions] == ["(*;%one%) < (*;%other%)"]
+    assert document.items == (7, 9)
+    assert document.extra["items"]["9"] == {"note": "y"}
+
+
+def test_questions_about_the_whole_sheet_show_its_first_rows_and_come_in_turn(signed_in):
+    text = "Owls\n\nitem\tcondition\ttext\n1\ta\tThe owl/hoots.\n1\tb\t*The owl/hoot.\n"
+    address = new(signed_in, file=file("owls.tsv", text))
+    assert initial(signed_in, address) == {"marks": "remove", "cut": "/"}
+    assert "The owl/hoots." in signed_in.get(address).content.decode()
+    answer = say(signed_in, address, marks="remove", cut="/")
+    document = document_of(Suite.objects.get().draft)
+    assert document.sentences[1].contents == ("The owl", "hoot.")
+    page = signed_in.get(answer.url).content.decode()
+    assert "Row 3 names the columns." in page
+    assert "Cut at “/”: 2 regions." in page
+
+
+def test_the_row_with_the_headings_can_be_chosen(signed_in):
+    text = "Nr\tForm\tA\nx\ty\tVerb\n1\tsg\thoots\n1\tpl\thoot\n"
+    address = new(signed_in, file=file("owls.tsv", text))
+    proposed = initial(signed_in, address)
+    say(signed_in, address, **(proposed | {"header": "2"}))
+    assert document_of(Suite.objects.get().draft).region_names == ("Verb",)
+
+
+def test_items_of_ibex_become_a_draft_and_a_broken_script_says_why(signed_in):
+    items = 'var items = [[["a", 1], "DashedSentence", {s: "The owl hoots."}]];'
+    assert new(signed_in, file=file("items.js", items)).startswith("/suites/")
+    assert document_of(Suite.objects.get().draft).sentences[0].contents == ("The", "owl", "hoots.")
+    answer = signed_in.post(reverse("suite-new"), {"by": "file", "file": file("items.js", "alert(1)")})
+    assert answer.status_code == 400
+    assert "a script without a list of items" in answer.content.decode()
+
+
+def test_answers_hold_for_the_other_files_of_an_import_with_the_same_headings(signed_in):
+    other = PAIRS.replace("owl", "cat")
+    files = [file("a.csv", PAIRS), file("b.csv", other), file("c.csv", PAIRS.replace("one", "first"))]
+    answer = signed_in.post(
+        reverse("suite-import"), {"file": files, "visibility": "private", "join_policy": "space"}
+    )
+    rows = signed_in.get(answer.url).context["rows"]
+    values = {name: rows[0][1][name].value() for name in rows[0][1].fields}
+    say(signed_in, answer.url, **(values | {"prediction": "other"}))
+    assert [row.state for row in ImportedFile.objects.order_by("position")] == ["made", "made", "asks"]
+    drafts = [document_of(suite.draft) for suite in Suite.objects.order_by("pk")]
+    assert [draft.predictions[0].formula for draft in drafts] == ["(*;%other%) < (*;%one%)"] * 2
+
+
+def test_the_next_file_with_the_same_headings_has_the_last_answers_filled_in(signed_in, people):
+    address = new(signed_in, file=file("a.csv", PAIRS))
+    say(signed_in, address, **(initial(signed_in, address) | {"prediction": "other", "columns.D": "skip"}))
+    address = new(signed_in, file=file("b.csv", PAIRS.replace("owl", "cat")))
+    proposed = initial(signed_in, address)
+    assert (proposed["prediction"], proposed["columns.D"]) == ("other", "skip")
+    signed_in.force_login(people.bob)
+    address = new(signed_in, file=file("b.csv", PAIRS))
+    assert initial(signed_in, address)["prediction"] is None

@@ -110,7 +110,7 @@ def test_files_are_frozen_and_run_at_once_also_on_what_is_here(signed_in, people
 
 def test_what_was_ticked_holds_also_for_a_file_that_had_to_be_asked_about(signed_in, people):
     make_model(people.alice, slug="m")
-    sheet = SimpleUploadedFile("sheet.csv", b"Nr,Bedingung,Verb\n1,x,go\n1,y,goes\n")
+    sheet = SimpleUploadedFile("sheet.csv", b"Nr,Fassung,Verb\n1,x,go\n1,y,goes\n")
     page = bring(signed_in, sheet, models=["m"])
     assert "the models you ticked are run on it" in " ".join(page.content.decode().split())
     assert not SuiteRun.objects.exists()

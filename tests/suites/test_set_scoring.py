@@ -100,7 +100,7 @@ def test_a_new_suite_begins_with_the_scoring_that_was_chosen(signed_in, fields):
 
 
 def test_pasted_cells_that_ask_keep_the_scoring_until_they_are_answered(signed_in):
-    fields = {"by": "paste", "text": WIDE.replace("condition", "Bedingung"), "name": "Mine", "metric": "max"}
+    fields = {"by": "paste", "text": WIDE.replace("condition", "Fassung"), "name": "Mine", "metric": "max"}
     answer = signed_in.post(reverse("suite-new"), fields | {"join_policy": "none"})
     batch = SuiteImport.objects.get()
     assert answer.url == batch.get_absolute_url()

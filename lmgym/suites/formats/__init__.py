@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lmgym.suites.formats.blimp import is_jsonl, read_jsonl
 from lmgym.suites.formats.documents import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
@@ -46,7 +45,6 @@ __all__ = [
     "SuiteDocument",
     "next_version",
     "read_json",
-    "read_jsonl",
     "read_long_csv",
     "read_suite",
     "read_wide_table",
@@ -58,9 +56,10 @@ __all__ = [
 
 
 def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
-    """Read a suite from JSON, JSONL pairs, a long or a wide table.
+    """Read a suite from JSON, a long or a wide table.
 
-    JSON and JSONL are recognised by the content or the ending of the file name, tables by their columns.
+    JSON is recognised by the content or the ending of the file name, tables by their columns. Other layouts are read by
+    `lmgym.suites.intake`.
 
     Args:
         filename: also names the suite if the format has no name for it.
@@ -70,8 +69,6 @@ def read_suite(data: bytes, filename: str = "") -> SuiteDocument:
     """
     report = Report()
     text = decode(data, report, MAX_BYTES)
-    if filename.lower().endswith((".jsonl", ".ndjson")) or is_jsonl(text):
-        return read_jsonl(data, name_from(filename))
     looks_like_json = text.lstrip()[:1] in ("{", "[")
     if looks_like_json or filename.lower().endswith(".json"):
         return read_json(data)

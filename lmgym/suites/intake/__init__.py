@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lmgym.files.bounded import Refused
+from lmgym.files.parquet import is_parquet, read_parquet
 from lmgym.files.workbooks import Sheet, is_workbook, read_workbook
 from lmgym.suites.formats import SuiteDocument, read_suite
 from lmgym.suites.formats.documents import LIMITS, MAX_BYTES
 from lmgym.suites.formats.tables import name_from
+from lmgym.suites.intake.containers import holds_records
+from lmgym.suites.intake.ibex import holds_items
 from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
-from lmgym.suites.intake.sheets import read_cells, read_sheet
+from lmgym.suites.intake.sheets import read_cells, read_items, read_objects, read_records, read_sheet
 from lmgym.text import listing
 from lmgym.text.problems import FormatError, Notice, Problem
 
@@ -52,18 +55,24 @@ def parse_upload(
     """
     if len(data) <= MAX_BYTES and is_workbook(data):
         return _workbook(data, filename, options, known)
+    if len(data) <= MAX_BYTES and is_parquet(data):
+        return read_objects(lambda: read_parquet(data, LIMITS), name_from(filename), options, known)
     if not _is_unicode(data):
         if options.encoding not in ENCODINGS:
             return _which_encoding(data, filename)
         data = data.decode(options.encoding, "replace").encode()
-    result = None if options.about_cells or pasted else _as_file(data, filename)
-    if result is not None and not (result.document and result.document.is_table):
-        return result
     text = (
         data.decode("utf-8-sig", "replace")
         if not data.startswith(_UTF16)
         else data.decode("utf-16", "replace")
     )
+    if len(data) <= MAX_BYTES and holds_items(text, filename):
+        return read_items(text, name_from(filename), options, known)
+    if len(data) <= MAX_BYTES and holds_records(text, filename):
+        return read_records(text, name_from(filename), options, known)
+    result = None if options.about_cells or pasted else _as_file(data, filename)
+    if result is not None and not (result.document and result.document.is_table):
+        return result
     sheet = read_sheet(text.replace("\r\n", "\n"), name_from(filename), options, known)
     return sheet if result is None or known or sheet.asks else result
 
@@ -175,5 +184,5 @@ def _chosen(sheets: list[Sheet], options: ParseOptions) -> Sheet | None:
         return next((sheet for sheet in sheets if sheet.name == options.sheet), None)
     if len(sheets) == 1:
         return sheets[0]
-    fitting = [sheet for sheet in sheets if read_cells(sheet.rows[:20]).kind in ("wide", "long")]
+    fitting = [sheet for sheet in sheets if read_cells(sheet.rows[:20]).kind in ("wide", "long", "pairs")]
     return fitting[0] if len(fitting) == 1 else None

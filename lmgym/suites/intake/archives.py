@@ -15,7 +15,7 @@ MAX_FILES = 200
 """Maximum number of files in one import, including those in archives."""
 MAX_TOTAL = 20_000_000
 """Maximum size of all files in bytes, unpacked."""
-ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".ods")
+ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".ods", ".js", ".parquet")
 LIMITS = ArchiveLimits(entries=5_000, file_bytes=MAX_BYTES, bytes=MAX_TOTAL)
 
 

@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
+from lmgym.suites.intake.headings import normal
+
 Cells: TypeAlias = Sequence[str]
 
 HEADING = "its heading suggests metadata"
@@ -29,6 +31,7 @@ _HEADINGS = re.compile(
     r"participants?(_.*)?|subject_?(id|no|nr|number)|ppt|trials?(_.*)?|order|block.*|session.*|"
     r"n_?(words?|chars?|characters?|letters?|tokens?|syllables?)|(num|number_of)_.*|words?_?count|counts?|len|length.*|"
     r".*_length|freq.*|.*_freq(uency)?|log_.*|logfreq.*|.*position.*|.*_?idx|index|.*_index|id|uid|.*_id|row|"
+    r"randomi[sz]e_.*|display|show_?progress.*|"
     r"notes?|comments?|remarks?|source|references?|author|date|gloss(es)?|translations?|lemma|pos|pos_?tags?|"
     r"ratings?|scores?|judge?ments?|acceptab(le|ility)|grammatical(ity)?|plausib(le|ility)|ambigu(ity|ous)|"
     r"factors?|factor_.*|levels?|.*_(type|condition|level)|voice|tense|gender|animacy|aspect|mood|polarity|definiteness|"
@@ -73,6 +76,17 @@ def closes_sentence(text: str) -> bool:
         and not bare.endswith(("…", ".."))
         and not _ABBREVIATION.search(bare[-_LONGEST_END:])
     )
+
+
+def metadata_heading(name: str) -> bool:
+    """Return whether a heading is a usual one of data about sentences."""
+    return bool(_HEADINGS.fullmatch(normal(name)))
+
+
+def is_measure(cells: Cells) -> bool:
+    """Return whether cells are numbers or verdicts, and so no sentences."""
+    filled = [cell for cell in cells if cell]
+    return _most(filled, is_number) or (bool(filled) and all(_VERDICT.fullmatch(cell) for cell in filled))
 
 
 def is_number(text: str) -> bool:
@@ -125,7 +139,7 @@ def _column_reason(name: str, cells: Cells, *, is_alone: bool) -> str:
         return CODES
     if is_alone:
         return ""
-    if _HEADINGS.fullmatch(_normal(name)):
+    if metadata_heading(name):
         return HEADING
     is_verdict = len(set(filled)) > 1 and all(_VERDICT.fullmatch(cell) for cell in filled)
     return VERDICTS if is_verdict else ""
@@ -143,8 +157,8 @@ def _outside(
     if (repeated := _repeated(columns, text)) is not None:
         reasons[repeated] = REPEATS
         text = [k for k in text if k != repeated]
-    whole = [k for k in text if _is_whole(columns[k])]
-    headed = [k for k in whole if _SENTENCE.fullmatch(_normal(names[k]))]
+    whole = [k for k in text if is_whole(columns[k])]
+    headed = [k for k in whole if _SENTENCE.fullmatch(normal(names[k]))]
     opening = next((k for k in text if _begins(columns[k])), None)
     if headed or (whole and whole[0] == opening):
         body = (headed or whole)[0]
@@ -198,7 +212,7 @@ def _label(
         if not all(cells) or any(" " in cell for cell in cells):
             continue
         by_condition = _is_constant(cells, conditions)
-        is_factor = _FACTOR.fullmatch(_normal(names[k])) or all(map(_is_part, cells, conditions))
+        is_factor = _FACTOR.fullmatch(normal(names[k])) or all(map(_is_part, cells, conditions))
         if by_condition and is_factor:
             return k
         lower = not any(cell[:1].isupper() for cell in cells)
@@ -223,7 +237,7 @@ def _is_part(label: str, condition: str) -> bool:
     return len(word) >= 3 and any(part.startswith(word) or word.startswith(part) for part in parts)
 
 
-def _is_whole(cells: Cells) -> bool:
+def is_whole(cells: Cells) -> bool:
     """Return whether most cells are whole sentences, from capital letter to full stop."""
 
     def is_sentence(cell: str) -> bool:
@@ -243,10 +257,6 @@ def _most(cells: Cells, predicate: Callable[[str], bool]) -> bool:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[\s\-.]+", "_", name.strip().lower()).strip("_")
 
 
 def in_words(doubted: Sequence[tuple[str, str, str]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from lmgym.suites.formats.documents import SentenceDoc, SuiteDocument
 from lmgym.text.problems import Problem
@@ -13,14 +13,28 @@ ROLES = {
     "item": "item number",
     "condition": "condition",
     "text": "region",
+    "condition_text": "text of one condition",
+    "item_condition": "item number and condition (12b)",
     "region": "region number",
     "name": "region name",
     "content": "text of the region",
     "data": "item data",
     "skip": "not read",
 }
-"""Roles of a column, with labels. Sheets with one row per region use region, name and content; others use text. Item
-data is stored with the suite but never scored."""
+"""Roles of a column, with labels. Sheets with one row per region use region, name and content; those with one row per
+item use condition_text, once for each condition; others use text. Item data is stored with the suite but never scored.
+"""
+NO_PREDICTION = "-"
+REMOVE_OR_KEEP = ("remove", "keep")
+CHOICES = {
+    "layout": ("good_bad", "bad_good", "groups"),
+    "cut": ("none", "/", "|", "words"),
+    "fillers": ("out", "keep"),
+    "empty": ("text", "out", "keep"),
+    "marks": REMOVE_OR_KEEP,
+    "markup": REMOVE_OR_KEEP,
+}
+"""Values of the options that are answers about the whole sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +44,17 @@ class ParseOptions:
     Attributes:
         encoding: Python's name for the text encoding.
         sheet: name of a sheet of a workbook.
-        header: "yes" or "no": the first row names the columns.
+        header: "yes", "no" (no row names the columns) or the number of the row that names them.
         columns: column letter to one of ROLES.
+        layout: "good_bad" or "bad_good": each two rows of a list of sentences are a pair, in this order; "groups":
+            without an item column, an item begins when a condition comes again.
+        prediction: condition that should have the lower total surprisal, or NO_PREDICTION.
+        cut: sign that separates regions in a single column of text, "words", or "none".
+        fillers: "out" or "keep": items that have other conditions than most.
+        empty: "text", "out" or "keep": cells without text (empty or ∅) are empty texts, their items are left out, or
+            the signs are text.
+        marks: "remove" or "keep": marks of judgements such as * before sentences.
+        markup: "remove" or "keep": HTML in texts.
         conditions, regions: name in the sheet to name in the suite; "" leaves it out.
     """
 
@@ -39,13 +62,20 @@ class ParseOptions:
     sheet: str = ""
     header: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
+    layout: str = ""
+    prediction: str = ""
+    cut: str = ""
+    fillers: str = ""
+    empty: str = ""
+    marks: str = ""
+    markup: str = ""
     conditions: Mapping[str, str] = field(default_factory=dict)
     regions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def about_cells(self) -> bool:
         """Whether an option affects how a table is read as a suite."""
-        return bool(self.header or self.columns or self.conditions or self.regions)
+        return any(value for name, value in asdict(self).items() if name not in ("encoding", "sheet"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +96,22 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A question about the whole sheet.
+
+    Attributes:
+        option: the field of `ParseOptions` that answers it.
+        answers: (value, label) of each answer.
+        proposed: default value; "" if the user has to decide.
+    """
+
+    option: str
+    label: str
+    answers: Sequence[tuple[str, str]]
+    proposed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """Texts of a sheet to insert into a suite; sentences and regions may be missing.
 
@@ -83,12 +129,14 @@ class ParseResult:
     """Result of parsing a sheet or file.
 
     Attributes:
-        kind: "file", "JSON", "sheet", "wide" or "long".
+        kind: "file", "JSON", "sheet", "wide", "long" or "pairs".
         document: the suite; None if there are problems.
         part: the texts, if a part of a suite was requested instead of a document.
         understood: how the sheet was interpreted, as sentences.
         asks: names of `ParseOptions` that would resolve the problems.
-        preview: first rows.
+        header_row: number of the row that names the columns, if `has_header`; 0 if the names are not in a row.
+        preview, preview_rows: first rows, and their numbers.
+        choices: questions about the whole sheet, whether or not they are answered.
         unknown: names that the known suite lacks, by "conditions" or "regions".
         sheets: names of the sheets of a workbook.
         encodings: sample lines decoded with each encoding.
@@ -102,7 +150,10 @@ class ParseResult:
     problems: list[Problem] = field(default_factory=list)
     asks: tuple[str, ...] = ()
     has_header: bool = True
+    header_row: int = 0
     preview: list[list[str]] = field(default_factory=list)
+    preview_rows: list[int] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
     unknown: dict[str, list[str]] = field(default_factory=dict)
     sheets: list[str] = field(default_factory=list)
     encodings: dict[str, list[str]] = field(default_factory=dict)

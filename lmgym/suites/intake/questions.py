@@ -1,6 +1,7 @@
 """Turn the open options of a `ParseResult` into questions with choices, and answers back into options, in rounds.
 
-Names of questions are "encoding", "sheet", "header", "columns.B", "conditions.NAME" and "regions.NAME".
+Names of questions are those of options ("encoding", "sheet", "header", "cut", …), "columns.B", "conditions.NAME" and
+"regions.NAME".
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from dataclasses import asdict, dataclass
 
 from lmgym.suites.formats.documents import MAX_BYTES, SuiteDocument
 from lmgym.suites.intake import ENCODINGS
-from lmgym.suites.intake.parsing import NOTHING, ROLES, ParseOptions, ParseResult
+from lmgym.suites.intake.headings import condition_name
+from lmgym.suites.intake.parsing import CHOICES, NOTHING, ROLES, ParseOptions, ParseResult
+from lmgym.suites.intake.roles import CONDITION_TEXT
 from lmgym.suites.intake.sheets import read_part
 from lmgym.text.near_names import nearest_name
 
 ADD, LEAVE_OUT = "+", "-"
 """Answers about a name that the suite lacks; "=NAME" means an existing one."""
-HEADER_CHOICES = {
-    "yes": "The first row names the columns",
-    "no": "No header: every row is data",
-}
+_SINGLE = ("encoding", "sheet", "header", "prediction", *CHOICES)
+"""Options with a single answer."""
 MAX_COLUMNS = 220
 MAX_ROUNDS = 3
 """Maximum rounds for a pasted sheet: columns, names, and one more because the choice of columns can change names."""
@@ -34,7 +35,7 @@ class Question:
 
     Attributes:
         choices: value to label.
-        proposed: default value.
+        proposed: default value; "" if there is none.
         header: heading of the column, if the question is about one.
         doubt: why the column may not be a region, or "".
     """
@@ -49,6 +50,10 @@ class Question:
     @property
     def is_about_column(self) -> bool:
         return self.name.startswith("columns.")
+
+    @property
+    def is_about_sheet(self) -> bool:
+        return self.name in ("prediction", *CHOICES)
 
     @property
     def is_about_name(self) -> bool:
@@ -69,15 +74,34 @@ def _questions(result: ParseResult, before: ParseOptions, known: Known) -> Itera
         sheets = {name: name for name in result.sheets}
         yield Question("sheet", "Sheet with the suite", sheets, before.sheet or result.sheets[0])
     if fields & {"columns", "header"} and result.columns:
-        header = before.header or ("yes" if result.has_header else "no")
-        yield Question("header", "Header", HEADER_CHOICES, header)
+        if result.header_row or not result.has_header:
+            header = before.header or ("yes" if result.has_header else "no")
+            yield Question("header", "Headings of the columns", _header_choices(result), header)
         for column in result.columns[:MAX_COLUMNS]:
             role = before.columns.get(column.letter, column.role)
+            roles = {
+                **ROLES,
+                CONDITION_TEXT: f"text in condition “{condition_name(column.header, column.letter)}”",
+            }
             label = f"Column {column.letter}"
-            yield Question(f"columns.{column.letter}", label, ROLES, role, column.header, column.doubt)
+            yield Question(f"columns.{column.letter}", label, roles, role, column.header, column.doubt)
+    for choice in result.choices:
+        if choice.option in fields:
+            proposed = getattr(before, choice.option) or choice.proposed
+            yield Question(choice.option, choice.label, dict(choice.answers), proposed)
     for kind in ("conditions", "regions"):
         for name in result.unknown.get(kind, ()):
             yield _about_name(kind, name, known.get(kind, ()))
+
+
+def _header_choices(result: ParseResult) -> dict[str, str]:
+    """Offer the header that was found, no header, and each of the first rows."""
+    names = f"Row {result.header_row} names" if result.header_row else "The first row names"
+    choices = {"yes": f"{names} the columns", "no": "No row does: every row is data"}
+    for number, cells in zip(result.preview_rows, result.preview, strict=False):
+        if number != result.header_row:
+            choices[str(number)] = f"Row {number}: {', '.join(filter(None, cells))[:60]}"
+    return choices
 
 
 def _about_name(kind: str, name: str, names: Sequence[str]) -> Question:
@@ -99,9 +123,7 @@ def answers_to(values: Mapping[str, str], before: ParseOptions) -> ParseOptions:
         before: options of earlier rounds, whose names of conditions and regions are kept.
     """
     return ParseOptions(
-        encoding=values.get("encoding", ""),
-        sheet=values.get("sheet", ""),
-        header=values.get("header", ""),
+        **{name: values.get(name, "") for name in _SINGLE},
         columns=_under("columns", values),
         conditions={**before.conditions, **_names("conditions", values)},
         regions={**before.regions, **_names("regions", values)},

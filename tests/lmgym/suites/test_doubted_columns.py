@@ -196,7 +196,7 @@ def test_item_data_beside_one_text_column_and_with_equal_or_no_headings_loses_no
         text.encode(), "x.tsv", ParseOptions(columns=roles | {"C": "content", "E": "skip", "F": "skip"})
     )
     assert long.document.sentences[1].contents == ("The cats",)
-    assert long.document.sentences[1].extra == {"regions": {"1": {"x": "4"}}}
+    assert long.document.sentences[1].extra == {"data": {"x": "4"}}
 
 
 def test_a_sheet_pasted_into_a_suite_leaves_its_data_out():

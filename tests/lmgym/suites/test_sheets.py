@@ -98,7 +98,7 @@ BAD = [
     ("a\tb\n1\t2\n", "row 1", "no item-number column found"),
     ("item\tVerb\n1\tx\n", "row 1", "no condition column found"),
     ("item\tcondition\n1\ta\n", "row 1", "no region columns"),
-    (HEAD + "1\ta\tx\n", "row 2, column D (Verb)", "ends before this column"),
+    (HEAD + "1\ta\n", "row 2, column C (Subject)", "ends before this column"),
     (HEAD + "1\ta\tx\ty\tz\n", "row 2, column E", "no header"),
     ("item\tcondition\tV\tV\n1\ta\tx\ty\n", "row 1, column D (V)", "already the name of column C"),
     (
@@ -106,7 +106,6 @@ BAD = [
         "row 1, column B (Item)",
         "already has the role “item number”",
     ),
-    (HEAD + "one\ta\tx\ty\n", "row 2, column A (item)", "“one”"),
     (HEAD + "\ta\tx\ty\n", "row 2, column A (item)", "empty"),
     (HEAD + "1\ta\tx\ty\n1\t\tx\ty\n", "row 3, column B (condition)", "empty"),
     (HEAD + "1\ta\tx\ty\n1\tb\tx\ty\n2\ta\tx\ty\n", "row 4", "item 2 lacks conditions that item 1 has: “b”"),
@@ -142,7 +141,7 @@ def test_twenty_thousand_rows_are_read():
 
 
 def test_problems_of_thousands_of_rows_stay_readable():
-    reading = read_sheet(HEAD + "".join(f"x{k}\ta\tx\ty\n" for k in range(5_000)))
+    reading = read_sheet(HEAD + "".join(f"{k}\t\tx\ty\n" for k in range(5_000)))
     assert 2 <= len(reading.problems) <= 51
 
 

@@ -15,6 +15,7 @@ from lmgym.suites.formats import (
     write_long_csv,
     write_wide_tsv,
 )
+from lmgym.suites.intake import read_any
 
 from .samples import GOLDEN, condition, golden, read, suite
 
@@ -101,5 +102,5 @@ def test_spaces_that_do_not_break_are_text_in_every_format(write, space):
 
 def test_spaces_that_do_not_break_are_text_in_minimal_pairs():
     line = json.dumps({"sentence_good": "\u00a0Oui\u00a0!", "sentence_bad": "\u00a0"})
-    doc = read_suite(line.encode(), "pairs.jsonl")
+    doc = read_any(line.encode(), "pairs.jsonl")
     assert [sentence.contents for sentence in doc.sentences] == [("\u00a0Oui\u00a0!",), ("\u00a0",)]

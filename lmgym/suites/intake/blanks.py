@@ -1,0 +1,44 @@
+"""Cells of a wide table that stand for no text: signs for an empty region (∅), and sentences that are missing."""
+
+from __future__ import annotations
+
+from lmgym.suites.formats.tables import Table
+from lmgym.suites.intake.pairs import NO_SENTENCE
+from lmgym.suites.intake.parsing import Choice
+from lmgym.suites.intake.reading import Reading, at
+from lmgym.text import BLANKS, count, listing
+
+_NO_REGION = frozenset({"∅", "Ø", "ø", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "_"})
+"""Cells that mean that a region is empty. Words such as “None” are text."""
+
+
+def ask_about_blanks(table: Table, reading: Reading) -> None:
+    """Ask what cells without text mean: signs in regions, or any such cell in the only column of text."""
+    fixed = {table.roles["item"], table.roles["condition"], *table.data}
+    places = [k for k in range(len(table.header)) if k not in fixed]
+    signs = NO_SENTENCE if len(places) == 1 else _NO_REGION
+    blank = [(row, k) for row in table.rows for k in places if row.cells[k].strip(BLANKS) in signs]
+    if not blank or reading.is_part:
+        return
+    row, place = blank[0]
+    cells = count(len(blank), "cell")
+    shown = row.cells[place].strip()
+    which = f"{cells} without text" + (f", such as “{shown}”" if shown else "")
+    answers = [("text", "Take them as empty texts")]
+    if len(places) == 1:
+        answers.insert(0, ("out", "Leave their items out"))
+    else:
+        answers.append(("keep", "Keep the signs as text"))
+    choice = Choice("empty", which, answers, answers[0][0])
+    answer = reading.choose(
+        choice, at(row, place, table.header), which, "Models would read such a sign as text."
+    )
+    if answer == "text":
+        for row, place in blank:
+            row.cells[place] = ""
+        reading.say(f"{cells} without text: taken as empty.")
+    elif answer == "out":
+        item = table.roles["item"]
+        left_out = {row.cells[item] for row, _ in blank}
+        table.rows = [row for row in table.rows if row.cells[item] not in left_out]
+        reading.say(f"Left out, because a sentence is missing: item {listing(sorted(left_out), 8)}.")

@@ -1,0 +1,83 @@
+"""What a model would read although it is no text: marks of judgements before sentences (*, ?, #), and HTML markup."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from lmgym.suites.formats.tables import Table
+from lmgym.suites.intake.parsing import Choice
+from lmgym.suites.intake.reading import Reading
+from lmgym.text import BLANKS, count, quoted, unguard
+
+_MARK = re.compile(rf"[{BLANKS}]*(?P<mark>[*?#✗⁇％%]{{1,3}})[{BLANKS}]*(?=[^\W\d_])")
+
+
+_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,9}(?:\s[^<>]{0,200})?/?>|&(?:[a-z]{2,6}|#\d{2,5});")
+
+
+def remove_signs(table: Table, reading: Reading) -> None:
+    """Ask about marks and markup in the texts of a wide table, and remove them if the user says so."""
+    fixed = {table.roles["item"], table.roles["condition"], *table.data}
+    places = [k for k in range(len(table.header)) if k not in fixed]
+    _remove_markup(table, places, reading)
+    _remove_marks(table, places, reading)
+
+
+def _remove_markup(table: Table, places: Sequence[int], reading: Reading) -> None:
+    marked = [(row, k) for row in table.rows for k in places if _TAG.search(row.cells[k])]
+    if not marked:
+        return
+    row, place = marked[0]
+    texts = count(len(marked), "text")
+    example = quoted(row.cells[place][:60])
+    choice = Choice(
+        "markup",
+        f"HTML in {texts}, such as {example}",
+        [("remove", "Remove it, and read &nbsp; and the like as characters"), ("keep", "Keep it as text")],
+        "remove",
+    )
+    message = f"{texts} {'has' if len(marked) == 1 else 'have'} HTML markup, such as {example}"
+    if (
+        reading.choose(choice, f"row {row.line}", message, "Models would read it: remove or keep it.")
+        == "remove"
+    ):
+        for row, place in marked:
+            row.cells[place] = html.unescape(_TAG.sub(_blank, row.cells[place]))
+        reading.say(f"HTML markup in {texts} was removed.")
+
+
+def _blank(tag: re.Match[str]) -> str:
+    """Keep entities, which are characters; a line break is a space."""
+    text = tag[0]
+    return text if text.startswith("&") else " " if text.lower().startswith("<br") else ""
+
+
+def _remove_marks(table: Table, places: Sequence[int], reading: Reading) -> None:
+    marked = []
+    for row in table.rows:
+        first = next((k for k in places if row.cells[k].strip(BLANKS)), None)
+        if first is not None and (match := _MARK.match(unguard(row.cells[first]))):
+            marked.append((row, first, match))
+    if not marked:
+        return
+    sentences = count(len(marked), "sentence")
+    example = quoted(unguard(marked[0][0].cells[marked[0][1]])[:40])
+    choice = Choice(
+        "marks",
+        f"Marks before {sentences}, such as {example}",
+        [("remove", "Remove them: they are judgements"), ("keep", "Keep them: they are part of the text")],
+        "remove",
+    )
+    message = f"{sentences} {'begins' if len(marked) == 1 else 'begin'} with a mark, such as {example}"
+    answer = reading.choose(
+        choice, f"row {marked[0][0].line}", message, "Models would read it: remove or keep it."
+    )
+    if answer != "remove":
+        return
+    for row, place, match in marked:
+        row.cells[place] = unguard(row.cells[place])[match.end() :]
+    reading.say(
+        f"The marks before {sentences} ({', '.join(sorted({m['mark'] for *_, m in marked}))}) were removed."
+    )

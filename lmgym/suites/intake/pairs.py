@@ -1,0 +1,320 @@
+"""Sentences that are told apart by where they stand: one column per condition, or pairs in alternating rows.
+
+Both become rows of item, condition and text. Which sentence of a pair is the good one is taken from known headings,
+otherwise asked, never from the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lmgym.suites.formats.documents import MAX_CELL_CHARACTERS, PredictionDoc
+from lmgym.suites.formats.tables import Row, Table, data_name
+from lmgym.suites.intake import columns
+from lmgym.suites.intake.containers import Record
+from lmgym.suites.intake.header import Headed
+from lmgym.suites.intake.headings import condition_name, pair_of
+from lmgym.suites.intake.parsing import NO_PREDICTION, Choice, column_letter
+from lmgym.suites.intake.reading import Reading, at
+from lmgym.text import BLANKS, count, is_unspaced, listing, unguard
+
+GOOD, BAD = "good", "bad"
+SENTENCE = "Sentence"
+"""Name of the only region."""
+NO_SENTENCE = frozenset({"", "∅", "NA", "N/A", "n/a", "NaN", "nan", "None", "null"})
+"""Cells that mean that there is no sentence."""
+_ITEM_KEYS = frozenset({"item_number", "conditions"})
+_SHORTEST = 3
+"""Minimum number of words of a sentence in the place of a heading."""
+_COMPARED_COLUMNS = 24
+_COMPARED = 50
+"""Number of rows compared to find columns with similar sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Conditions whose texts are columns.
+
+    Attributes:
+        names: by column.
+        good: the condition that headings call the good one, or "".
+    """
+
+    names: dict[int, str]
+    good: str
+
+
+def conditions_of(names: Sequence[str], places: Sequence[int]) -> Conditions:
+    """Name the conditions after their columns. `names`: headings of all columns."""
+    width = max(len(names), *(place + 1 for place in places))
+    headings = [*names, *[""] * (width - len(names))]
+    conditions = {place: condition_name(headings[place], column_letter(place)) for place in places}
+    if len(set(conditions.values())) < len(conditions):
+        conditions = {place: headings[place] or f"Column {column_letter(place)}" for place in places}
+    pair = pair_of(headings)
+    good = conditions[pair[0]] if pair and set(pair) == set(places) else ""
+    return Conditions(conditions, good)
+
+
+# --- which columns have similar sentences ---
+
+
+def alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether two columns have similar but not equal sentences in most rows."""
+    rows = [(a, b) for a, b in zip(one[:_COMPARED], other[:_COMPARED], strict=False) if a and b]
+    similar = sum(_is_similar(a, b) for a, b in rows)
+    equal = sum(a == b for a, b in rows)
+    return bool(rows) and 2 * similar > len(rows) and 2 * equal < len(rows)
+
+
+def are_similar(texts: Sequence[str]) -> bool:
+    """Return whether texts are sentences, not headings, that are similar to the first."""
+    are_long = all(
+        len(_words(text)) >= (_SHORTEST * 2 if any(map(is_unspaced, text[:1])) else _SHORTEST)
+        for text in texts
+    )
+    return are_long and all(_is_similar(texts[0], text) for text in texts[1:])
+
+
+def _is_similar(one: str, other: str) -> bool:
+    first, second = _words(one), _words(other)
+    shorter, longer = sorted((len(first), len(second)))
+    return shorter > 1 and longer <= 2 * shorter and 2 * len(first & second) >= shorter
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text, or the characters of one without blanks between words."""
+    text = text[:500].casefold()
+    return set(text) if any(map(is_unspaced, text)) else set(text.split())
+
+
+def similar_columns(cells: Sequence[Sequence[str]], places: Sequence[int]) -> list[int]:
+    """Return the largest group of these columns whose sentences are similar."""
+    places = places[:_COMPARED_COLUMNS]
+    groups: list[list[int]] = [
+        [k, *(other for other in places if other != k and alike(cells[k], cells[other]))] for k in places
+    ]
+    groups.sort(key=len)
+    return sorted(groups[-1]) if groups else []
+
+
+def is_text(cells: Sequence[str]) -> bool:
+    """Return whether most cells are sentences: they have several words, or letters of a script without blanks."""
+    filled = [cell for cell in cells if cell not in NO_SENTENCE]
+    sentences = sum(" " in cell.strip() or any(map(is_unspaced, cell[:50])) for cell in filled)
+    return bool(filled) and 2 * sentences > len(filled)
+
+
+def is_measure(cells: Sequence[str]) -> bool:
+    """Return whether cells are numbers or verdicts, and so no sentences."""
+    return columns.is_measure([cell for cell in cells if cell not in NO_SENTENCE])
+
+
+def list_column(sheet: Headed) -> int | None:
+    """Return the only column with sentences if the others are empty or number the rows."""
+    cells = sheet.columns()
+    filled = [k for k, one in enumerate(cells) if not _numbers_rows(one)]
+    return filled[0] if len(filled) == 1 and len(sheet.body) > 1 and is_text(cells[filled[0]]) else None
+
+
+def _numbers_rows(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell]
+    return all(map(str.isdecimal, filled)) and len(set(filled)) == len(filled)
+
+
+def is_sentence(heading: str) -> bool:
+    """Return whether a cell in the place of a heading is a sentence: the list has no header."""
+    return columns.closes_sentence(heading) and (" " in heading.strip() or any(map(is_unspaced, heading)))
+
+
+# --- one column per condition ---
+
+
+def unpivot(
+    sheet: Headed,
+    conditions: Conditions,
+    item: int | None,
+    shared: Sequence[int],
+    data: Sequence[int],
+    reading: Reading,
+) -> Table:
+    """Make one row per sentence from one row per item.
+
+    Item numbers come from the item column, if there is one and each row has its own; otherwise from the order of rows.
+
+    Args:
+        shared: columns of text that all conditions have in common, before or after the text of the condition.
+    """
+    cells = sheet.columns()
+    if item is not None and len(set(cells[item])) < len(cells[item]):
+        reading.say(
+            f"Column {column_letter(item)} “{sheet.names[item]}” repeats, so items are numbered by their rows."
+        )
+        data, item = sorted([*data, item]), None
+    elif item is None:
+        reading.say("Items are numbered by their rows.")
+    kept = _with_sentences(sheet, conditions, reading)
+    headings = unique_headings(sheet.names, data)
+    first = min(conditions.names)
+    sides = [k for k in shared if k < first], [k for k in shared if k > first]
+    rows: list[Row] = []
+    for number, row in enumerate(sheet.body, start=1):
+        key = str(number) if item is None else cells[item][number - 1]
+        if number not in kept:
+            continue
+        before, after = ([unguard(row.cells[k]) for k in places] for places in sides)
+        for place, name in conditions.names.items():
+            rows.append(Row(row.line, [key, name, *before, kept[number][place], *after]))
+        values = {
+            _item_key(data_name(headings[k])): value for k in data if (value := _value(row, k)) is not _EMPTY
+        }
+        if values:
+            reading.item_data.setdefault(key, {}).update(values)
+    if data:
+        reading.say(f"Kept as item data: {listing([headings[k] for k in data], 12)}.")
+    before, after = ([sheet.names[k] for k in places] for places in sides)
+    regions = [*before, "Varying text" if shared else SENTENCE, *after]
+    if shared:
+        reading.say(f"Text of all conditions: {listing([*before, *after], 12)}.")
+    return Table(sheet.head.line, ["item", "condition", *regions], {"item": 0, "condition": 1}, rows)
+
+
+_EMPTY = object()
+
+
+def _value(row: Row, place: int) -> Any:
+    """Return a cell's value for the item data; cells of a table that are empty are left out."""
+    if isinstance(row, Record):
+        return row.values[place]
+    text = unguard(row.cells[place]).strip() if place < len(row.cells) else ""
+    return text or _EMPTY
+
+
+def _item_key(heading: str) -> str:
+    return f"pair_{heading}" if heading in _ITEM_KEYS else heading
+
+
+def unique_headings(names: Sequence[str], places: Sequence[int]) -> dict[int, str]:
+    """Return a heading of its own for each of these columns."""
+    taken: dict[int, str] = {}
+    for k in places:
+        heading = names[k] if k < len(names) else ""
+        if not heading or heading in taken.values():
+            heading = f"{heading} (column {column_letter(k)})".strip()
+        taken[k] = heading
+    return taken
+
+
+def _with_sentences(sheet: Headed, conditions: Conditions, reading: Reading) -> dict[int, dict[int, str]]:
+    """Return the texts by number of the row and column, without rows that the user leaves out."""
+    texts: dict[int, dict[int, str]] = {}
+    empty: list[tuple[int, int]] = []
+    for number, row in enumerate(sheet.body, start=1):
+        texts[number] = {}
+        for place in conditions.names:
+            if isinstance(row, Record) and not isinstance(row.values[place], str | None):
+                reading.report.problem(at(row, place, sheet.names), "the sentence is not text", "Write text.")
+            text = unguard(row.cells[place])
+            if text.strip(BLANKS) in NO_SENTENCE:
+                empty.append((number, place))
+                text = ""
+            elif len(text) > MAX_CELL_CHARACTERS:
+                message = f"{len(text):,} characters; at most {MAX_CELL_CHARACTERS:,} are allowed"
+                reading.report.problem(at(row, place, sheet.names), message)
+            texts[number][place] = text
+    reading.report.raise_problems()
+    left_out = _left_out(sheet, empty, reading) if empty else set()
+    return {number: row for number, row in texts.items() if number not in left_out}
+
+
+def _left_out(sheet: Headed, empty: Sequence[tuple[int, int]], reading: Reading) -> set[int]:
+    """Ask what cells without a sentence mean, and return the numbers of the rows to leave out."""
+    number, place = empty[0]
+    row = sheet.body[number - 1]
+    cells = count(len(empty), "cell")
+    answers = [("out", "Leave their items out"), ("text", "Take them as empty texts")]
+    shown = row.cells[place].strip()
+    message = f"{cells} without a sentence" + (f", such as “{shown}”" if shown else "")
+    hint = "Leave the items out, or take the cells as empty texts."
+    choice = Choice("empty", f"{cells} without a sentence", answers, "out")
+    answer = reading.choose(choice, at(row, place, sheet.names), message, hint)
+    if answer == "out":
+        left_out = {number for number, _ in empty}
+        lines = [sheet.body[number - 1].line for number in sorted(left_out)]
+        rows = f"{count(len(lines), 'row')} (row {listing(lines, 4)})"
+        reading.say(f"Left out, because a sentence is missing: {rows}.")
+        return left_out
+    if answer == "text":
+        reading.say(f"{cells} without a sentence: taken as empty texts.")
+    return set()
+
+
+# --- alternating rows ---
+
+
+def fold_list(sheet: Headed, place: int, layout: str, reading: Reading) -> Table:
+    """Make pairs of each two rows of a list of sentences."""
+    order = (GOOD, BAD) if layout == "good_bad" else (BAD, GOOD)
+    rows = [
+        Row(row.line, [str(k // 2 + 1), order[k % 2], unguard(row.cells[place])])
+        for k, row in enumerate(sheet.body)
+        if place < len(row.cells) and row.cells[place].strip()
+    ]
+    if len(rows) % 2:
+        message = f"the list has {len(rows)} sentences, an odd number, so it cannot consist of pairs"
+        reading.report.problem(
+            "sheet", message, "Add the missing sentence, or columns for item and condition."
+        )
+        reading.report.raise_problems()
+    first = "first" if order[0] == GOOD else "second"
+    reading.say(f"Each two rows are a pair, the good sentence {first}; items are numbered in this order.")
+    return Table(sheet.head.line, ["item", "condition", SENTENCE], {"item": 0, "condition": 1}, rows)
+
+
+LAYOUT = Choice(
+    "layout",
+    "Sentences in pairs",
+    [
+        ("good_bad", "Each two rows are a pair: first the good sentence, then the bad one"),
+        ("bad_good", "Each two rows are a pair: first the bad sentence, then the good one"),
+    ],
+)
+
+
+# --- the prediction ---
+
+
+def predictions(conditions: Sequence[str], good: str, reading: Reading) -> tuple[PredictionDoc, ...]:
+    """Return the prediction that the good sentence has the lower total surprisal, if it is known or chosen."""
+    if reading.known is not None or reading.is_part or len(conditions) < 2:
+        return ()
+    choice = prediction_choice(conditions, good)
+    if good and not reading.options.prediction:
+        reading.result.choices.append(choice)
+        chosen = good
+    else:
+        names = listing([f"“{name}”" for name in conditions], 8)
+        message = f"which of {names} is the better sentence is not clear from the headings"
+        hint = "Choose the condition that should have the lower surprisal, or no prediction."
+        chosen = reading.choose(choice, "sheet", message, hint)
+    if chosen in ("", NO_PREDICTION):
+        return ()
+    made = tuple(_prediction(chosen, other, conditions) for other in conditions if other != chosen)
+    formulas = listing([prediction.formula for prediction in made], 4)
+    reading.say(f"A pair passes if “{chosen}” has the lower total surprisal: {formulas}.")
+    return made
+
+
+def prediction_choice(conditions: Sequence[str], good: str = "") -> Choice:
+    answers = [(name, f"“{name}” should have the lower surprisal") for name in conditions]
+    return Choice(
+        "prediction", "Which sentence is better?", [*answers, (NO_PREDICTION, "No prediction")], good
+    )
+
+
+def _prediction(good: str, other: str, conditions: Sequence[str]) -> PredictionDoc:
+    is_pair = set(conditions) == {GOOD, BAD} and good == GOOD
+    name = "The good sentence is more likely" if is_pair else f"{good} is more likely than {other}"
+    return PredictionDoc(f"(*;%{good}%) < (*;%{other}%)", name)
