@@ -1,4 +1,4 @@
-"""Secrets at rest: keys of other servers, encrypted in the database and never shown again.
+"""Secrets at rest, such as keys of other servers: encrypted in the database and never shown again.
 
 The model field `SecretsField` stores named secrets, each encrypted, so that database dumps and the admin do not reveal
 them. Only code that sends a request calls `reveal`.

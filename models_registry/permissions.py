@@ -32,5 +32,5 @@ def can_run(user: AnyUser, model: RegisteredModel) -> bool:
 
 
 def can_upload_to(user: AnyUser, model: RegisteredModel) -> bool:
-    """Return True for editors of a model that is not hosted here, who may upload results to it."""
+    """Return True if the model was registered for uploaded results, and the user may edit it."""
     return model.backend == UPLOADED and can_edit(user, model)

@@ -1,4 +1,4 @@
-"""Quota for models and agents."""
+"""Quota for models, including agent servers."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def strongest_first(models: QuerySet[RegisteredModel]) -> QuerySet[RegisteredMod
 
 
 def uploadable_by(user: AnyUser) -> QuerySet[RegisteredModel]:
-    """Return the models that are not hosted here and to which this user may upload results."""
+    """Return the models registered for uploaded results to which this user may upload."""
     if not user.is_authenticated:
         return RegisteredModel.objects.none()
     models = visible_to(user).filter(backend=UPLOADED)

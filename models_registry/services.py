@@ -132,7 +132,7 @@ def register_model(
 
 def correct_model(model: RegisteredModel, *, actor: User, backend: str, config: dict[str, Any]) -> None:
     """Change the source and configuration of an unused model, which is then approved and checked like a new one. Stored
-    secrets are kept if the address of the server does not change."""
+    secrets are kept if neither the backend nor the address of the server changes."""
     _require_manage(actor, model)
     _require_hosted(model)
     config, secrets = _split_config(backend, config)

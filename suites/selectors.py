@@ -191,7 +191,8 @@ def fixed_address_reason(suite: Suite) -> str:
 
 
 def meta_text(value: object) -> str:
-    """Format a value of a file's meta block for the suite's card; a list becomes one line per entry."""
+    """Format a value of a file's meta block for the suite's card: a list of texts becomes one line per entry, and
+    anything else but a text is ""."""
     if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
         return "\n".join(value)
     return value if isinstance(value, str) else ""
@@ -209,7 +210,7 @@ def authors_in_files(suite: Suite) -> list[str]:
 
 
 def export_document(revision: SuiteRevision, *, names_author: bool = True) -> SuiteDocument:
-    """Return the document to export: edits of the suite's card replace the imported meta block.
+    """Return the document to export: edits of the suite's card take precedence over the imported meta block.
 
     An author taken from the file of another revision is not copied into this revision. `names_author`: False
     removes the author, for anonymous review."""

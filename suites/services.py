@@ -43,7 +43,7 @@ class NothingToFreeze(ValidationError):
 
 
 def import_suite(document: SuiteDocument, options: SuiteOptions = DEFAULT, *, actor: User) -> Suite:
-    """Create a suite with one draft revision that holds the document. The slug is the document's name, made unique.
+    """Create a suite with one draft revision that holds the document. The slug is derived from the document's name.
 
     Raises PermissionDenied without a signed-in actor, and OverQuota."""
     if not actor.is_authenticated:
@@ -189,7 +189,8 @@ def set_visibility(suite: Suite, visibility: str, *, actor: User) -> None:
 
 
 def set_address(suite: Suite, slug: str, *, actor: User) -> None:
-    """Change the address of a suite without a frozen revision. A former public address redirects to it."""
+    """Change the address of a suite that has no frozen revision and is not unlisted. If the old address was public, it
+    redirects to the new one."""
     permissions.require_edit(actor, suite)
     with transaction.atomic():
         lock(suite)

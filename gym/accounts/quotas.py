@@ -1,4 +1,4 @@
-"""Per-account quotas on rows and bytes. Apps register the tables to count; nothing is cached, so no counter can drift.
+"""Per-account quotas on rows and bytes. Apps register the tables to count; totals are not cached, so they cannot drift.
 
 Staff and inactive accounts (which own objects of deleted accounts) are exempt. 0 = no limit. Bytes are the sizes of
 texts, JSON and files in the database, plus ROW per row; indexes are not counted.
@@ -127,8 +127,8 @@ class Kind:
         free space always pass. `actor`: the writing user, if not the owner; nothing is checked if they are staff.
 
         `new`: the block creates objects. The account is then locked, so that concurrent requests cannot exceed the
-        number. Growth of existing objects takes no lock, to avoid deadlocks, so concurrent requests may exceed the
-        bytes by one request."""
+        number. Growth of existing objects takes no lock, to avoid deadlocks, so concurrent requests may together
+        exceed the bytes."""
         with transaction.atomic():
             if new:
                 owner.lock()

@@ -37,8 +37,8 @@ def can_send_secrets(user: AnyUser, suite: AgentSuite) -> bool:
 
 def can_judge(user: AnyUser, suite: AgentSuite) -> bool:
     """Return True if the suite has no judge, or the user may use it. The judge's owner pays for requests with secret
-    keys, so only the owner and staff may use a judge with secrets, and only users who may run a private judge may use
-    it."""
+    keys, so only the owner and staff may use a judge with secrets. Any other judge may be used by signed-in users who
+    can see it."""
     judge = suite.judge
     if judge is None or (user.is_authenticated and (user.is_staff or judge.owner_id == user.pk)):
         return True

@@ -1,5 +1,5 @@
-"""Quotas for agent suites and their runs. A run's size is measured when it is queued, with its copy of the cases. Its
-transcripts are counted when the next run is queued."""
+"""Quotas for agent suites and their runs. The quota is checked when a run is queued, with its copy of the cases. Its
+transcripts count towards the check of the next run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries for agent servers, suites and runs, restricted to rows that the user may see."""
+"""Queries for agent servers, suites and runs."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def servers_visible_to(user: AnyUser) -> QuerySet[AgentServer]:
 
 
 def servers_lent_to(user: AnyUser) -> QuerySet[AgentServer]:
-    """Return servers that a user may use: their own, and visible servers without secrets (whose owner would pay); all
-    servers for staff, none for visitors."""
+    """Return servers that a user may use: their own, and visible ones without secrets (with secrets, the owner would
+    pay); all servers for staff, none for visitors."""
     if not user.is_authenticated:
         return AgentServer.objects.none()
     visible = servers_visible_to(user)

@@ -47,7 +47,7 @@ MAX_CASES = 500
 READING_SECONDS = 30
 """Maximum CPU time in seconds to read all cases of an upload."""
 QUEUE = "agents"
-"""Queue for jobs that mostly wait for other machines; every worker has a thread for it."""
+"""Queue for jobs that mostly wait for other machines; every worker that serves it has a thread for it."""
 MAX_NAMED_FAILURES = 1_000
 Kind = AgentServer.Kind
 

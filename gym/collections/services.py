@@ -43,8 +43,8 @@ def visible_collections(user: AnyUser) -> QuerySet[Collection]:
 
 
 def revisions_of(collection: Collection, user: AnyUser) -> list[SuiteRevision]:
-    """Return the revisions whose suites are listed for this user, in order, with suite and tags. Other people's
-    unlisted suites are left out, so that their addresses do not leak."""
+    """Return the revisions whose suites are listed for this user, in order, with suite and tags. Unlisted
+    suites that the user neither owns nor collaborates on are left out, so that their addresses do not leak."""
     rows = listed_revisions(collection, user).select_related("suite__owner")
     return list(rows.prefetch_related("suite__tags"))
 
@@ -225,8 +225,8 @@ def hidden_suites(collection: Collection, user: User) -> tuple[list[Suite], list
 
 
 def publish_collection(collection: Collection, *, actor: User, make_public: Container[int] = ()) -> None:
-    """Make the collection public and immutable. `make_public`: suites that are made public, too, if the actor may do
-    so; primary keys."""
+    """Make the collection public and immutable. `make_public`: primary keys of suites to make public as well, if the
+    actor may do so."""
     require_manage(collection, actor)
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)

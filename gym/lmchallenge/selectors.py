@@ -45,8 +45,9 @@ def with_counts(rows: QuerySet[Corpus], user: AnyUser) -> QuerySet[Corpus]:
 
 
 def games_for(user: AnyUser) -> QuerySet[Game]:
-    """Return the games that this user may open: their own, and visible games on a text that they may read,
-    since a log contains the text. Games without statistics are visible only to their owner and staff."""
+    """Return the games that this user may open: their own, and those that are not private, on a text that they may
+    read, since a log contains the text; all for staff. Games without statistics are visible only to their owner and
+    staff."""
     rows = Game.objects.select_related("corpus__owner", "owner", "model", "job").defer(
         "words", "corpus__packed", "corpus__shown", "corpus__warnings"
     )

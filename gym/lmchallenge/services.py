@@ -186,8 +186,8 @@ def doomed_games(user: User) -> Any:
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """Delete the corpora and games of an account that is being deleted, except those on which others depend: such
-    corpora go to `heir`, and such games lose their owner with the account. Call inside a transaction."""
+    """Delete the `doomed_corpora` and `doomed_games` of an account that is being deleted. Its other corpora go to
+    `heir`, and its other games lose their owner with the account. Call inside a transaction."""
     kept = list(kept_corpora(user).values_list("pk", flat=True))
     doomed = list(doomed_corpora(user).values_list("pk", flat=True))
     Game.objects.filter(pk__in=list(doomed_games(user).values_list("pk", flat=True))).delete()

@@ -48,8 +48,8 @@ def versions_for(user: AnyUser) -> QuerySet[AnswerSetVersion]:
 
 
 def submissions_for(user: AnyUser) -> QuerySet[Submission]:
-    """Return submissions that the user may open. Submissions that wait for agreement or are not saved are only visible
-    to their owner and staff."""
+    """Return submissions that the user may open. Those that are private, wait for agreement or are not saved are
+    visible only to their owner and staff."""
     rows = Submission.objects.filter(version__answer_set__in=visible_to(user)).select_related(
         "version__answer_set", "owner"
     )
@@ -67,8 +67,8 @@ def known_to(user: AnyUser) -> QuerySet[AnswerSet]:
 
 
 def submission_at(user: AnyUser, key: str) -> QuerySet[Submission]:
-    """Return the visible submission with this key. A former key works only for the owner, staff and people with access
-    to the answer set, if the set's address may be shown to them."""
+    """Return the visible submission with this key. A former key works only for the submission's owner, staff, and
+    the owner and collaborators of the answer set, if the set's address may be shown to them."""
     former = Q(pk__in=FormerSubmissionKey.objects.filter(key=key).values("submission"))
     former &= Q(version__answer_set__in=known_to(user).values("pk"))
     if not user.is_authenticated:
@@ -79,8 +79,8 @@ def submission_at(user: AnyUser, key: str) -> QuerySet[Submission]:
 
 
 def known_submissions(user: AnyUser) -> QuerySet[Submission]:
-    """Return submissions for lists across answer sets. Submissions to other people's unlisted sets are excluded, except
-    the user's own while the set keeps the address that they used."""
+    """Return submissions for lists across answer sets. Those to unlisted sets that the user neither owns nor
+    collaborates on are excluded, except the user's own while the set keeps the address that they used."""
     known = Q(version__answer_set__in=listed_for(user).values("pk"))
     if user.is_authenticated:
         known |= Q(owner=user, former_keys=None)

@@ -121,7 +121,8 @@ def _require_change(answer_set: AnswerSet, parsed: ReferenceAnswers) -> None:
 
 
 def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> None:
-    """Change title, description, licence or reference. Only the owner and staff can change the visibility."""
+    """Change title, description, licence or reference. Only the owner and staff can change the visibility. Raises
+    ValidationError if the set would become private while other people's submissions depend on it."""
     _require(permissions.can_edit(actor, answer_set))
     if fields.get("visibility", answer_set.visibility) != answer_set.visibility:
         _require(permissions.can_manage(actor, answer_set))

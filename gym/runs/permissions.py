@@ -29,6 +29,6 @@ def can_steer(user: AnyUser, run: SuiteRun) -> bool:
 
 
 def can_delete(user: AnyUser, run: SuiteRun) -> bool:
-    """Return whether the user may delete the run: the person who queued it, and staff. The suite's owner may not,
-    because they could otherwise remove unwelcome results."""
+    """Return whether the user may delete the run: the person who queued or uploaded it, and staff. The suite's owner
+    may not, because they could otherwise remove unwelcome results."""
     return user.is_authenticated and (user.is_staff or user.pk == run.owner_id)

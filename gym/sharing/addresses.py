@@ -76,8 +76,8 @@ NOTE = 1000
 
 class FormerAddress(models.Model):
     """A former public address of an object that was hidden, deleted or moved. It is never reused for another
-    object. It redirects to the object if the object is public or the user may read it; else its page states that the
-    object is no longer public, and shows the authors' note. OF names the foreign key to the object, which is null
+    object. It redirects to the object if that is public or the user is its owner, a collaborator or staff; else its page
+    states that the object is no longer public, and shows the authors' note. OF names the foreign key to the object, which is null
     once the object is deleted."""
 
     OF: ClassVar[str]
@@ -100,8 +100,8 @@ class FormerAddress(models.Model):
 
 
 class FormerKey(models.Model):
-    """A former key of a row below an object that got a secret address. It redirects only users who may know that the
-    object exists; everybody else gets a 404. OF names the foreign key to the row."""
+    """A former key of a row that became unlisted, or that is below an object that got a secret address. It redirects
+    only users who may know that the object exists; everybody else gets a 404. OF names the foreign key to the row."""
 
     OF: ClassVar[str]
 
@@ -137,7 +137,8 @@ def leave_note(obj: Any, note: str) -> None:
 
 
 def leave_note_of_deleted(obj: Any, note: str) -> None:
-    """Set the note shown at the address of a deleted object. Does nothing if the object was not public."""
+    """Set the note shown at the address of a deleted object. Does nothing if the note is empty or the address was never
+    public."""
     record = _records_of(type(obj)).objects.filter(slug=obj.slug).first()
     if record is not None and note:
         _set_note(record, note)

@@ -1,4 +1,6 @@
-"""Admin for collaborators and invitations, which can only be listed and deleted."""
+"""Admin base class for shared objects, and admin for their collaborators and invitations, which can only be listed and
+deleted.
+"""
 
 from __future__ import annotations
 

@@ -38,8 +38,9 @@ GONE = "This invitation is no longer open."
 def invite(obj: Any, username: str, role: str, *, actor: User, by_mail: bool = True) -> Invitation:
     """Invite an account to edit or view the object. `by_mail`: also send an e-mail, if the account wants it.
 
-    Raises ValidationError if the account is unknown, the owner, already a collaborator, or has declined recently, or if
-    there are too many collaborators and invitations; PermissionDenied unless the actor is the owner or staff."""
+    Raises ValidationError if the account is unknown or deactivated, owns the object, is a collaborator, is already
+    invited or has declined recently, or if there are too many collaborators or invitations; PermissionDenied unless the
+    actor is the owner or staff."""
     require_owner(actor, obj)
     require_role(role)
     user = get_user_model().objects.filter(username=username.strip(), is_active=True).first()
@@ -95,8 +96,8 @@ def _offer(obj: Any, user: User, role: str, actor: User, *, by_mail: bool = True
 
 
 def _tell(invitation: Invitation, obj: Any, *, by_mail: bool) -> None:
-    """Notify the invited user. One notice covers all open invitations of an account, so that sharing many objects at
-    once is one notice."""
+    """Notify the invited user. One notice covers all open invitations from the same account, so that sharing many
+    objects at once is one notice."""
     what = f"{noun_of(obj)} {obj}"
     text = f"offers you the {what}" if invitation.role == Offer.OWNER else f"invites you to the {what}"
     n_more = _open_from(invitation).exclude(pk=invitation.pk).count()

@@ -1,7 +1,7 @@
 """Redirects from former public addresses of suites, corpora and reference answers, on pages and in the API.
 
-Users who may read the object are redirected to its current address. Everybody else gets 410 and the authors' note, but
-not the new address. An address that was never public stays a 404."""
+If the object is public, everybody is redirected to its current address; else only its owner, collaborators and staff.
+All others get 410 and the authors' note, but not the new address. An address that was never public stays a 404."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Failure modes of a case: failures grouped under stable ids, each attributed to its probable cause.
 
-Failures in a mode share their check, expectation and kind of failure, and their answers differ only in numbers, quoted
-parts, case and whitespace. A model can regroup failures by known or new reasons.
+Failures in a mode share their check, expectation and kind of failure. Except for gist, where answers are not compared,
+their answers also agree after `normalise`. A model can regroup failures by known or new reasons.
 """
 
 from __future__ import annotations

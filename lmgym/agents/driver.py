@@ -237,7 +237,8 @@ class Driver:
 
 
 def headers_for(case: TestCase, options: Options) -> Mapping[str, str]:
-    """Return a case's metadata as request headers. Raises TransportError where neuro-san's client fails."""
+    """Return a case's metadata as request headers. The reference-compatible reading raises TransportError where
+    neuro-san's client fails."""
     compatible = options.reading == "reference-compatible"
     metadata = case.metadata
     if metadata is None and compatible:

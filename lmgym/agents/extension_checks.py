@@ -170,7 +170,7 @@ def _any_fits(schema: dict[str, Any], candidates: list[Any]) -> Result:
 
 
 def _json_within(text: str) -> list[Any]:
-    """Return the JSON objects and lists in a text: in code fences if there are any, otherwise anywhere.
+    """Return the JSON objects and lists in a text: those in code fences or, if there are none, those anywhere.
 
     Raises _TooMuch.
     """

@@ -1,7 +1,8 @@
 """The LLM judge of `gist`: an agent, its prompt, strict verdicts, votes.
 
 A reply that is not clearly pass or fail is an error, never a fail; so is a text that is too long for the prompt. The
-judged text is delimited by marks that cannot occur in it, and the prompt declares it to be data.
+judged text is delimited by marks that cannot occur in it, and the prompt declares it to be data. A `compatible` judge
+follows neuro-san's prompt and rule instead.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ def can_be_hidden(value: str) -> bool:
 
 
 def redactor(secrets: Iterable[str], *, marked: bool = False) -> Redactor:
-    """Return a function that hides secrets, and characters that databases reject, in any JSON value.
+    """Return a function that hides secrets of at least SHORTEST characters in any JSON value, and replaces characters
+    that databases reject.
 
     With `marked`, each secret is replaced by a different mark, so that values can be compared. Marks already in a value
     are removed first, because an agent that writes a mark has not repeated the secret.

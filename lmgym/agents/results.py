@@ -15,7 +15,7 @@ MAX_AMOUNT = 1e15
 NOT_CHECKED = "Not checked: "
 """Prefix of the message of a check that is never made."""
 UNSENT = frozenset(("stopped", "refused", "unsendable", "unreachable"))
-"""Values of `trouble` for requests that never reached an agent and therefore cost nothing."""
+"""Values of `trouble` for requests that count as not sent, at no cost."""
 FORMER_KEYS = {"said": "user_text"}
 """Keys of turns in results stored by earlier versions, mapped to current keys."""
 

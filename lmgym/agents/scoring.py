@@ -92,8 +92,8 @@ def _place(where: str) -> str:
 
 
 def _was_not_stored(check: Check, actual: Any, stored_paths: Collection[str]) -> bool:
-    """Return True if the check compares private data that were not stored. Keys are always stored; hidden values at a
-    stored path are secrets.
+    """Return True if the check compares private data that were not stored. An object is stored with all its keys;
+    hidden values at a stored path are secrets.
     """
     if _place(check.where) in stored_paths:
         return False

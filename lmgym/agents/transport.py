@@ -39,7 +39,8 @@ class TransportError(Exception):
     """Raised if a request gets no answer.
 
     `trouble`: among others `unreachable` (no connection, or it was lost), `refused` (this site may not connect to the
-    address), `unsendable` (the case contains data that cannot be sent), `status` (any status but 200).
+    address), `unsendable` (the case contains data that cannot be sent), `status` (a status other than 2xx, or an error
+    sent with status 200).
     `no_connection`: no connection was established, so the next request would fail as well. `code`: HTTP status.
     `retry_after`: seconds after which the server accepts another request, if it reports them.
     """

@@ -1,4 +1,4 @@
-"""Client for a site's REST API. Uses only the standard library.
+"""Client for a site's REST API. Needs only the standard library, except for `Client.table`.
 
     from lmgym.client import Client
 
@@ -7,7 +7,7 @@
     for prediction in run.predictions:
         print(prediction.formula, prediction.rate)
 
-The command `lmgym --site` uses this client. See docs/api.md.
+Commands of `lmgym` with the option `--site` use this client. See docs/api.md.
 """
 
 from .client import Client

@@ -77,7 +77,8 @@ class Client(Games, Submissions, AgentTests):
         return Model.of(self.get(f"models/{quote(slug)}/"))
 
     def register_model(self, slug: str, backend: str, config: Mapping[str, Any], **card: Any) -> Model:
-        """Register a model. Models that read files wait for approval by staff; others are checked immediately.
+        """Register a model. Models that read files wait for approval unless staff register them; others are checked at
+        once.
 
         Args:
             config: configuration that fits the JSON schema of the backend (`GET backends/{kind}/`).
@@ -196,7 +197,7 @@ class Client(Games, Submissions, AgentTests):
             `GET compare/{suite}/`.
 
         Raises:
-            ValueError: the runs cannot be compared, or one is not the newest run of its model on its revision.
+            ValueError: the runs cannot be compared, or one is not the run that counts for its model on its revision.
         """
         runs = [self.run(key) for key in (first, second)]
         if runs[0].suite != runs[1].suite:
@@ -231,7 +232,8 @@ class Client(Games, Submissions, AgentTests):
         Args:
             what: the table: scores, predictions, outcomes, regions or tokens.
             form: csv or parquet.
-            every: export all finished runs; default: only the newest run of each model on each revision.
+            every: export all finished runs; default: only the run that counts for each model on each revision
+                (docs/results.md).
         """
         query = {"suite": ",".join(suites) or None, "model": ",".join(models) or None, "tag": tag}
         query |= {"collection": collection, "all": "true" if every else None}

@@ -111,7 +111,7 @@ class Transport:
     def address(self, path: str, query: Mapping[str, Any] | None = None) -> str:
         """Return the URL of a path below /api/v1/, or of a list's `next`, which already is a URL.
 
-        Raises ValueError for the URL of another site.
+        Only the part of a URL below /api/v1/ is used, so no other host is contacted. Raises ValueError if it has none.
         """
         if path.startswith(("http://", "https://")):
             if urlsplit(path).path.startswith(urlsplit(self.server).path) and "/api/v1/" in path:

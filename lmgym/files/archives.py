@@ -36,7 +36,7 @@ class ArchiveLimits:
 
 
 class Archive:
-    """A zip archive in memory. The constructor and all methods raise Refused."""
+    """A zip archive in memory. The constructor, `read` and `measure` raise Refused."""
 
     def __init__(self, data: bytes, limits: ArchiveLimits) -> None:
         self._limits = limits

@@ -1,8 +1,8 @@
 """Bounded reading of untrusted files: nothing is read, split or decoded beyond a limit.
 
-Uploaded tables, logs and JSON pass through here; archives and workbooks have their own limits (archives.py,
-workbooks.py). `opened` and `lines` read streams, which may be compressed with gzip; `check` guards text
-already in memory before it is split into lines and cells; `load` parses JSON.
+Uploaded tables, logs and JSON pass through here; archives, workbooks and Parquet files have limits of their own
+(archives.py, workbooks.py, parquet.py). `opened` and `lines` read streams, which may be compressed with gzip; `check`
+guards text already in memory before it is split into lines and cells; `load` parses JSON.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def opened(
 ) -> io.BufferedReader:
     """Open a stream for bounded reading, decompressing gzip (recognised by its first bytes).
 
-    The stream need not be seekable, and memory use is constant. Every read raises Refused at the block that exceeds the
+    The stream need not be seekable, and memory use is constant. A read raises Refused at the block that exceeds the
     limit on bytes, lines, line_bytes or seconds; other limits are ignored.
     """
     return io.BufferedReader(_Counted(stream, limits, clock), BLOCK)

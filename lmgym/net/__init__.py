@@ -1,4 +1,4 @@
-"""Outbound HTTP: every request of the site and the library to another machine goes through this package.
+"""Outbound HTTP: requests of the site and the library to other machines go through this package.
 
     policy = NetPolicy.allowing("api.example.org:443", seconds=20)
     response = net.request("POST", "https://lab.example.org/v1/completions", json={...}, policy=policy)
@@ -8,6 +8,8 @@
 The host name is resolved once, all its addresses are checked against the rules, and the connection goes to one of the
 checked addresses. Time limits cover the whole request; byte limits apply before and after decompression. Cookies and
 `.netrc` are not used, nor are proxies unless the policy allows them. Errors are in `lmgym.net.errors`; see docs/net.md.
+
+Exceptions: model files are downloaded by huggingface_hub and pip, and `lmgym.client` needs only the standard library.
 """
 
 from __future__ import annotations

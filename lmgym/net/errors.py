@@ -1,4 +1,4 @@
-"""Errors of outbound requests. Messages name the server, never the headers, query or body of the request."""
+"""Errors of outbound requests. Messages name the server, but contain no header values, query or body of the request."""
 
 from __future__ import annotations
 

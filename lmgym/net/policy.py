@@ -17,7 +17,7 @@ class NetPolicy:
     Attributes:
         rules: servers that may be reached; without rules, none.
         seconds: total time for name lookup, connecting, TLS, sending, waiting, reading and all redirects.
-        max_bytes: limit on the body, before and after decompression.
+        max_bytes: limit on the decompressed body; received bytes are limited to 8 times as many, plus room for headers.
         max_line_bytes: limit on one line of `stream_lines`.
         redirects: number of redirects to follow; with 0, the 3xx response is returned.
         proxies: for hosts that a rule names, use the proxy set in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY,

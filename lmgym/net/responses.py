@@ -123,7 +123,7 @@ def pieces(response: httpcore2.Response, most_bytes: int, server: str) -> Iterat
 
     Raises:
         TooLarge: it has more than `most_bytes`.
-        BadResponse: it has another encoding than gzip, or is not valid gzip.
+        BadResponse: its encoding is neither identity nor gzip, or it is not valid gzip.
     """
     packing = headers_of(response).get("content-encoding", "identity").strip().lower()
     raw: Iterable[bytes] = response.iter_stream()

@@ -1,4 +1,4 @@
-"""Format numbers for pages and messages. gym/templatetags/gym.py registers these functions as filters."""
+"""Format numbers for pages and messages. gym/templatetags/gym.py registers most of them as filters."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def eta(seconds: Any) -> str:
 
 
 def quarter(value: Any) -> int:
-    """Round progress for screen readers to 0, 25, 50, 75 or 100, so that not every step is announced."""
+    """Round progress for screen readers down to 0, 25, 50, 75 or 100, so that not every step is announced."""
     return int((number_or_none(value) or 0) // 25 * 25)
 
 

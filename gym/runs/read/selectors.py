@@ -34,7 +34,7 @@ def _of_suites(suites: QuerySet[Suite], user: AnyUser) -> QuerySet[SuiteRun]:
 
 
 def listed_runs(user: AnyUser) -> QuerySet[SuiteRun]:
-    """Return runs for lists: visible runs, without the runs of other people's unlisted suites."""
+    """Return runs for lists: visible ones, except on unlisted suites that the user neither owns nor collaborates on."""
     return _of_suites(listed_for(user), user)
 
 

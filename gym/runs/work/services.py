@@ -215,8 +215,8 @@ def _with_rate(board: StoredBoard, models: Iterable[int]) -> set[tuple[int, int]
 
 
 def queue_missing(board: StoredBoard, *, actor: User) -> Queued:
-    """Queue a run with default policy for every missing cell, at most MAX_AT_ONCE; leaves out cells with a run under
-    way, and stops when one is refused."""
+    """Queue a run with the default policy for each missing cell, at most MAX_AT_ONCE runs. Cells with a run under way
+    are left out. Stops when a run is refused."""
     with transaction.atomic():
         actor.lock()
         return _queue_missing(missing_pairs(board, actor), actor)

@@ -136,7 +136,8 @@ def _fitting(
     actor: User,
 ) -> list[PlannedRun]:
     """Match the parts with one suite name to the first candidate that fits all of them. If the next match
-    ranks equally, the name is ambiguous and no candidate is chosen."""
+    ranks equally, the name is ambiguous and no candidate is chosen. If none fits, return the problems with the
+    first."""
     tried: list[list[PlannedRun]] = []
     for revision in candidates:
         document = documents.setdefault(revision.pk, document_of(revision))

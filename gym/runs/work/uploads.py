@@ -108,8 +108,8 @@ def save_upload(plan: Plan, choice: ModelChoice, *, actor: User) -> ResultUpload
 def save_in_steps(
     plan: Plan, choice: ModelChoice, *, actor: User, progress: Callable[[int], None] = lambda done: None
 ) -> ResultUpload:
-    """Save a plan in several transactions, for callers that can wait. If interrupted, all its runs are deleted.
-    `progress(done)` is called after each step."""
+    """Save a plan in several transactions, for callers that can wait. If that fails or is interrupted, the upload
+    and its runs are deleted. `progress(done)` is called after each step."""
     with transaction.atomic():
         upload = _begin(plan, choice, actor=actor)
     try:
@@ -310,7 +310,7 @@ def retry_upload(upload: ResultUpload, *, actor: User) -> None:
 
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
-    """Delete an upload with all its runs and its job; the models' cards are kept. Returns the number of runs. Raises
+    """Stop an upload's job, and delete the upload with its runs; the models are kept. Returns the number of runs. Raises
     PermissionDenied, and InUse if a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
