@@ -1,4 +1,4 @@
-"""Uploaded files: form fields, and the only functions that read uploads, within a size limit."""
+"""Uploaded files: form fields, and the functions that read an upload within a size limit."""
 
 from __future__ import annotations
 

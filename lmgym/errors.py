@@ -1,6 +1,6 @@
 """Exceptions raised by the library. Messages say what is wrong, where, and what to do; the site shows the same text.
 
-    FormatError      a file is not a valid suite; `problems` lists every reason with its location
+    FormatError      a file is not a valid suite; `problems` lists the reasons with their locations
     NotUnderstood    a FormatError that arguments of `load_suite` (columns, prediction, header, …) may resolve
     FormulaError     a formula cannot be parsed, or names something that does not exist
     BackendError     a model cannot be used, or cannot follow the policy

@@ -1,8 +1,8 @@
-"""Weights that this site downloaded from the Hub to this machine, kept within a size limit
-until no model uses them.
+"""Weights that this site downloaded from the Hub to this machine: the limit on their size, and the deletion of those
+that no model uses.
 
 The limit applies to the site, not to each account, because accounts whose models have the same weights share
-the files, and staff approve every model.
+the files, and staff approve every such model.
 """
 
 from __future__ import annotations

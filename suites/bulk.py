@@ -32,7 +32,8 @@ class BulkResult:
 
 
 def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list[BulkResult]:
-    """Freeze every draft. Suites without a draft are reported as already frozen."""
+    """Freeze every draft. Suites without a draft are reported as already frozen, or as refused if they have no
+    revision."""
     results: list[BulkResult] = []
     for suite in suites:
         try:

@@ -1,4 +1,4 @@
-"""Attack: one account uploads small files that expand to very large ones, to every address that accepts a file.
+"""Attack: one account uploads small files that expand to very large ones, to the addresses that accept files.
 
 python -m benchmarks.attacks.uploads [--url http://127.0.0.1:8000] [--clients 4]
 """

@@ -1,7 +1,8 @@
 """Zips of collections: created by a job on request and kept for a while.
 
-A zip contains what its reader may see; readers who see no more than the public share one zip. It is created again when
-results, suites or texts change. A zip with anything that the reader may no longer see is never served."""
+A zip contains what its reader may see; readers who see no more than the public share one zip. After a change of
+results, suites or titles, it is created again on request. A zip with anything that the reader may no longer see is
+never served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suite templates to download, in every format that the site can read and write."""
+"""Suite templates to download, in the formats that the site can read and write."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Supervision of child processes: start them, prefix their output, restart them when they die, stop them together.
 
 The supervisor never gives up: a child that keeps dying after its start is restarted with pauses of up to MAX_BACKOFF.
-The parent uses only the standard library, neither database nor torch, so that it survives what kills a child."""
+This module uses only the standard library, neither database nor torch, so that the parent survives what kills a
+child."""
 
 from __future__ import annotations
 

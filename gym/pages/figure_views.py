@@ -1,4 +1,4 @@
-"""`/figures/<kind>.<form>`: every chart on the site as a file, with the permissions of its page."""
+"""`/figures/<kind>.<form>`: charts of the site as files, with the permissions of their pages."""
 
 from __future__ import annotations
 

@@ -76,9 +76,9 @@ NOTE = 1000
 
 class FormerAddress(models.Model):
     """A former public address of an object that was hidden, deleted or moved. It is never reused for another
-    object. It redirects to the object if that is public or the user is its owner, a collaborator or staff; else its page
-    states that the object is no longer public, and shows the authors' note. OF names the foreign key to the object, which is null
-    once the object is deleted."""
+    object. It redirects to the object if that is public or the user is its owner, a collaborator or staff; else its
+    page states that the object is no longer public, and shows the authors' note. OF names the foreign key to the
+    object, which is null once the object is deleted."""
 
     OF: ClassVar[str]
 

@@ -33,8 +33,8 @@ def queue_task(kind: str, *, actor: User) -> Job:
 
 
 def queue_clean_up(days: int, what: Sequence[str], *, actor: User) -> Job:
-    """Queue the deletion of jobs, runs or both (`what`, see OLD) that ended more than `days` ago, or return the deletion
-    that is active; see actors.py for exceptions."""
+    """Queue the deletion of jobs, runs or both (`what`, see OLD) that ended more than `days` ago, or return the
+    deletion that is active; see actors.py for exceptions."""
     chosen = [name for name in OLD if name in what]
     if not chosen or len(chosen) != len(set(what)):
         raise ValidationError(f"Choose what to delete: {' or '.join(OLD)}.")

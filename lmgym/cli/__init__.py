@@ -1,7 +1,7 @@
-"""The command `lmgym`: one module per subcommand, imported when it is called.
+"""The command `lmgym`: a subcommand's module is imported when it is called.
 
-Commands are local by default; `--site` and the site-only commands use `lmgym.client`. Exit statuses are listed in
-`lmgym.cli.shared.EXIT_STATUS`.
+Commands are local by default; with `--site`, and if they work only on a site, they use `lmgym.client`. Exit statuses
+are listed in `lmgym.cli.shared.EXIT_STATUS`.
 """
 
 from __future__ import annotations

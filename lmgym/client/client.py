@@ -245,7 +245,7 @@ class Client(Games, Submissions, AgentTests):
 
     def upload_results(self, name: str, data: bytes, **choice: str) -> dict[str, Any]:
         """Upload results computed elsewhere (docs/uploading-results.md). The Idempotency-Key is a hash of the content,
-        so a repeated upload is not stored twice.
+        so an upload repeated within a day is not stored twice.
 
         Args:
             choice: suite, model, unit, visibility and other fields of `POST uploads/`.

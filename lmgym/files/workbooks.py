@@ -1,8 +1,8 @@
 """Read cells of .xlsx and .ods workbooks as text, and write sheets as .xlsx.
 
 Formulas and macros never run: the stored value of a formula is read. The archive is unpacked once and measured before a
-parser sees it, then read row by row up to a limit. XML with entities is refused, in .ods also a document type (defusedxml,
-which openpyxl uses as well).
+parser sees it, then read row by row up to a limit. XML with entities is refused, in .ods also a document type
+(defusedxml, which openpyxl uses as well).
 """
 
 from __future__ import annotations

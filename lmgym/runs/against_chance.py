@@ -1,4 +1,4 @@
-"""Tests of pass rates against chance, and the verdict shown on every page, chart and file. Pure."""
+"""Tests of pass rates against chance, and the verdict that pages, charts and files show. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Addresses of runs that no longer exist. The address of a deleted public run returns 410 with a description. When a
-suite gets a new secret address, the old addresses of its runs are closed, because they would reveal the new one, and
-the jobs of people without a role in the suite no longer name it."""
+suite gets a new secret address, the old addresses of its runs work only for users who may know of the suite, because
+they would reveal the new one, and the jobs of people without a role in the suite no longer name it."""
 
 from __future__ import annotations
 

@@ -310,8 +310,8 @@ def retry_upload(upload: ResultUpload, *, actor: User) -> None:
 
 
 def delete_upload(upload: ResultUpload, *, actor: User) -> int:
-    """Stop an upload's job, and delete the upload with its runs; the models are kept. Returns the number of runs. Raises
-    PermissionDenied, and InUse if a published collection shows one of them."""
+    """Stop an upload's job, and delete the upload with its runs; the models are kept. Returns the number of runs.
+    Raises PermissionDenied, and InUse if a published collection shows one of them."""
     if not may_see(actor, upload):
         raise PermissionDenied("these results belong to someone else")
     with transaction.atomic():

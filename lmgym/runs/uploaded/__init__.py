@@ -1,7 +1,7 @@
 """Results computed elsewhere: read files and fit them to a suite. Pure: no Django, no torch.
 
 `read_results` takes the bytes of one file (and of an LM Zoo spec) and returns parts, each for one model on one
-suite; `fit_part` fits a part to a suite document and computes outcomes. Both raise `FormatError` with every problem
+suite; `fit_part` fits a part to a suite document and computes outcomes. Both raise `FormatError` with the problems
 found. Files: docs/uploading-results.md.
 """
 
