@@ -1,6 +1,6 @@
 """Suites, their revisions, sentences and predictions.
 
-A suite has at most one draft revision, which may change, and any number of frozen ones, which never do. Runs, downloads
+A suite has at most one draft revision, which may change, and any number of frozen ones, whose content never does. Runs
 and citations refer to frozen revisions.
 """
 

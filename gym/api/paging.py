@@ -1,7 +1,8 @@
 """Cursor pagination.
 
-The cursor contains the last row's values of the sort columns, so rows added or deleted between requests neither repeat
-nor hide others, and page 1000 costs as much as page 1. It is signed and bound to its list.
+The cursor of a queryset contains the last row's values of the sort columns, so rows added or deleted between requests
+neither repeat nor hide others, and page 1000 costs as much as page 1. The cursor of a sequence is an offset. A cursor
+is signed and bound to its list.
 """
 
 from __future__ import annotations

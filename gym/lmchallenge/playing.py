@@ -1,4 +1,4 @@
-"""Use cases for games: list players and their options, start and resume games, upload logs."""
+"""Use cases for games: list players and their options, start, resume, edit and delete games, upload logs."""
 
 from __future__ import annotations
 
