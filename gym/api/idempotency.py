@@ -1,7 +1,8 @@
-"""Idempotency-Key: a repeated POST returns the first response and has no further effect.
+"""Idempotency-Key: after a successful POST, repetitions within a day (`KEEP`) return its response and do nothing.
 
-The key is claimed in its own transaction. The work and the stored response then share one transaction, so a process
-that dies in between leaves only the claim, which expires after two minutes (`BUSY`).
+The key is claimed in its own transaction. The work and the stored response then share one transaction, except in views
+that wait for a worker. So a process that dies in between leaves only the claim, which expires after two minutes
+(`BUSY`).
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ def active_limit(owner: User) -> int:
 
 
 def retry(job: Job, *, actor: User | None, batch: Batch | None = None) -> Job:
-    """Queue a failed or cancelled job again, with all its tries and the rights of `actor`. Raises WrongState and
-    LimitReached."""
+    """Queue a failed or cancelled job again, with its full number of tries and the rights of `actor`. Raises WrongState
+    and LimitReached."""
     with transaction.atomic():
         check_limit(job.owner)
         if not states.requeue(job.pk):

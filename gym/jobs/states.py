@@ -161,7 +161,7 @@ def cancel(job_id: UUID) -> str:
 
 
 def requeue(job_id: UUID) -> bool:
-    """Queue a failed or cancelled job again with all its tries. `attempt` is kept, because it is the fencing
+    """Queue a failed or cancelled job again with its full number of tries. `attempt` is kept, because it is the fencing
     token."""
     ended = Job.objects.filter(pk=job_id, state__in=set(FINAL_STATES) - {State.DONE})
     return _back_to_queue(ended, tries=0, deaths=0, cancel_requested=False, error="")

@@ -18,7 +18,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
         description="Upload results computed elsewhere; the site marks them as such. Files with problems are reported; "
-        "the others are stored. A file is never stored twice.",
+        "the others are stored. A file that is sent again within a day is not stored twice.",
     )
     top.add_argument(
         "files", nargs="+", type=Path, metavar="FILE",

@@ -57,7 +57,7 @@ class SharedChunks:
         RunChunk.objects.filter(pk=chunk.pk).update(**changes)
 
     def ask_for_help(self) -> int:
-        """Queue a helping job for each idle worker, up to the number of free chunks; return how many. Cheap enough to
+        """Queue a helping job for each idle thread, up to the number of free chunks; return how many. Cheap enough to
         call before each chunk."""
         now = monotonic()
         if now < self._ask_at:

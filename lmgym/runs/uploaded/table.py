@@ -100,7 +100,8 @@ def find_header(text: str, is_header: Callable[[list[str]], bool], report: Repor
 def read_table(
     text: str, roles: Roles, needed: tuple[str, ...], report: Report, *, raw: bool = False
 ) -> Table:
-    """Read every record of a table. Raises `FormatError`. `raw`: a tab-separated file without quoting."""
+    """Read every record of a table. Raises `FormatError`. `raw`: split lines at every tab, even within
+    quotation marks."""
     head = find_header(text, lambda titles: set(needed) <= set(roles_of(titles, roles)), report)
     skipped, delimiter, header = head.skipped, head.delimiter, head.titles
     places = roles_of(header, roles)
