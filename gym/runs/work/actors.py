@@ -32,7 +32,7 @@ ROWS = 500
 
 @handler("suite_run", seconds=7 * 86_400)
 def suite_run(context: JobContext) -> None:
-    """Load the model, score sentences missing in the cache, compute outcomes, and store the results."""
+    """Load the model, score sentences missing from the cache, compute outcomes, and store the results."""
     run = _run_of(context)
     if run is None:
         raise PermanentFailure("The run was deleted.")

@@ -99,7 +99,7 @@ def preview(
     *,
     actor: User,
 ) -> dict[str, Any] | Waiting:
-    """Return bits, outcomes and margins of these sentences, or Waiting. Sentences missing in the cache count towards
+    """Return bits, outcomes and margins of these sentences, or Waiting. Sentences missing from the cache count towards
     the daily cap. Raises TooManySentences, LimitReached, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(suite_id, model, policy, texts, actor)

@@ -1,6 +1,6 @@
 """Score sentences that belong to no suite.
 
-A request is queued and waited for briefly, because most finish at once. The worker scores the texts missing in the
+A request is queued and waited for briefly, because most finish at once. The worker scores the texts missing from the
 cache and stores all scores."""
 
 from __future__ import annotations
