@@ -290,7 +290,7 @@ class RegisterForm(SourceForm, _CardFields):
 
     @property
     def series_kinds(self) -> str:
-        """Keys of the sources of which several checkpoints can be registered in one step."""
+        """Space-separated keys of the sources from which several checkpoints can be registered at once."""
         return " ".join(key for key, source in self._sources.items() if source.fixed.get("source") == "hub")
 
     def clean(self) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def model_status(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def model_edit(request: SignedInRequest, slug: str) -> HttpResponse:
-    """Edit a model's card. Context: model, form."""
+    """Edit a model's card and, for those who manage it, its secrets. Context: model, form."""
     model = _visible(request, slug)
     if not permissions.can_edit(request.user, model):
         raise PermissionDenied("you may not edit this model")

@@ -40,7 +40,7 @@ def visible_to(user: AnyUser) -> QuerySet[Suite]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[Suite]:
-    """Return suites to list for this user: visible suites, except unlisted suites of other people."""
+    """Return suites for lists: all visible ones, except unlisted ones that the user neither owns nor collaborates on."""
     suites = visible_to(user)
     if user.is_authenticated:
         mine = worked_on_by(user, Suite)

@@ -521,7 +521,8 @@ def doomed_agents(user: User) -> Any:
 
 
 def delete_or_hand_over(user: User, heir: User) -> None:
-    """Delete rows that only the owner and staff could see, and hand over all others without their secrets.
+    """Delete suites and servers that only the owner and staff could see. Hand over the other suites, and remove the
+    secrets of everything kept (the caller hands over the servers).
 
     Call this in a transaction, before the models are deleted.
     """

@@ -12,7 +12,7 @@ FILE = Path(__file__).with_name("openapi.json")
 
 @cache
 def text() -> bytes:
-    """Return the committed description."""
+    """Return the OpenAPI description as committed (openapi.json)."""
     return FILE.read_bytes()
 
 

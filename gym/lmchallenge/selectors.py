@@ -29,7 +29,7 @@ def visible_to(user: AnyUser) -> QuerySet[Corpus]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[Corpus]:
-    """Return the corpora to list: visible ones, except other people's unlisted ones."""
+    """Return corpora for lists: all visible ones, except unlisted ones that the user neither owns nor collaborates on."""
     rows = visible_to(user).defer(*HEAVY)
     if user.is_authenticated:
         return rows.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, Corpus))

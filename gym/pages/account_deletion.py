@@ -1,7 +1,8 @@
 """Account deletion: `plan` lists what happens to each of the account's objects, `delete_account` does it.
 
-Objects that only the owner and staff could see are deleted. Public objects, and objects with collaborators or other
-people's results, are handed over to the inactive account FORMER_MEMBER. Kept results lose their owner.
+Objects on which others depend are handed over to the inactive account FORMER_MEMBER: public objects, objects with
+collaborators or other people's results, and suites in a collection that is kept. All others are deleted, including
+unlisted ones. Kept results lose their owner.
 """
 
 from __future__ import annotations

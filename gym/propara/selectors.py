@@ -32,7 +32,9 @@ def visible_to(user: AnyUser) -> QuerySet[AnswerSet]:
 
 
 def listed_for(user: AnyUser) -> QuerySet[AnswerSet]:
-    """Return answer sets for lists: all visible sets except other people's unlisted ones."""
+    """Return answer sets for lists: all visible ones, except unlisted ones that the user neither owns nor collaborates
+    on.
+    """
     sets = visible_to(user)
     if user.is_authenticated:
         return sets.filter(~Q(visibility=Visibility.UNLISTED) | worked_on_by(user, AnswerSet))

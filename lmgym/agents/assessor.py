@@ -260,8 +260,10 @@ def _broken(iteration: IterationResult) -> Sample:
 
 
 def normalise(text: str) -> str:
-    """Normalise a text for comparison: replace numbers and quoted parts with placeholders, fold case,
-    collapse whitespace and truncate to MAX_NORMALISED characters."""
+    """Normalise a text for comparison: replace numbers and quoted parts with placeholders, lower the case, collapse
+    whitespace, strip full stops, exclamation and question marks at both ends, and truncate to MAX_NORMALISED
+    characters.
+    """
     text = NUMBERS.sub("#", QUOTED.sub("“…”", text.lower()))
     return SPACES.sub(" ", text).strip(" .!?")[:MAX_NORMALISED]
 

@@ -26,7 +26,7 @@ NOT_SENT = "Not sent: "
 
 
 class RetryingTransport:
-    """Transport that retries the chat requests to a busy server (429, 503), respecting its Retry-After header.
+    """Transport that retries chat requests to a busy server (429, 503), respecting its Retry-After header.
 
     All threads of a run back off together. A request's deadline is extended by the waiting time and records it.
     """

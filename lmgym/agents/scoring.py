@@ -18,7 +18,7 @@ from lmgym.agents.transport import Deadline
 NOT_COMPARABLE = "Values hidden in the transcript cannot be compared in this way. Run the case again."
 WITHHELD = "No verdict: the answer or the expected value contains a secret, which a verdict could reveal."
 WHOLE = frozenset(("value", "not_value", "keywords", "not_keywords"))
-"""Tests that can match a secret represented by one character; other tests get no verdict."""
+"""Tests that can match a secret represented by a placeholder; other tests get no verdict."""
 MAX_ERROR = 2_000
 BROKEN_OFF = (
     "Not reached: neuro-san ends an iteration if the expected value and the answer cannot be compared."
@@ -199,9 +199,9 @@ def without_secrets(check: CheckResult, *, several: bool = False) -> CheckResult
     """Withhold a verdict that could reveal a hidden value, or could be wrong because of it.
 
     Users who can edit cases read verdicts but must not learn secrets, so checks compare texts in which every secret is
-    replaced by one character. A match is reliable: a keyword next to a secret, or a whole secret. A mismatch is not,
-    because the text may be part of a secret; and patterns, schemas and orderings are meaningless for such a character.
-    `several`: different secrets are replaced by the same character.
+    replaced by a placeholder. A match with a whole secret, or with a keyword next to one, is reliable. If only the
+    answer contains a secret, a mismatch is not, because the expected text may be part of the secret. Patterns, schemas
+    and orderings are meaningless for a placeholder. `several`: different secrets may have the same placeholder.
     """
     if check.outcome not in ("pass", "fail", "error") or check.judge is not None or not check.comparison:
         return check

@@ -1,6 +1,7 @@
 """Bounded reading of untrusted files: nothing is read, split or decoded beyond a limit.
 
-All uploads pass through here. `opened` and `lines` read streams, which may be compressed with gzip; `check` guards text
+Uploaded tables, logs and JSON pass through here; archives and workbooks have their own limits (archives.py,
+workbooks.py). `opened` and `lines` read streams, which may be compressed with gzip; `check` guards text
 already in memory before it is split into lines and cells; `load` parses JSON.
 """
 

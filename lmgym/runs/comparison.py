@@ -107,7 +107,7 @@ class ItemCounts:
     Attributes:
         shares: item -> 0..1.
         margins: item -> bits; None without a value.
-        in_shares: items have several predictions and count with the share that passes.
+        in_shares: items have several predictions, and each counts as the share of them that passes.
         per_item: outcomes per item.
     """
 

@@ -276,8 +276,9 @@ def _wait(job: Job, model: RegisteredModel) -> Waiting | None:
 
 @handler(KIND, seconds=600)
 def score_preview(context: JobContext) -> None:
-    """Score texts missing in the cache chunk by chunk, so that an outdated preview stops early. Transient failures are
-    stored with the job."""
+    """Score the texts that are missing from the cache, chunk by chunk, so that an outdated preview stops early.
+    Transient failures are stored with the job.
+    """
     from models_registry.warm import loaded_model
 
     model = RegisteredModel.objects.filter(pk=context.payload["model"]).first()

@@ -34,7 +34,7 @@ class Mix:
     oov_penalty: float
 
     def as_dict(self) -> dict[str, float]:
-        """Return the JSON that `ic-opt` prints."""
+        """Return the parameters as `ic-opt` prints them."""
         return {"alpha": self.alpha, "oov_penalty": self.oov_penalty}
 
 

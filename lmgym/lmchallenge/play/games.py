@@ -58,7 +58,7 @@ class Game(Protocol):
 
 @dataclass(frozen=True)
 class WordPrediction:
-    """Next word: for each token, the model predicts it from everything before it.
+    """Next word: the model predicts each token from everything before it in the line.
 
     The score comes from the first prediction equal to the token. The rank is the number of predictions with
     at least that score, so ties count against the model and the order of the predictions does not matter.
@@ -183,7 +183,7 @@ class InputCorrection:
             self.errors.corrupt(token, self.random)
 
     def error_scores(self, typed: str, words: Sequence[str]) -> dict[str, float]:
-        """Score each word as the intended word, by typing errors only."""
+        """Score each word as the intended one, using only the model of typing errors."""
         steps = [self.errors.score(same, len(typed)) for same in range(len(typed) + 1)]
         return {word: steps[typing_errors.matches(typed, word)] for word in words}
 

@@ -207,8 +207,8 @@ def fetch(
     token: HubToken | None = None,
     ask_access: bool = False,
 ) -> Fetched:
-    """Fetch the harmless files of a model (json, safetensors, txt and model files, and the chat template, all of the
-    top folder).
+    """Fetch the harmless files in the top folder of a model's repository: *.json, *.safetensors, *.txt, *.model and the
+    chat template.
 
     A commit that is complete in the cache needs no network; otherwise the file list and the space are checked first.
 

@@ -77,7 +77,7 @@ class ItemOutcomes:
 
     @property
     def not_evaluable(self) -> int:
-        """Number of items with a missing value."""
+        """Number of items with a missing or undefined value (NaN)."""
         return self._count(NOT_EVALUABLE)
 
     def _count(self, code: int) -> int:

@@ -155,7 +155,9 @@ class Command(SiteCommand):
         self.notices.setdefault(message, []).append(place)
 
     def _report_notices(self) -> None:
-        """Print each notice once, with the number of its occurrences and the first places."""
+        """Print each notice once, with its count and first places if it occurred several times; then the suites left
+        out, by reason.
+        """
         for message, places in self.notices.items():
             often = f" ({len(places):,} times: {listing(places, PLACES)})" if len(places) > 1 else ""
             self.stderr.write(f"{message}{often}" if often else f"{places[0]}: {message}")
