@@ -81,6 +81,13 @@ def data_of_rows(
     return ItemData(values, by_item)
 
 
+def beyond_item(extra: Mapping[str, Any], of_item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the extra keys of a table's sentence without the data that its item has anyway, since tables repeat the
+    data of an item in each of its rows."""
+    data = {name: value for name, value in extra.get(DATA, {}).items() if value != _text(of_item.get(name))}
+    return {key: value for key, value in extra.items() if key != DATA} | ({DATA: data} if data else {})
+
+
 def _text(value: Any) -> str:
     """Return the value of a key as text; "" for nested and missing values."""
     if isinstance(value, str):

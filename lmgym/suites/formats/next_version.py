@@ -10,6 +10,7 @@ from typing import Any
 
 from lmgym.suites.formats import designs
 from lmgym.suites.formats.documents import PredictionDoc, SentenceDoc, SuiteDocument
+from lmgym.suites.formats.item_data import beyond_item
 from lmgym.suites.formats.predictions import Placed, check_formulas
 from lmgym.suites.formats.tables import DATA
 from lmgym.text import count, numbered
@@ -95,6 +96,9 @@ def _data(document: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
         old = earlier.get((sentence.item, sentence.condition))
         if old is not None and _alike(old.text, sentence.text):
             alike.add(sentence.item)
+            if document.is_table:
+                extra = beyond_item(sentence.extra, of_items.get(str(sentence.item), {}))
+                sentence = replace(sentence, extra=extra)
             extra = _kept_extra(sentence, old)
             if extra != sentence.extra:
                 kept.add(sentence.item)

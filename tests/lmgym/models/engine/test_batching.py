@@ -69,7 +69,10 @@ def test_a_causal_model_that_batches_change_gives_each_text_its_value_alone(
     ("change", "reason"),
     [
         (lambda logits, ids, _mask: shifted(logits, ids.sum(1)[:, None, None] % 7), "see later tokens"),
-        (lambda logits, _ids, _mask: shifted(logits, torch.rand(1) * 9), "are not reproducible: twice"),
+        (
+            lambda logits, _ids, _mask: shifted(logits, torch.rand(1) * 9),
+            "are not reproducible: the same text scored twice differs",
+        ),
         (
             lambda logits, ids, _mask: shifted(logits, ids.shape[1]),
             "are not reproducible: one text at a time",

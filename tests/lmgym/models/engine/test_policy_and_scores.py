@@ -42,7 +42,7 @@ def test_defaults_and_round_trip() -> None:
         ({"metric": "all"}, "metric is 'all'"),
         ({"eos": 1}, "eos is 1"),
         ({"whitespace": "trailing", "metric": "mean"}, "choose metric=sum or whitespace=none"),
-        ({"log_base": 2, "bos": "auto"}, "no field 'log_base'"),
+        ({"log_base": 2, "bos": "auto"}, "unknown fields of a scoring policy: 'log_base'"),
     ],
 )
 def test_bad_policies(bad: dict[str, Any], message: str) -> None:
