@@ -45,8 +45,8 @@ def load_suite(
     marks: str = "",
     markup: str = "",
 ) -> SuiteDocument:
-    """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), the dictionary of a JSON suite, or a
-    DataFrame. A `SuiteDocument` is returned unchanged.
+    """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods, Parquet, items of Ibex), the dictionary of a
+    JSON suite, or a DataFrame. A `SuiteDocument` is returned unchanged.
 
     If a table leaves something open, NotUnderstood says which of the arguments after `name` answers it.
 

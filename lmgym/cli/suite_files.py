@@ -146,7 +146,7 @@ def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
     elif start.startswith(b"PK"):
         kind, unused = "a workbook", set(arguments) & {"encoding"}
     else:
-        kind, unused = "text", set(arguments) & {"sheet"}
+        kind, unused = "not a workbook", set(arguments) & {"sheet"}
     if unused:
         names = ", ".join(f"--{name}" for name in NAMES if name in unused)
         note(f"{path} is {kind}; ignored: {names}")
