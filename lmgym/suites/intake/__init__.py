@@ -174,7 +174,7 @@ def _workbook(data: bytes, filename: str, options: ParseOptions, known: SuiteDoc
     result = read_cells(sheet.rows, name_from(filename), options, known)
     result.sheets = [other.name for other in sheets]
     if len(sheets) > 1:
-        result.understood.append(f"Only the sheet “{sheet.name}” was read, of {len(sheets)}.")
+        result.understood.append(f"Of {len(sheets)} sheets, only “{sheet.name}” was read.")
     return result
 
 

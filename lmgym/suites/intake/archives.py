@@ -38,7 +38,7 @@ def unpacked(files: Iterable[SourceFile]) -> list[SourceFile]:
             raise Refused(f"more than {MAX_FILES} files in one import", "Import them in several parts.")
     if sum(len(file.data) for file in members) > MAX_TOTAL:
         raise Refused(
-            f"the files are larger than {MAX_TOTAL // 1_000_000} MB in total", "Import them in parts."
+            f"the files are larger than {MAX_TOTAL // 1_000_000} MB in total", "Import them in several parts."
         )
     return members
 

@@ -35,7 +35,7 @@ def ask_about_blanks(table: Table, reading: Reading) -> None:
         choice,
         at(row, place, table.header),
         which,
-        "Choose what they mean; models would read a sign such as NA.",
+        "Choose what these cells mean. Models would read a sign such as NA as text.",
     )
     if answer == "text":
         for row, place in blank:

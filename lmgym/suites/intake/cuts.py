@@ -43,8 +43,8 @@ def cut_text(table: Table, reading: Reading) -> None:
 
 
 def separates(sign: str, texts: Sequence[str], items: Sequence[str]) -> bool:
-    """Return whether most texts contain the sign, in at least three quarters of the items equally often in all
-    texts."""
+    """Return whether most texts contain the sign, and in at least three quarters of the items every text contains it
+    equally often."""
     numbers = defaultdict(set)
     for item, text in zip(items, texts, strict=True):
         numbers[item].add(text.count(sign))

@@ -101,7 +101,8 @@ def find_header(rows: Sequence[Row]) -> int:
     """Return the index of the row that names the columns.
 
     That is the first row that names the item and condition columns or a pair of sentences. Otherwise, if the first row
-    is at most half as wide as rows usually are, it is a title, and the first row of usual width is the header.
+    is at most half as wide as rows usually are, it is a title, and the first row of at least the usual width is the
+    header.
     """
     for place, row in enumerate(rows[:MAX_ABOVE]):
         headings = [unguard(cell) for cell in row.cells]

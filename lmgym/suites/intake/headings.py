@@ -132,8 +132,8 @@ def _spellings(name: str) -> list[str]:
 
 
 def condition_name(heading: str, letter: str) -> str:
-    """Return the name of the condition whose texts are in a column: its heading without a word
-    such as “sentence_” or “_text”, or “Column B”."""
+    """Return the name of the condition whose texts are in a column: its heading without “sentence_”,
+    “_text” or the like, or “Column B” if it has none."""
     text = heading.strip()
     for word in _SENTENCE:
         for pattern in (rf"{word}[_\s-]+(?P<name>\S.*)", rf"(?P<name>\S.*?)[_\s-]+{word}"):

@@ -80,7 +80,7 @@ def test_of_several_sheets_the_one_that_reads_is_taken_below_its_title():
         data = write_xlsx([("Notes", [["Spring class"], ["author", "N.N."]]), ("Stimuli", stimuli)]).read()
         result = read(data, "a.xlsx")
         assert result.document, result.problems
-        assert said(result, "Only the sheet “Stimuli” was read, of 2.")
+        assert said(result, "Of 2 sheets, only “Stimuli” was read.")
 
 
 def test_commas_in_sentences_do_not_hide_tabs():
