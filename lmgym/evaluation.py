@@ -45,8 +45,8 @@ def load_suite(
     marks: str = "",
     markup: str = "",
 ) -> SuiteDocument:
-    """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods), the dictionary of a JSON suite, or a
-    DataFrame. A `SuiteDocument` is returned unchanged.
+    """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods, Parquet, items of Ibex), the dictionary of a
+    JSON suite, or a DataFrame. A `SuiteDocument` is returned unchanged.
 
     If a table leaves something open, NotUnderstood says which of the arguments after `name` answers it.
 
@@ -59,11 +59,11 @@ def load_suite(
         sheet: sheet of a workbook; required if several sheets could be the suite.
         encoding: encoding of a text file that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
         header: number of the row that names the columns; "no" if none does. Default: it is found.
-        layout: "good_bad" or "bad_good": each two rows of a list of sentences are a pair, in this order; "groups":
-            without an item column, an item begins when a condition comes again.
+        layout: "good_bad" or "bad_good": every two rows of a list of sentences are a pair, in this order; "groups":
+            without an item column, an item begins when a condition is repeated.
         prediction: condition of a pair that should have the lower total surprisal, or "-" for no prediction.
         cut: "/", "|" or "words": where a single column of text is cut into regions; "none": it is not.
-        fillers: "out" or "keep": what to do with items that have other conditions than most.
+        fillers: "out" or "keep": what to do with items that have different conditions from most.
         empty: "text", "out" or "keep": take cells without text (empty or ∅) as empty texts, leave their items out, or
             keep the signs as text.
         marks: "remove" or "keep": what to do with marks of judgements such as * before sentences.

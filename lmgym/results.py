@@ -124,8 +124,9 @@ class Result:
         return self._frame(columns(*tables.RATES), Run._predictions)
 
     def rates_by(self, item_data: str) -> pd.DataFrame:
-        """Return one row per prediction and value of item data: `group`, `n`, `passed`, `rate` with its 95% interval,
-        and margins in bits. Items without a value come last, with an empty `group`. All columns: docs/names.md.
+        """Return one row per run, prediction and value of item data: `group`, `n`, `passed`, `rate` with its 95%
+        interval, and margins in bits. Items without a value come last, with an empty `group`. All columns:
+        docs/names.md.
 
         Args:
             item_data: name of item data, such as "verb class" (docs/suite-format.md). Suites without it are left out.
@@ -136,7 +137,9 @@ class Result:
         by_suite = {id(run.suite): item_data_of(run.suite).by_item for run in self.runs}
         if not any(item_data in names for names in by_suite.values()):
             known = dict.fromkeys(name for names in by_suite.values() for name in names)
-            raise InvalidArgument(f"No item data {item_data!r}. Item data: {', '.join(known) or 'none'}.")
+            raise InvalidArgument(
+                f"No item data {item_data!r} with one value for each item. Choose: {', '.join(known) or 'none'}."
+            )
 
         def rows(run: Run) -> Iterator[Row]:
             if (of_items := by_suite[id(run.suite)].get(item_data)) is None:
@@ -229,7 +232,7 @@ class Result:
             InvalidArgument: no run, or an unknown rule.
         """
         if not self.runs:
-            raise InvalidArgument("Without a run there is nothing to describe.")
+            raise InvalidArgument("There are no runs to describe.")
         references = References(
             {run.studied.suite_name: [_suite_entry(run)] for run in self.runs},
             {run.model: [_model_entry(run)] for run in self.runs},

@@ -1,5 +1,5 @@
-"""Form for open questions about an uploaded file: questions (lmgym.suites.intake.questions) become fields,
-and the cleaned fields become `ParseOptions`."""
+"""Form for open questions about an uploaded file or a pasted sheet: questions (lmgym.suites.intake.questions) become
+fields, and the cleaned fields become `ParseOptions`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _field(question: Question) -> forms.ChoiceField:
         choices=list(question.choices.items()),
         label=question.label,
         initial=question.proposed or None,
-        # other answers of the same form may settle a question about the sheet; if not, it is asked again
+        # other answers in the form may settle a question about the sheet; otherwise it is asked again
         required=not (question.is_about_sheet and question.proposed),
         help_text=f"{question.doubt[:1].upper()}{question.doubt[1:]}",
         widget=widget,

@@ -32,7 +32,7 @@ class BulkResult:
 
 
 def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list[BulkResult]:
-    """Freeze every draft. Suites without a draft are reported as already frozen, or as refused if they have no
+    """Freeze every draft. A suite without a draft is reported as already frozen, or as refused if it has no frozen
     revision."""
     results: list[BulkResult] = []
     for suite in suites:
@@ -42,7 +42,11 @@ def freeze_each(suites: Iterable[Suite], note: str = "", *, actor: User) -> list
             results.append(BulkResult(suite, "refused", "You may not edit this suite."))
         except services.NothingToFreeze:
             newest = suite.latest_frozen
-            text = f"r{newest.number} is already frozen." if newest else "It has no revision."
+            text = (
+                f"r{newest.number} is already frozen."
+                if newest
+                else "It has neither a draft nor a frozen revision."
+            )
             results.append(BulkResult(suite, "there" if newest else "refused", text))
         except ValidationError as error:
             results.append(BulkResult(suite, "refused", f"Not frozen: {' '.join(error.messages)}"))
@@ -79,7 +83,7 @@ def share_each(suites: Iterable[Suite], username: str, role: str, *, actor: User
         try:
             invitation = invitations.invite(suite, username, role, actor=actor, by_mail=is_first)
         except PermissionDenied:
-            results.append(BulkResult(suite, "refused", "Only its owner may share it."))
+            results.append(BulkResult(suite, "refused", "Only the owner and staff may share this suite."))
         except ValidationError as error:
             results.append(BulkResult(suite, "refused", " ".join(error.messages)))
         else:

@@ -39,14 +39,14 @@ MAX_EDITS = 500
 LOOK_BACK = 200
 """Number of newest edits searched for the author of a change."""
 RESTORE = "restore"
-"""Op that makes the draft what it was at a version; the only op of its edit."""
+"""Op that restores the draft as it was at a version; it must be the only op of its edit."""
 INSERTS = frozenset({"insert_items", "insert_condition", "insert_region"})
-"""Ops that undo a deletion in the editor."""
+"""Ops with which the editor undoes deletions."""
 
 GONE = "This draft was frozen or discarded. Open a new draft to continue editing."
 MOVED = "Another editor changed the items, conditions or regions. Your edit was not applied."
-CHANGED = "Another editor changed the draft. Nothing was restored."
-NOT_KEPT = "This state of the draft is not kept any more."
+CHANGED = "The draft has changed in the meantime. Nothing was restored."
+NOT_KEPT = "This state of the draft is no longer stored. Nothing was restored."
 AFTER = "This edit depends on an earlier one of yours that was not applied."
 
 Conflict = dict[str, Any]
@@ -87,8 +87,8 @@ def card(draft: SuiteRevision) -> dict[str, Any]:
 
 
 def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, actor: User) -> Outcome:
-    """Apply edits made on `version` of the draft, if its structure is unchanged. If OverQuota is raised, no
-    edit is applied."""
+    """Apply edits made on `version` of the draft, if its structure is unchanged. If the owner's quota has
+    no room, undo data are dropped first; if that does not suffice, OverQuota is raised and no edit is applied."""
     permissions.require_edit(actor, suite)
     batch = _checked(edits)
     with transaction.atomic():
@@ -109,7 +109,8 @@ def apply_edits(suite: Suite, version: int, edits: Sequence[dict[str, Any]], *, 
 
 
 def restore(suite: Suite, version: int, to: int, *, key: str, actor: User) -> Outcome:
-    """Make the draft what it was at version `to`, as a new edit, if the draft is still at `version`."""
+    """Restore the draft as it was at version `to`, as a new edit. It is a conflict if the draft is no longer at
+    `version`, or if the state is no longer stored."""
     return apply_edits(suite, version, [{"id": key, "ops": [{"op": RESTORE, "version": to}]}], actor=actor)
 
 
@@ -142,7 +143,7 @@ class _Session:
         self.logged = 0
         """Bytes added to the log of edits."""
         self.undo_bytes = 0
-        """Those among them that keep earlier states."""
+        """Bytes of undo data among them."""
 
     def run(self) -> Outcome:
         for key, ops in self.batch.items():
@@ -271,7 +272,8 @@ def _restores(ops: Sequence[dict[str, Any]]) -> bool:
 def _perform(
     draft: SuiteRevision, ops: Sequence[dict[str, Any]]
 ) -> tuple[list[CellConflict], dict[str, Any]]:
-    """Apply the ops to the draft's rows. Returns the conflicts and what undoes the rest.
+    """Apply the ops to the draft's rows. Returns the conflicts, and the undo data of what was
+    applied.
 
     Raises EditError and NotKept; call in a separate transaction."""
     restores = _restores(ops)

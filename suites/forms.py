@@ -113,7 +113,7 @@ class ImportForm(forms.Form):
         widget=MultipleFilesInput(attrs={"multiple": True}),
         help_text="One or several: JSON (any SyntaxGym dialect), sheets or minimal pairs (CSV, TSV, .xlsx, .ods, "
         "JSONL, Parquet), items of Ibex (.js); or a zip of them. Each becomes a suite. At most 200 files, 5 MB each, "
-        "20 MB in all.",
+        "20 MB in total.",
     )
     text = forms.CharField(
         required=False,

@@ -1,9 +1,9 @@
 """History of a suite's drafts: who changed what and when, and earlier states of the draft.
 
-Every entry of the log keeps what undoes it, so an earlier state is the present one with the later edits undone. The
-log continues from one draft to the next: a new draft starts as the newest revision ended. It is bounded, see
-KEEP_EDITS and KEEP_BYTES.
-"""
+Log entries store how to undo them, so an earlier state is the current one with the later edits undone. The log
+continues from one draft to the next, because a new draft starts with the content of the newest revision. Its size is
+bounded (KEEP_EDITS, KEEP_BYTES, the owner's quota): the oldest entries lose their undo data first and are later
+deleted."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from suites.quotas import SUITES, bytes_of_edit
 from suites.selectors import document_of
 
 KEEP_EDITS = 2_000
-"""Number of newest changes of a suite that are kept."""
+"""Number of newest changes of a suite that are kept, about: the log is pruned every PRUNE_EVERY changes."""
 KEEP_BYTES = 10_000_000
-"""Size of the earlier states of a suite. The oldest ones are dropped first; their changes stay in the list."""
+"""Limit on the undo data of a suite, in bytes. The oldest are dropped first; their changes stay in the list."""
 PRUNE_EVERY = 100
 LARGE = 100_000
-"""Bytes of an edit after which the log is pruned at once."""
+"""Bytes of undo data of one edit above which the log is pruned at once."""
 MOST_EARLIER = 50
-"""Number of changes that the editor can undo after a reload."""
+"""Maximum number of changes that the editor can undo after a reload."""
 WHOLE = "replaced-"
-"""Prefix of the ids of entries about the draft as a whole."""
+"""Prefix of the ids of entries that log a change of the whole draft (replaced by a file, or discarded)."""
 
 
 State = tuple[SuiteDocument, str]
@@ -39,15 +39,15 @@ State = tuple[SuiteDocument, str]
 
 
 class NotKept(ValueError):
-    """The state is not kept any more, or never was."""
+    """The undo data that lead to this state were dropped, or there is no such state."""
 
 
 @dataclass(frozen=True)
 class Change:
     """A change of the draft to display.
 
-    `before`, `after`: whether these states can be shown and restored; `frozen`: number of the revision that was frozen
-    after it, or None."""
+    `before`, `after`: whether the states before and after it can be restored; `frozen`: number of the revision that was
+    frozen after it, or None."""
 
     edit: DraftEdit
     steps: list[Step]
@@ -79,7 +79,7 @@ def log(
     key: str,
     conflicts: Sequence[Any] = (),
 ) -> DraftEdit:
-    """Store one change of the draft and drop what exceeds the limits."""
+    """Store one change of the draft, and from time to time drop what exceeds KEEP_EDITS and KEEP_BYTES."""
     undo_size = bytes_of_edit(undo, None)
     entry = DraftEdit.objects.create(
         suite=suite,
@@ -106,8 +106,8 @@ def log_whole(
     *,
     actor: User | None,
 ) -> None:
-    """Log that the draft became another document. Earlier states are dropped if the quota of the owner has no room for
-    them."""
+    """Log that the draft became another document. All undo data are dropped if the owner's quota has no room for this
+    entry."""
     undo = undo_of(before[0], after[0], (before[1], after[1]))
     entry = log(suite, version, [{"op": name}], undo, actor=actor, key=f"{WHOLE}{version}")
     if not has_room(suite, entry.size, actor=actor or suite.owner):
@@ -115,7 +115,7 @@ def log_whole(
 
 
 def has_room(suite: Suite, grown: int, *, actor: User) -> bool:
-    """Return whether the quota of the owner has room for the bytes just written."""
+    """Return whether the owner's quota has room for the bytes just written. `grown`: their number."""
     try:
         SUITES.require_bytes(suite.owner, grown, actor=actor)
     except OverQuota:
@@ -124,7 +124,7 @@ def has_room(suite: Suite, grown: int, *, actor: User) -> bool:
 
 
 def forget(suite: Suite, version: int) -> None:
-    """Drop what undoes the changes up to this version. The changes stay in the list."""
+    """Drop the undo data of the changes up to this version. The changes stay in the list."""
     suite.edits.filter(version__lte=version, undo__isnull=False).update(
         size=F("size") - F("undo_size"), undo=None, undo_size=0
     )
@@ -150,7 +150,7 @@ def edits_of(suite: Suite) -> QuerySet[DraftEdit]:
 
 
 def changes_in(edits: Iterable[DraftEdit], suite: Suite, draft: SuiteRevision | None) -> list[Change]:
-    """Return these edits to display; without a draft, no state can be restored."""
+    """Prepare these edits for display; without a draft, no state can be restored."""
     oldest = last_version(suite) + 1 if draft is None else oldest_state(draft)
     frozen = dict(
         suite.revisions.filter(state=SuiteRevision.State.FROZEN)
@@ -185,7 +185,7 @@ def state_of(revision: SuiteRevision) -> State:
 
 
 def state_at(draft: SuiteRevision, version: int) -> State:
-    """Return what the draft was at a version. Raises NotKept."""
+    """Return the draft as it was at a version. Raises NotKept."""
     past = Past(document_of(draft), draft.join_policy)  # may refresh `draft.edits`: read it afterwards
     entries = draft.suite.edits.filter(version__gt=version, version__lte=draft.edits)
     here = draft.edits
@@ -200,8 +200,8 @@ def state_at(draft: SuiteRevision, version: int) -> State:
 
 
 def with_former_data(suite: Suite, before: SuiteDocument, after: SuiteDocument) -> SuiteDocument:
-    """Give rows that an edit brings back their data: an editor that undoes a deletion sends the texts only. A row is
-    back if item, condition and all texts are those of a deleted one."""
+    """Restore the data of rows and items that an edit brings back, because the editor sends only texts when it undoes a
+    deletion. A row is recognised by its item, condition and texts, among those deleted by recent edits."""
     known = before.table()
     new = {key for key, row in after.table().items() if known.get(key) != row and any(row.contents)}
     if not new:
@@ -219,7 +219,7 @@ Texts = tuple[int, str, tuple[str, ...]]
 
 
 def _deleted(suite: Suite, keys: Collection[Key]) -> tuple[dict[Texts, list[Any]], dict[str, Any]]:
-    """Return raw texts and extra keys of the newest deleted rows at these keys, and the data of deleted items."""
+    """Return, from recent deletions, raw texts and extra keys of the rows with these keys, and the data of items."""
     edits = suite.edits.filter(undo__isnull=False).order_by("-version")
     versions = [
         version
@@ -250,8 +250,8 @@ def _completed(row: SentenceDoc, deleted: dict[Texts, list[Any]]) -> SentenceDoc
 
 
 def earlier_edits(draft: SuiteRevision, user: User) -> list[dict[str, Any]]:
-    """List the newest changes that this user made in a row, newest first, for undo in the editor: {version, words}.
-    Freezing, and replacing the draft as a whole, end the row."""
+    """List the newest consecutive changes by this user, newest first, for undo in the editor: {version, words}. The
+    list ends at a change by someone else, a frozen revision, a replaced draft, or the oldest state that is kept."""
     newest = draft.suite.edits.filter(version__lte=draft.edits).order_by("-version")
     rows = newest.values_list("version", "actor_id", "edit_id", "ops")[:MOST_EARLIER]
     frozen = draft.suite.latest_frozen

@@ -1,4 +1,4 @@
-"""Pages for the history of a suite's drafts: the list of changes, and an earlier state with a button to restore it."""
+"""Pages for the history of a suite's drafts: the list of changes, and an earlier state, which can be restored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from suites.presenters import diff_context
 from suites.views import editable
 
 CHANGES_PER_PAGE = 50
-CHANGED = "The draft was changed since you opened this page. Nothing was restored. Check the changes below."
+CHANGED = (
+    "The draft has changed since you opened this page. Nothing was restored. Check the differences below."
+)
 
 
 @login_required
@@ -43,9 +45,9 @@ def suite_history(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def suite_past(request: SignedInRequest, slug: str, version: int) -> HttpResponse:
-    """Show what the draft was after a change, and restore it on POST. Parameter: `version`, the draft's version on the
-    page. Context: suite, draft, version, change (None for the oldest state), and that of
-    suites/_diff.html."""
+    """Show the draft as it was after change `version`, and restore it on POST (parameter `version`: the draft's version
+    when the page was shown). Context: suite, draft, version, change (None before the first change that is kept), and
+    that of suites/_diff.html. Without a draft, redirect to the history."""
     suite = editable(request, slug)
     draft = _draft(suite)
     if draft is None:
@@ -64,7 +66,7 @@ def suite_past(request: SignedInRequest, slug: str, version: int) -> HttpRespons
     try:
         then = history.state_at(draft, version)
     except history.NotKept as error:
-        raise Http404("This state of the draft is not kept.") from error
+        raise Http404("This state of the draft is no longer stored, or never existed.") from error
     edit = history.edits_of(suite).filter(version=version).first()
     context = {
         "suite": suite,
@@ -77,7 +79,8 @@ def suite_past(request: SignedInRequest, slug: str, version: int) -> HttpRespons
 
 
 def _restore(request: SignedInRequest, suite: Suite, seen: int, version: int) -> HttpResponse | None:
-    """Restore a state and return to the editor. Returns None if the draft was changed since it was seen."""
+    """Restore a state, and redirect to the editor, or to the history if it exceeds a quota. Return None if the draft
+    has changed since version `seen`, or the state was not restored for another reason."""
     try:
         outcome = drafts.restore(suite, seen, version, key=str(uuid4()), actor=request.user)
     except OverQuota as error:

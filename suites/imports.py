@@ -39,7 +39,7 @@ def import_files(
     files: Sequence[SourceFile], options: ImportOptions, *, actor: User, target: Suite | None = None
 ) -> SuiteImport:
     """Import each file as a separate suite, or as the draft of `target`. A file that is refused or has open questions
-    does not stop the others."""
+    does not stop the others. Imports older than KEEP_IMPORTS are deleted."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
     SuiteImport.objects.filter(created__lt=timezone.now() - KEEP_IMPORTS).delete()
@@ -57,7 +57,7 @@ def import_files(
 def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> list[ImportedFile]:
     """Parse a file with open questions again, with these answers added to the earlier ones.
 
-    If it becomes a suite, the same answers are given for the other files of the batch with the same headings that wait
+    If no questions remain, the same answers are given for the other files of the batch with the same headings that wait
     for their first answer.
 
     Returns:

@@ -15,7 +15,7 @@ from suites.models import Suite
 
 
 def new_collection(title: str, *, actor: User) -> Collection:
-    """Create an empty collection; its slug is the title's, made unique."""
+    """Create an empty collection. Its slug is made from the title, and unique."""
     base = slug_from(title, "collection")
     base = f"{base}-collection" if base in services.RESERVED_SLUGS else base
 

@@ -44,7 +44,7 @@ BULK_ACTIONS = {
 
 class _FreezeForm(forms.Form):
     note = forms.CharField(
-        required=False, max_length=2000, label="What changed", help_text="Saved with each suite."
+        required=False, max_length=2000, label="What changed", help_text="Saved with each revision."
     )
 
     def do(self, suites: list[Suite], actor: User) -> list[BulkResult]:
@@ -101,7 +101,7 @@ class _CollectForm(forms.Form):
     freeze = forms.BooleanField(
         required=False,
         label="Freeze drafts first",
-        help_text="A collection has frozen revisions, the newest of each suite.",
+        help_text="A collection holds frozen revisions; the newest of each suite is added.",
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
@@ -143,7 +143,8 @@ class _DownloadForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def several_suites(request: SignedInRequest) -> HttpResponseBase:
     """Carry out an action on several suites; GET asks for confirmation. Parameters: `suite` (one or more slugs), `do`.
-    Context: suites, do, title, form; after POST also report [(Suite, [BulkResult])], n_refused."""
+    Context: suites, do, title, form; after POST also report [(Suite, [BulkResult])], n_refused. A download is a zip
+    file."""
     query = request.POST if request.method == "POST" else request.GET
     do = query.get("do", "")
     do = do if do in BULK_ACTIONS else "run"

@@ -49,7 +49,7 @@ def _item(request: HttpRequest) -> Figure:
     shown = under_the_lens(scores.order_by("sentence__position"), run.revision)
     figure = run_figures.item_figure(run, item, shown)
     if figure is None:
-        raise Http404("This run has no such item with tokens.")
+        raise Http404("This run has no such item, or no tokens of it.")
     return figure
 
 

@@ -49,7 +49,7 @@ def board_named(request: HttpRequest) -> StoredBoard:
 
 
 def revision_named(request: HttpRequest) -> tuple[SuiteRevision, list[Scored], Rule]:
-    """Return the revision of `?suite=&r=`, the run of each model that counts, and the rule of `?rule=`."""
+    """Return the revision of `?suite=&r=`, the newest finished run of each model, and the rule of `?rule=`."""
     revision = get_object_or_404(
         revisions_for(request.user).select_related("suite"),
         suite__slug=request.GET.get("suite", "").replace("\0", "")[:80],
@@ -62,7 +62,7 @@ def revision_named(request: HttpRequest) -> tuple[SuiteRevision, list[Scored], R
 
 def number_in(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
-        raise Http404("This is not a number.")
+        raise Http404("A number is missing or invalid.")
     return int(text)
 
 

@@ -24,7 +24,7 @@ FORMS = {
 """Content types by file extension."""
 DOTS_PER_INCH = 300
 SIZES = {"single": 85.0, "double": 180.0}
-"""Widths of a column and of a page of a journal, in mm."""
+"""Widths of drawings that fill one or two columns of a journal, in mm."""
 _POINTS_PER_INCH, _MM_PER_INCH = 72, 25.4
 _CSS_PIXELS_PER_INCH = 96
 _SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
@@ -101,8 +101,8 @@ class Figure:
         }
 
     def file(self, form: str, size: str = "") -> bytes:
-        """Return the chart or its data as a file in one of FORMS; text formats are UTF-8. `size`: one of SIZES, for a
-        drawing of that width."""
+        """Return the chart or its data as a file in one of FORMS; text formats are UTF-8. `size`: one of SIZES, the
+        width of a drawing; default: its size on pages."""
         if form == "csv":
             return csv_text(self.columns(), self.values()).encode()
         if form == "json":
@@ -153,12 +153,12 @@ def _resized(svg: str, width: float, unit: str = "") -> str:
 
 
 def as_png(svg: str, points: float) -> bytes:
-    """Convert an SVG to PNG at 300 dots per inch. `points`: width. Raises ModuleNotFoundError."""
+    """Convert an SVG to PNG at 300 dots per inch. `points`: its width. Raises ModuleNotFoundError."""
     return bytes(_converter().svg_to_png(_resized(svg, points), scale=1.0, ppi=DOTS_PER_INCH))
 
 
 def as_pdf(svg: str, points: float) -> bytes:
-    """Convert an SVG to a vector PDF; the used glyphs are embedded as TrueType outlines (Type 42). `points`: width.
+    """Convert an SVG to a vector PDF; the used glyphs are embedded as TrueType outlines (Type 42). `points`: its width.
     Raises ModuleNotFoundError."""
     return bytes(_converter().svg_to_pdf(_resized(svg, points)))
 

@@ -36,7 +36,7 @@ def heat_chart(
 
     Args:
         values: values[row][column], 0 to 1, sets the colour; None is an empty frame.
-        description: description of the values.
+        description: what the values are; begins the caption, before `note`.
         axes: names of rows and columns.
         write: formats a value for its cell.
         texts: text of each cell, instead of the formatted value.

@@ -37,7 +37,8 @@ class Series:
 
     Attributes:
         items: values of each item by region, drawn as thin lines behind the means.
-        look: numbers of its colour and of its shape; the lines of odd shapes are dashed. None: both by its place.
+        look: numbers of its colour and of its marker, from 0; lines of odd markers are dashed. None: its position among
+            the series for both, without dashes.
     """
 
     name: str
@@ -298,7 +299,7 @@ def _key(pen: Pen, frame: _Frame, series: Sequence[Series]) -> list[Markup]:
 
 
 def _key_below(pen: Pen, series: Sequence[Series], top: float) -> list[Markup]:
-    """Draw series names and markers below each other."""
+    """Draw series names and markers below the chart, one per line."""
     drawn = []
     for index, line in enumerate(series):
         y = top + _LABEL_GAP * index

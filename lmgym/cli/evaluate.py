@@ -28,8 +28,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument(
         "--rows", choices=("rates", "outcomes", "regions", "tokens", "suites"), default="rates",
         help="one row per prediction, per item and prediction, per region, or per token; table shows only rates. "
-        "latex and markdown are tables for papers: rates are predictions by models, regions conditions by regions, "
-        "suites suites by models",
+        "latex and markdown write tables for papers: predictions by models (rates), conditions by regions (regions) or "
+        "suites by models (suites)",
     )  # fmt: skip
     top.add_argument(
         "--by",
@@ -109,7 +109,9 @@ _PAPER_TABLES = {"rates": "predictions", "regions": "regions", "suites": "suites
 def _require_possible(form: str, rows: str) -> None:
     """Raise Failed if this format does not have these rows."""
     if form in shared.PAPER_FORMATS and rows not in _PAPER_TABLES:
-        raise shared.Failed(f"--format {form} has rows of {', '.join(_PAPER_TABLES)}, not of {rows}.")
+        raise shared.Failed(
+            f"--format {form} has no table of {rows}. Choose --rows {', '.join(_PAPER_TABLES)}."
+        )
     if rows == "suites" and form not in shared.PAPER_FORMATS:
         raise shared.Failed("--rows suites needs --format latex or markdown.")
     if form == "table" and rows != "rates":

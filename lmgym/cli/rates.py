@@ -48,8 +48,8 @@ def table(rates: Any) -> str:
         for row in rates.to_dict("records")
     ]  # fmt: skip
     notes = [
-        f"{row['suite']}, {row['model']}, {row['prediction']}: {int(row['passed_with_means'])} items pass with means "
-        f"per token, {int(row['passed_with_sums'])} with sums of bits.\n"
+        f"{row['suite']}, {row['model']}, {row['prediction']}: passing items: "
+        f"{int(row['passed_with_means'])} with means per token, {int(row['passed_with_sums'])} with sums of bits.\n"
         for row in rates[rates["changed_by_length"].fillna(0) > 0].to_dict("records")
     ]
     return aligned((head, *body), right=(3, 4, 5, 6)) + "".join(notes)
@@ -57,7 +57,7 @@ def table(rates: Any) -> str:
 
 def groups_table(groups: Any) -> str:
     """Format one line per prediction and value of item data, in aligned columns. `groups`: of `Result.rates_by`."""
-    head = ("suite", "model", "prediction", groups["item_data"][0], "passed", "rate", "95 %")
+    head = ("suite", "model", "prediction", groups["item_data"][0], "passed", "rate", "95%")
     body = [
         (row["suite"], row["model"], row["prediction"], row["group"] or "–", *_counts(row))
         for row in groups.fillna({"group": ""}).to_dict("records")

@@ -60,8 +60,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--layout",
         default="",
         choices=CHOICES["layout"],
-        help="each two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: without "
-        "an item column, an item begins when a condition comes again",
+        help="every two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: without "
+        "an item column, an item begins when a condition is repeated",
     )
     group.add_argument(
         "--prediction",
@@ -80,7 +80,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--fillers",
         default="",
         choices=CHOICES["fillers"],
-        help="leave out (or keep) items that have other conditions than most",
+        help="leave out (or keep) items that have different conditions from most",
     )
     group.add_argument(
         "--empty",
@@ -146,7 +146,7 @@ def _note_unused(path: str, arguments: Mapping[str, Any]) -> None:
     elif start.startswith(b"PK"):
         kind, unused = "a workbook", set(arguments) & {"encoding"}
     else:
-        kind, unused = "text", set(arguments) & {"sheet"}
+        kind, unused = "not a workbook", set(arguments) & {"sheet"}
     if unused:
         names = ", ".join(f"--{name}" for name in NAMES if name in unused)
         note(f"{path} is {kind}; ignored: {names}")

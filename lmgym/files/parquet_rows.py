@@ -47,7 +47,7 @@ def _main(lines: int, columns: int, cells: int) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Replace numbers that JSON lacks by null."""
+    """Replace NaN and infinities, which JSON lacks, with null; keys become text."""
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list):

@@ -341,7 +341,7 @@ def _grid(
 
 
 def _sums(sentences: Sequence[SentenceDoc], regions: Floats, tokens: Ints, metric: str) -> Floats | None:
-    """Return the sum of bits of every region; None if the metric does not tell."""
+    """Return the sum of bits of every region from its value; None unless the metric is sum or mean."""
     if metric == "sum":
         return regions
     if metric != "mean":

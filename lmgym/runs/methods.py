@@ -110,7 +110,7 @@ def methods(
     Args:
         runs: at least one.
         rule: how pass rates combine the predictions of a suite.
-        tests: the tests that the table of these runs has: "exact tests against chance", "McNemar’s test".
+        tests: the tests in the table of these runs, in words, such as AGAINST_CHANCE.
     """
     pieces = (
         *_what_was_run(runs, references), " with LM Gym ", __version__, Cite((SOFTWARE.key,)), ". ",

@@ -106,14 +106,15 @@ class PredictionOutcome:
 
     @property
     def p(self) -> float | None:
-        """One-sided p of the rate against the formula's chance level, upper tail; None without either."""
+        """One-sided p of the rate against the formula's chance level, upper tail; None if either is unknown."""
         if self.rate is None or self.chance is None:
             return None
         return tail_above(self.rate, self.n, self.chance)
 
     @property
     def length_words(self) -> str:
-        """How much of the rate is due to the number of tokens; "" if nothing is."""
+        """How the passes depend on the numbers of tokens; "" if compared regions have equally many, or they are
+        unknown."""
         if self.changed_by_length is None:
             return ""
         sums, means = (
@@ -122,7 +123,7 @@ class PredictionOutcome:
         )
         return (
             f"Compared regions differ in their number of tokens: {sums} with sums of bits, {means} with means per "
-            f"token; the outcome of {self.changed_by_length} of {self.n} changes."
+            f"token; outcomes that differ: {self.changed_by_length} of {self.n}."
         )
 
     def columns(self) -> dict[str, Any]:
@@ -163,7 +164,8 @@ def outcomes_alone(
 
 
 def outcome_of_items(outcome: PredictionOutcome, places: Sequence[int]) -> PredictionOutcome:
-    """Restrict an outcome to some items. `places`: their indices; `too_close` counts those that are known."""
+    """Restrict an outcome to some items. `places`: their indices. Counts by numbers of tokens are dropped;
+    `too_close` is 0 if the outcome has no `close`."""
     codes = [outcome.outcomes[place] for place in places]
     margins = [outcome.margins[place] for place in places]
     close = [outcome.close[place] for place in places] if outcome.close else []

@@ -12,7 +12,7 @@ from lmgym.runs.run_differences import ScoredAs, in_words, run_differences
 DIGITS = 12
 """Digits of digests and commits in texts; BibTeX entries have all of them."""
 MOST_NAMED = 6
-"""Maximum number of suites of a site that the notes of a table name."""
+"""Maximum number of a site's suites that the notes of a table or a methods paragraph name."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ class Studied:
 
 
 def model_version(commit: str, fingerprint: str) -> str:
-    """Return the commit, else the digest of weights and tokenizer: "commit 607a30d783df"; empty if neither is known."""
+    """Return the commit or version, otherwise the fingerprint of weights and tokenizer: "commit 607a30d783df". Empty if
+    neither is known."""
     if commit:
         return f"commit {commit[:DIGITS]}" if len(commit) == 40 else f"version {commit}"
     return f"fingerprint {fingerprint[:DIGITS]}" if fingerprint else ""

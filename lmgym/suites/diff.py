@@ -43,7 +43,7 @@ class Changed(_Sides):
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A changed cell. `region` is the current name of its region."""
+    """A changed cell. `condition` and `region` are names in the newer document."""
 
     item: int
     condition: str
@@ -115,7 +115,7 @@ class SuiteDiff:
 
     @property
     def data_in_words(self) -> list[tuple[str, str]]:
-        """Summarise the changes of item data: [("verb", "added to items 1-24; changed in item 3")]."""
+        """Summary of changes to item data by name: [("verb", "added to items 1-24; changed in item 30")]."""
         items: dict[str, dict[str, dict[int, None]]] = {}
         for one in self.data:
             items.setdefault(one.name, {}).setdefault(one.kind, {})[one.item] = None
@@ -126,7 +126,7 @@ class SuiteDiff:
 
 
 def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "")) -> SuiteDiff:
-    """Compare two documents. Items are matched by number, conditions by name, regions by name and order.
+    """Compare two documents. Items are matched by number; see `condition_pairs` and `region_pairs` for the others.
 
     Args:
         joins: join policies of both, compared as well.
@@ -150,7 +150,11 @@ def diff(old: SuiteDocument, new: SuiteDocument, joins: tuple[str, str] = ("", "
 
 
 def region_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Match regions of two revisions by name, and renamed ones by position. Returns (old index, new index), from 0."""
+    """Match regions of two revisions. Returns (old index, new index), from 0.
+
+    If both have the same names, these are matched in any order. Otherwise names are matched in the same order, and
+    regions with as many others in their place count as renamed.
+    """
     names = list(old)
     if sorted(names) == sorted(new) and len(set(names)) == len(names):
         return [(names.index(name), place) for place, name in enumerate(new)]
@@ -158,7 +162,10 @@ def region_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]
 
 
 def condition_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Match conditions of two revisions by name, in any order. Returns (old index, new index), from 0."""
+    """Match conditions of two revisions by name, in any order. Returns (old index, new index), from 0.
+
+    If each revision has equally many other conditions, these count as renamed and are matched in order.
+    """
     return _pairs(old, new, moves=True)
 
 
@@ -184,7 +191,7 @@ def word_pieces(old: str, new: str) -> list[tuple[str, str]]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], *, moves: bool = False) -> list[tuple[int, int]]:
-    """Match names, including renamed ones. Returns (old index, new index)."""
+    """Match names, including renamed ones. Returns (old index, new index). `moves`: names may change places."""
     pairs: list[tuple[int, int]] = []
     if moves:
         pairs = [(old.index(name), place) for place, name in enumerate(new) if name in old]

@@ -1,4 +1,4 @@
-"""The past of a suite that was edited: what undoes an edit, earlier states, and edits in words."""
+"""History of a suite's edits: undo data, earlier states restored from them, and descriptions of edits."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lmgym.text import number_runs, numbered
 Key = tuple[int, str]
 _ITEMS = "items"
 _NAMED = 12
-"""Most predictions of one edit that are described one by one."""
+"""Maximum number of changed predictions that are described one by one; beyond it, only their number is given."""
 
 
 # ---- earlier states ----
 
 
 def undo_of(before: SuiteDocument, after: SuiteDocument, joins: tuple[str, str]) -> dict[str, Any]:
-    """Return what turns `after` back into `before`, as JSON for `Past.back`.
+    """Return the undo data of an edit, as JSON for `Past.back`: what turns `after` back into `before`.
 
     Args:
-        before: the suite, or the part of it that an edit can change. `after` is then the same part.
+        before, after: the suite before and after the edit, or the same part of both that includes all changes.
         joins: join policies before and after.
     """
     old, new = before.table(), after.table()
@@ -46,7 +46,7 @@ def undo_of(before: SuiteDocument, after: SuiteDocument, joins: tuple[str, str])
 
 
 class Past:
-    """A suite that goes back in time, one `undo_of` after the other, from its present state."""
+    """A suite that is taken back from its present state, one edit at a time."""
 
     def __init__(self, document: SuiteDocument, join: str) -> None:
         self.join = join
@@ -58,7 +58,7 @@ class Past:
         self._items: dict[str, Any] = dict(document.extra.get(_ITEMS, {}))
 
     def back(self, undo: Mapping[str, Any]) -> None:
-        """Undo one edit."""
+        """Undo the newest edit that is not undone yet. `undo`: its undo data, from `undo_of`."""
         base, changes = self._base, {name: undo[name] for name in ("name", "metric") if name in undo}
         if isinstance(changes.get("metric"), list):
             changes["metric"] = tuple(changes["metric"])
@@ -79,7 +79,7 @@ class Past:
             texts = None if raw is None else tuple(raw)
             self._rows[item, condition] = SentenceDoc(item, condition, tuple(contents), texts, extra)
         if "order" in undo:
-            # Rows that are not in it stay in `_rows`: an edit that deleted a row keeps it, so none comes back stale.
+            # Rows outside the new order stay in `_rows`. None comes back stale: undoing a deletion overwrites the row.
             self._order, self._conditions = undo["order"], self._base.conditions
 
     def document(self) -> SuiteDocument:
@@ -115,8 +115,8 @@ def _listed(metric: str | tuple[str, ...]) -> str | list[str]:
 
 
 def _order(document: SuiteDocument) -> dict[str, Any]:
-    """Return the order of sentences: ranges of items where each item has the conditions in the order of the suite, else
-    every sentence."""
+    """Return the order of sentences: ranges of items if each item has all conditions in the order of the suite,
+    otherwise the key of every sentence."""
     keys = list(document.table())
     regular = [(item, condition) for item in document.items for condition in document.conditions]
     return (
@@ -136,7 +136,7 @@ def _keys(order: Mapping[str, Any], conditions: Sequence[str]) -> Iterable[Key]:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that an edit did, with the text before and after it; an empty cell is ∅."""
+    """One change of an edit, with the text before and after it; ∅ stands for an empty cell or field."""
 
     words: str
     old: str = ""
@@ -158,7 +158,7 @@ def _describe(op: Mapping[str, Any]) -> list[Step]:
         case {"op": "delete_items", "items": list(items)}:
             return [Step(f"deleted {_items(items)}")]
         case {"op": "move_item", "item": item, "to": to}:
-            return [Step(f"moved item {item} to place {to + 1}")]
+            return [Step(f"moved item {item} to position {to + 1}")]
         case {"op": "renumber_item", "item": item, "to": to}:
             return [Step(f"renumbered item {item} to {to}")]
         case {"op": "insert_condition", "name": name}:
@@ -166,7 +166,7 @@ def _describe(op: Mapping[str, Any]) -> list[Step]:
         case {"op": "delete_condition", "name": name}:
             return [Step(f"deleted condition {name}")]
         case {"op": "move_condition", "name": name, "to": to}:
-            return [Step(f"moved condition {name} to place {to + 1}")]
+            return [Step(f"moved condition {name} to position {to + 1}")]
         case {"op": "rename_condition", "name": name, "to": to}:
             return [Step("renamed condition", name, to)]
         case {"op": "insert_region", "at": at, "name": name}:
@@ -174,7 +174,7 @@ def _describe(op: Mapping[str, Any]) -> list[Step]:
         case {"op": "delete_region", "region": region}:
             return [Step(f"deleted region {region}")]
         case {"op": "move_region", "region": region, "to": to}:
-            return [Step(f"moved region {region} to place {to}")]
+            return [Step(f"moved region {region} to position {to}")]
         case {"op": "rename_region", "region": region, "to": to}:
             return [Step(f"named region {region}", new=to)]
         case {"op": "set_predictions", "predictions": list(new)}:
@@ -185,7 +185,7 @@ def _describe(op: Mapping[str, Any]) -> list[Step]:
         case {"op": "set_scoring"}:
             return _scoring(op)
         case {"op": "replace_draft"}:
-            return [Step("replaced the draft by a file")]
+            return [Step("replaced the draft with a file")]
         case {"op": "discard_draft"}:
             return [Step("discarded the draft")]
         case {"op": "restore", "version": version}:

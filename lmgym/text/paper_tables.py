@@ -20,9 +20,9 @@ from lmgym.text.tex import escape, with_option
 FORMS: Mapping[str, str] = {"tex": "application/x-tex", "md": "text/markdown", "csv": "text/csv"}
 """Content types by file extension."""
 WIDE = 8
-"""Tables with more columns are scaled to the text width, with rotated headings."""
+"""Tables with more columns have rotated headings, and are scaled down to the text width (long ones: in small type)."""
 LONG = 45
-"""Tables with more lines break across pages (longtable, with the header on each page)."""
+"""Tables with more lines below the header break across pages (longtable, with the header on each page)."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -213,7 +213,7 @@ def escape_markdown(text: str) -> str:
 
 
 def csv(table: PaperTable) -> str:
-    """Format the table as CSV. A number with an interval has three columns; the caption is the last row."""
+    """Format the table as CSV. A column with intervals becomes three; caption and notes are the last row."""
     has_interval = [
         any(isinstance(row[k], Estimate) and row[k].interval for row in table.rows)  # type: ignore[union-attr]
         for k in range(len(table.columns))
@@ -244,7 +244,7 @@ def _csv_cells(cell: Cell, *, wide: bool) -> list[object]:
 
 
 def _csv_value(text: str) -> object:
-    """Convert numbers, which are not guarded against spreadsheets and keep their digits."""
+    """Convert numbers to Decimal: they keep their digits, and need no guard against formulas in spreadsheets."""
     number = _minus(text)
     return Decimal(number) if _NUMBER.fullmatch(number) else text or None
 

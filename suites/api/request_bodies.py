@@ -139,8 +139,8 @@ class AnswersBody(Body):
     layout = serializers.ChoiceField(
         CHOICES["layout"],
         required=False,
-        help_text="each two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: "
-        "without an item column, an item begins when a condition comes again",
+        help_text="every two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: "
+        "without an item column, an item begins when a condition is repeated",
     )
     prediction = serializers.CharField(
         max_length=MAX_NAME_CHARACTERS,
@@ -153,7 +153,7 @@ class AnswersBody(Body):
     fillers = serializers.ChoiceField(
         CHOICES["fillers"],
         required=False,
-        help_text="items that have other conditions than most: leave them out, or keep them",
+        help_text="items that have different conditions from most: leave them out, or keep them",
     )
     empty = serializers.ChoiceField(
         CHOICES["empty"],

@@ -376,7 +376,9 @@ def test_ignored_reading_options_are_reported(capsysbinary, tmp_path) -> None:
     status, _, err = run(capsysbinary, "lint", "agreement.json", *given)
     assert (status, err) == (0, "agreement.json is JSON; ignored: --sheet, --encoding\n")
     (tmp_path / "latin.csv").write_bytes(ROWS.encode("windows-1252"))
-    assert run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is text; ignored: --sheet\n"
+    assert (
+        run(capsysbinary, "lint", "latin.csv", *given)[2] == "latin.csv is not a workbook; ignored: --sheet\n"
+    )
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])

@@ -18,7 +18,7 @@ from statsmodels.stats.proportion import proportion_confint
 from gym.jobs.testing import run_pending
 from gym.runs.work import services
 from lmgym.runs.uploaded import fit_part
-from lmgym.suites.formats import read_suite
+from lmgym.suites.intake import read_any
 from tests.factories import make_model, make_revision, make_suite
 from tests.lmgym.suites.documents import AGREEMENT
 from tests.runs.boards import finished_run
@@ -188,7 +188,7 @@ def test_minimal_pairs_are_had_as_in_blimp(client, run, people):
 
 def test_our_reader_takes_them_back(client, people):
     make_revision(people.alice, name="pairs")
-    document = read_suite(suite_file(client, "pairs", "blimp.jsonl").content, "pairs.jsonl")
+    document = read_any(suite_file(client, "pairs", "blimp.jsonl").content, "pairs.jsonl")
     assert len(document.sentences) == 6
     assert document.predictions[0].formula == "(*;%good%) < (*;%bad%)"
 
@@ -227,7 +227,7 @@ def test_a_suite_without_an_expressible_prediction_has_no_tasks(client, people, 
     make_revision(people.alice, name="more", formulas=("(2;%match%) / (2;%mismatch%) < 1",))
     response = suite_file(client, "more", form)
     assert response.status_code == 409
-    assert "divides by something other than a number" in response.content.decode()
+    assert "divides by zero or by something other than a number" in response.content.decode()
 
 
 # --- syntaxgym-core, citing ------------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ def test_items_that_pass_with_sums_and_with_means_are_on_the_page_and_in_tables(
     page = client.get(run.get_absolute_url()).content.decode()
     assert (
         page.count(
-            "5 items pass with sums of bits, 3 items pass with means per token; the outcome of 4 of 8 changes"
+            "5 items pass with sums of bits, 3 items pass with means per token; outcomes that differ: 4 of 8"
         )
         == 1
     )

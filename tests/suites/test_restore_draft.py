@@ -94,7 +94,7 @@ def test_a_draft_that_changed_since_the_page_was_opened_is_not_restored(client, 
     before = document_of(suite.draft)
     refused = client.post(address, {"version": seen})
     assert refused.status_code == 409
-    assert "was changed since you opened this page" in text_of(refused)
+    assert "has changed since you opened this page" in text_of(refused)
     assert document_of(suite.draft) == before
     assert client.post(address, {"version": refused.context["draft"].edits}).status_code == 302
 

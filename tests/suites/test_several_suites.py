@@ -206,7 +206,7 @@ def test_suites_are_shared_together_and_accepted_together(client, three, people)
     assert said == {
         "draft": ["done: charlie is invited."],
         "frozen": ["done: charlie is invited."],
-        "bobs": ["refused: Only its owner may share it."],
+        "bobs": ["refused: Only the owner and staff may share this suite."],
     }
     assert lines(do(client, "share", three[:1], username="charlie", role="view")) == {
         "draft": ["refused: charlie is already invited."]

@@ -234,4 +234,4 @@ def test_exports_for_other_programs_are_offered_where_they_are_possible_and_else
     page = client.get(quotient.get_absolute_url()).content.decode()
     assert reverse("export-suite", args=["quotient", 1, "lm-eval.zip"]) not in page
     assert "Tasks: not possible" in page
-    assert "divides by something other than a number" in page
+    assert "divides by zero or by something other than a number" in page

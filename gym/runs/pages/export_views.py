@@ -196,7 +196,7 @@ def evaluated_file(run: SuiteRun, user: Any) -> HttpResponse:
 
 @require_safe
 def export_suite(request: HttpRequest, slug: str, number: int, form: str) -> HttpResponseBase:
-    """Export one frozen revision as blimp.jsonl, lm-eval.zip or inspect-ai.zip (folders of tasks) or bib."""
+    """Export one frozen revision as blimp.jsonl, as a folder of tasks (lm-eval.zip, inspect-ai.zip), or as bib."""
     revision = get_object_or_404(
         revisions_for(request.user).filter(state=SuiteRevision.State.FROZEN).select_related("suite__owner"),
         suite__slug=slug,
@@ -239,7 +239,7 @@ def too_much(request: HttpRequest, error: TooMuch) -> HttpResponse:
 
 def _number(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
-        raise Http404("This is not a number.")
+        raise Http404("A number is missing or invalid.")
     return int(text)
 
 

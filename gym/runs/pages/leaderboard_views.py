@@ -52,7 +52,7 @@ def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: 
     """Build the context for templates/runs/_board.html: board (StoredBoard), options, columns (the shown page of them),
     table (BoardTable), rules, note, dense, low_coverage, missing (words by row), n_runnable (missing cells whose runs
     this user may queue), heads (see `_heads`), sorts, query, address, export_tables, whole_site (is it the site's
-    leaderboard?), heat_files, scores_figure.
+    leaderboard?), heat_files, paper and methods_files (PaperFiles), scores_figure.
 
     `address`: URL of the page, without query. `of`: slug of the collection, for figures.
     """

@@ -50,7 +50,7 @@ def compared_methods(
 def board_methods(
     request: HttpRequest, board: StoredBoard, collection: tuple[str, Entry] | None = None
 ) -> Methods:
-    """Describe the runs of a leaderboard. `collection`: name and entry of the collection it belongs to."""
+    """Describe the runs of a leaderboard. `collection`: phrase and entry of the collection it belongs to."""
     keys = [cell.run for row in board.rows for cell in row.cells if cell]
     labels = {model.pk: model.label for row in board.rows for model in row.models}
     runs = SuiteRun.objects.filter(key__in=keys, model__in=labels).order_by("model__name", "pk")
@@ -70,7 +70,7 @@ def _methods(
 ) -> Methods:
     """Write the paragraph for this reader. Raises 404 without a run."""
     if not runs:
-        raise Http404("Without a run there is nothing to describe.")
+        raise Http404("There are no runs to describe.")
     prefetch_related_objects([run for run, _ in runs], "revision__suite__owner")
     counts = _item_counts(runs)
     facts = [replace(studied(run, label), n_items=counts[run.revision_id]) for run, label in runs]
@@ -90,7 +90,7 @@ def _item_counts(runs: Sequence[Labelled]) -> dict[int, int]:
 
 
 def _of_suite(request: HttpRequest, revision: SuiteRevision) -> list[Entry]:
-    """Return the entry of the revision, and that of the paper the suite is from."""
+    """Return the entry of the revision, and that of the suite's paper if the reader may know the owner."""
     address = request.build_absolute_uri(revision.get_absolute_url())
     key = plain_key(f"{revision.suite.slug}-r{revision.number}")
     paper = entry_in(revision.suite.bibtex) if may_know_owner(request.user, revision.suite) else None
@@ -98,7 +98,7 @@ def _of_suite(request: HttpRequest, revision: SuiteRevision) -> list[Entry]:
 
 
 def _of_model(model: RegisteredModel, run: Studied) -> Entry:
-    """Return the entry that the model's card has, else one with its name and version."""
+    """Return the BibTeX entry on the model's card, otherwise one with its name and version."""
     if paper := entry_in(model.bibtex):
         return paper
     key = plain_key(model.slug)

@@ -25,6 +25,7 @@ from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suite
 from lmgym.runs.rules import Rule
 from lmgym.runs.studied import Studied, model_version, models_and_dates, named_model
 from lmgym.stats import Correction
+from lmgym.text import count
 from lmgym.text.paper_tables import FORMS, PaperTable, written
 
 
@@ -52,7 +53,8 @@ NAMES = {"tex": "LaTeX", "md": "Markdown", "csv": "CSV", "bib": "BibTeX"}
 
 
 def studied(run: SuiteRun, label: str = "") -> Studied:
-    """Return a finished run as a paper names it. `label`: name of its column; default: the model's."""
+    """Return a finished run as a paper names it. `label`: name of its column; default: the model's. Raises 404
+    if it is not finished."""
     if run.completed_at is None:
         raise Http404("This run has no results yet.")
     n_conditions = len(run.revision.condition_names)
@@ -88,9 +90,9 @@ def run_regions(run: SuiteRun, *, within: bool) -> PaperTable:
 
 
 def suite_predictions(scores: Sequence[Scored], rule: Rule) -> PaperTable:
-    """Build the table of the predictions of one revision by models. Raises 404 without a run."""
+    """Build the table of the predictions of one revision by models. Raises 404 without a finished run."""
     if not scores:
-        raise Http404("No model has run on this revision.")
+        raise Http404("This revision has no finished run that you may see.")
     prefetch_related_objects([row.run for row in scores], rates_alone())
     runs = [(studied(row.run), row.run.rates()) for row in scores]
     return predictions_table(runs, [(rule, [row.score for row in scores])])
@@ -111,7 +113,7 @@ def compared_suites(comparison: OnAllSuites, rule: Rule, correction: Correction)
     ]
     tests = (
         f"{tests_in_words(comparison.pairs)}, two-sided, {correction.label}-corrected for the "
-        f"{len(comparison.pairs)} comparisons of the table"
+        f"{count(len(comparison.pairs), 'comparison')} of the table"
     )
     return suites_table(rows, [model.label for model in comparison.models], rule, runs, tests)
 

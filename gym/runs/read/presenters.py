@@ -119,9 +119,9 @@ def result_context(run: SuiteRun, only: str, sort: str, page: str | None) -> dic
 
 
 def grouping(run: SuiteRun, results: Sequence[PredictionResult], name: str) -> dict[str, Any]:
-    """Return the pass rates by item data. `name`: of the item data, or another text for the first that divides the
-    items. Context: group_names, group_by, groups [(label of the prediction, [GroupRate])]; group_names is empty if the
-    suite has no such data."""
+    """Return the pass rates by item data. `name`: the item data to group by; if unknown, the first that divides the
+    items. Context: group_names, group_by, groups [(label of the prediction, [GroupRate])]; without such data or
+    results, only group_names, which is empty."""
     data = item_data_of(run.revision)
     names = list(data.classes)
     if not names or not results:

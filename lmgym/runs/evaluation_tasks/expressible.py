@@ -104,7 +104,7 @@ def _expressible(text: str, metric: str) -> Boolean | str:
         if isinstance(node, Arithmetic):
             divisors = [term for operator, term in node.rest if operator == "/"]
             if any(not isinstance(term, Number) or term.value == 0 for term in divisors):
-                return "divides by something other than a number, which may have no value"
+                return "divides by zero or by something other than a number, so it may have no value"
     return tree
 
 
@@ -207,7 +207,7 @@ def {task.name}(doc, results):
 def region_bits(doc, results):
     """Return the surprisal in bits of each region of the formula.
 
-    `results`: of each of doc["texts"] the natural logarithm of its probability, and something else.
+    `results`: a pair for each of doc["texts"]; the first part is the natural logarithm of its probability.
     """
 
     def bits(position):
@@ -233,7 +233,7 @@ def some(*margins):
 
 
 def outcome(margin):
-    """A tie fails. Margins are in bits."""
+    """Return the results of an item. A tie fails; margins are in bits."""
     return {{"acc": float(margin >= {ROUNDING_BITS}), "margin": margin}}
 {functions}'''
 
@@ -259,10 +259,10 @@ def readme(program: str, chosen: Tasks, slug: str, revision: int, policy: str, a
 
     {run}
 
-`acc` is the share of items for which the formula is true, and `margin` the mean number of bits by which it is. Both
+`acc` is the share of items for which the formula is true, and `margin` the mean number of bits by which it is. They
 equal LM Gym's pass rate and mean margin under these conditions: start token first, no end token, regions joined by
-policy `{policy}`, metric `sum`. A tie fails in both. The acc of a prediction that joins comparisons is the share of
-items for which all hold, which does not follow from the acc of its parts.
+policy `{policy}`, metric `sum`. A tie fails in both. The acc of a prediction that joins comparisons by `&` is the share
+of items for which all hold, which does not follow from the acc of its parts.
 
 The surprisal of a region is that of the sentence up to its end minus that up to its beginning. This is the sum over
 the region's tokens if no token crosses a boundary, as in languages that separate words by spaces.

@@ -69,11 +69,11 @@ async def logprob(text, start):
     if scored is None:
         raise ValueError(
             "The model returned no log-probabilities of the prompt. Use vllm-completions, or "
-            "openai-api-completions with a server that knows prompt_logprobs."
+            "openai-api-completions with a server that supports prompt_logprobs."
         )
     tokens = "".join(token.token for token in scored.content)
     if start and tokens.startswith(start):
-        raise ValueError("The server adds a start token itself. Leave out start.")
+        raise ValueError("The server adds a start token itself. Leave out -T start=….")
     if len("".join(tokens.split())) < len("".join(text.split())):
         raise ValueError("The first token was not scored. Pass the model's start token: -T start=TOKEN")
     return sum(token.logprob for token in scored.content)

@@ -227,8 +227,8 @@ def cell_of(design: Design, condition: str) -> Cell | None:
 
 
 def looks(design: Design, conditions: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the colour and the shape of each condition in charts: of two factors, the first sets the colour and the
-    second the shape. Empty for other designs, and if a condition is outside the design."""
+    """Return numbers for the colour and the marker of each condition in charts: the levels of the first and the second
+    of two factors. Empty for other designs, and if a condition is outside the design."""
     cells_by_name = {name: cell_of(design, name) for name in conditions}
     if len(design) != 2 or not all(cells_by_name.values()):
         return {}

@@ -1,7 +1,7 @@
 """Item data: what a suite's file says about items or sentences beside their text, such as a verb's class or a list.
 
-Values are the cells of data columns of tables (`SentenceDoc.extra["data"]`), and keys of items or conditions of JSON
-files that are texts, numbers or yes/no. They are never scored and are not part of a suite's sha256.
+Values are the cells of data columns of tables (`SentenceDoc.extra["data"]`), and unknown keys of items or conditions in
+JSON files whose values are strings, numbers or booleans. They are never scored and are not part of a suite's sha256.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lmgym.suites.formats.documents import SuiteDocument
 from lmgym.suites.formats.tables import DATA, DATA_PREFIX
 
 MAX_CLASSES = 20
-"""Maximum number of different values of data that results are grouped by."""
+"""Maximum number of different values of item data by which results are grouped."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ItemData:
 
 
 def column_of(name: str) -> str:
-    """Return the name of item data's column in tables of results: data_verb_class."""
+    """Return the column of item data in tables of results: "verb class" -> "data_verb_class"."""
     plain = re.sub(r"\W+", "_", name).strip("_")
     return f"{DATA_PREFIX}{plain or 'unnamed'}"
 

@@ -1,4 +1,4 @@
-"""The next version of a suite, from a file that may lack what the suite already knows."""
+"""Build the next version of a suite from a file, keeping what the file does not mention."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def next_version(document: SuiteDocument, older: SuiteDocument) -> SuiteDocument
 
     A table keeps name, metric, meta block and predictions of the older version. Any file keeps what it does not
     mention: the factors, names and descriptions of predictions with the same formula, and the data of sentences and
-    items whose text stayed alike. An empty value in the file (`"factors": []`, `"data": {}`) removes them. A notice
-    names what was kept, and data that was dropped.
+    items whose text is similar. An empty value in the file (`"factors": []`, `"data": {}`) removes them. Notices
+    say what was kept, and which items lost data.
 
     Raises:
         FormatError: the document is a table, and a prediction names a region or condition that it lacks.
@@ -85,7 +85,8 @@ def _names(document: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
 
 
 def _data(document: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
-    """Keep the data of sentences, their regions and their items."""
+    """Keep the older version's data of sentences, regions and items whose text is alike, unless the file has its own;
+    add notices."""
     earlier = older.table()
     of_items: Mapping[str, Any] = older.extra.get("items", {})
     sentences: list[SentenceDoc] = []
@@ -119,7 +120,7 @@ def _data(document: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
         document = _with_notice(document, f"the data of {these} was kept from the previous version")
     if dropped:
         these = numbered("item", sorted(dropped))
-        message = f"the data of {these} was dropped, because the text is another one now"
+        message = f"the data of {these} was dropped because the text differs too much"
         document = _with_notice(document, message)
     return document
 

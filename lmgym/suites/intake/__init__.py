@@ -1,7 +1,7 @@
 """Parse an uploaded file into a suite's document. The format is detected from the content.
 
-Open questions are listed in `ParseResult.asks` and answered with `ParseOptions`: the text encoding, the sheet of a
-workbook, the role of each column, and the meaning of unknown names in an existing suite.
+Open questions are listed in `ParseResult.asks` and answered with `ParseOptions`, such as the text encoding, the sheet
+of a workbook, the roles of columns, and the meaning of names that the target suite lacks.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ENCODINGS = {
     "windows-1254": "Windows-1254 (Turkish)",
     "mac-roman": "Mac Roman (old Macs)",
 }
-"""Python's names of encodings offered for text that is not UTF-8; the first that fits is proposed."""
+"""Python's names of encodings offered for text that is neither UTF-8 nor UTF-16; the first that fits is proposed."""
 PREVIEWED = 4
-"""Number of sample lines with non-ASCII letters for each encoding."""
+"""Maximum number of sample lines with non-ASCII characters for each encoding."""
 WORKBOOK_LIMITS = replace(LIMITS, seconds=30)
 
 
@@ -45,12 +45,12 @@ def parse_upload(
 ) -> ParseResult:
     """Parse a file, or text that was pasted from a spreadsheet. Never raises.
 
-    Tables that the strict readers refuse, tables with columns that may not be regions, and pasted text are parsed as
-    a spreadsheet, cell by cell.
+    A table is parsed like a spreadsheet, cell by cell, if the strict readers refuse it, if a column may not be a
+    region, if it was pasted, or if `options` or `known` say how to read it.
 
     Args:
-        options: choices of the user; the defaults let the parser decide.
-        known: suite whose names the file must use; other names become questions.
+        options: choices of the user; what is left empty is detected or becomes a question.
+        known: suite whose names a table must use; other names become questions.
         pasted: the text comes from the clipboard.
     """
     if len(data) <= MAX_BYTES and is_workbook(data):
@@ -174,7 +174,7 @@ def _workbook(data: bytes, filename: str, options: ParseOptions, known: SuiteDoc
     result = read_cells(sheet.rows, name_from(filename), options, known)
     result.sheets = [other.name for other in sheets]
     if len(sheets) > 1:
-        result.understood.append(f"Sheet “{sheet.name}” of {len(sheets)}; the others were not read.")
+        result.understood.append(f"Of {len(sheets)} sheets, only “{sheet.name}” was read.")
     return result
 
 

@@ -14,14 +14,14 @@ from lmgym.suites.formats import MAX_BYTES
 MAX_FILES = 200
 """Maximum number of files in one import, including those in archives."""
 MAX_TOTAL = 20_000_000
-"""Maximum size of all files in bytes, unpacked."""
+"""Maximum total size of the unpacked files, in bytes."""
 ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".ods", ".js", ".parquet")
 LIMITS = ArchiveLimits(entries=5_000, file_bytes=MAX_BYTES, bytes=MAX_TOTAL)
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file to import. `problem` is the reason why it was not unpacked, or ""."""
+    """A file to import. `problem`: why it was not unpacked, or ""."""
 
     name: str
     data: bytes
@@ -29,14 +29,17 @@ class SourceFile:
 
 
 def unpacked(files: Iterable[SourceFile]) -> list[SourceFile]:
-    """Replace zip archives by their suite files. Raises Refused beyond the limits of one import."""
+    """Replace zip archives with their suite files. Raises Refused beyond the limits of one import, and for an archive
+    that is damaged or has no suite files."""
     members: list[SourceFile] = []
     for file in files:
         members += _members(file) if is_archive(file) else [file]
         if len(members) > MAX_FILES:
-            raise Refused(f"more than {MAX_FILES} files in one import", "Split them.")
+            raise Refused(f"more than {MAX_FILES} files in one import", "Import them in several parts.")
     if sum(len(file.data) for file in members) > MAX_TOTAL:
-        raise Refused(f"the files have more than {MAX_TOTAL // 1_000_000} MB in all", "Split them.")
+        raise Refused(
+            f"the files are larger than {MAX_TOTAL // 1_000_000} MB in total", "Import them in several parts."
+        )
     return members
 
 
@@ -53,10 +56,10 @@ def _members(file: SourceFile) -> list[SourceFile]:
         if path.name.startswith(".") or path.suffix.lower() not in ENDINGS:
             continue
         if len(members) >= MAX_FILES:
-            raise Refused(f"{file.name} has more than {MAX_FILES} suite files", "Split it.")
+            raise Refused(f"{file.name} has more than {MAX_FILES} suite files", "Split the archive.")
         name = str(path)[-200:]
         if info.file_size > MAX_BYTES:
-            members.append(SourceFile(name, b"", f"the file has more than {MAX_BYTES // 1_000_000} MB"))
+            members.append(SourceFile(name, b"", f"the file is larger than {MAX_BYTES // 1_000_000} MB"))
         else:
             members.append(SourceFile(name, archive.read(info)))
     if not members:

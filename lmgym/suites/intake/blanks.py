@@ -1,4 +1,4 @@
-"""Cells of a wide table that stand for no text: signs for an empty region (∅), and sentences that are missing."""
+"""Cells of a wide table without text: signs for an empty region (∅), and missing sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _NO_REGION = frozenset({"∅", "Ø", "ø", "NA", "N/A", "n/a", "NaN", "nan", "NU
 
 
 def ask_about_blanks(table: Table, reading: Reading) -> None:
-    """Ask what cells without text mean: signs in regions, or any such cell in the only column of text."""
+    """Ask what cells without text mean, and apply the answer. With several regions, this is about signs such as ∅; with
+    a single one, also about empty cells."""
     fixed = {table.roles["item"], table.roles["condition"], *table.data}
     places = [k for k in range(len(table.header)) if k not in fixed]
     signs = NO_SENTENCE if len(places) == 1 else _NO_REGION
@@ -31,7 +32,10 @@ def ask_about_blanks(table: Table, reading: Reading) -> None:
         answers.append(("keep", "Keep the signs as text"))
     choice = Choice("empty", which, answers, answers[0][0])
     answer = reading.choose(
-        choice, at(row, place, table.header), which, "Models would read such a sign as text."
+        choice,
+        at(row, place, table.header),
+        which,
+        "Choose what these cells mean. Models would read a sign such as NA as text.",
     )
     if answer == "text":
         for row, place in blank:
@@ -41,4 +45,5 @@ def ask_about_blanks(table: Table, reading: Reading) -> None:
         item = table.roles["item"]
         left_out = {row.cells[item] for row, _ in blank}
         table.rows = [row for row in table.rows if row.cells[item] not in left_out]
-        reading.say(f"Left out, because a sentence is missing: item {listing(sorted(left_out), 8)}.")
+        noun = "Item" if len(left_out) == 1 else "Items"
+        reading.say(f"{noun} left out because a sentence is missing: {listing(sorted(left_out), 8)}.")

@@ -79,12 +79,12 @@ def closes_sentence(text: str) -> bool:
 
 
 def metadata_heading(name: str) -> bool:
-    """Return whether a heading is a usual one of data about sentences."""
+    """Return whether a heading usually names data about sentences, not text."""
     return bool(_HEADINGS.fullmatch(normal(name)))
 
 
 def is_measure(cells: Cells) -> bool:
-    """Return whether cells are numbers or verdicts, and so no sentences."""
+    """Return whether cells are not sentences: at least half are numbers, or all are verdicts such as yes and no."""
     filled = [cell for cell in cells if cell]
     return _most(filled, is_number) or (bool(filled) and all(_VERDICT.fullmatch(cell) for cell in filled))
 
@@ -104,7 +104,7 @@ def doubts(
     """Find columns that may not be regions.
 
     Args:
-        names: headings of all columns except item and condition, as written.
+        names: headings of the columns that are neither item, condition nor item data, as written.
         columns: trimmed cells of these columns.
         items, conditions: item and condition of each row.
         sure: headings that are known to be regions.
@@ -172,7 +172,7 @@ def _outside(
 
 
 def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
-    """Find a text column that repeats the concatenated text of all others."""
+    """Find a text column that repeats the concatenated text of all others in at least half of the rows."""
     if len(text) < 2:
         return None
     rows = [[_letters(columns[k][row]) for k in text] for row in range(min(_COMPARED, len(columns[text[0]])))]
@@ -188,7 +188,7 @@ def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
 
 
 def _after_end(columns: Sequence[Cells], text: list[int]) -> list[int]:
-    """List columns most of whose cells follow a cell that ended the sentence."""
+    """List columns at least half of whose filled cells follow a cell that ended the sentence."""
     ended = [False] * (len(columns[text[0]]) if text else 0)
     late = []
     for k in text:
@@ -238,7 +238,7 @@ def _is_part(label: str, condition: str) -> bool:
 
 
 def is_whole(cells: Cells) -> bool:
-    """Return whether most cells are whole sentences, from capital letter to full stop."""
+    """Return whether at least half of the filled cells are whole sentences, from a capital letter to a full stop."""
 
     def is_sentence(cell: str) -> bool:
         return cell[:1].isupper() and closes_sentence(cell) and len(cell.split()) >= _SHORTEST_SENTENCE
@@ -247,7 +247,7 @@ def is_whole(cells: Cells) -> bool:
 
 
 def _begins(cells: Cells) -> bool:
-    """Return whether three quarters of the cells begin with a capital letter."""
+    """Return whether at least three quarters of the cells begin with a capital letter."""
     return 4 * sum(cell.lstrip("\"'“‘«([¿¡ ")[:1].isupper() for cell in cells) >= 3 * max(1, len(cells))
 
 
@@ -260,7 +260,8 @@ def _letters(text: str) -> str:
 
 
 def in_words(doubted: Sequence[tuple[str, str, str]]) -> str:
-    """Format (letter, heading, reason) of columns: C “list” (its heading suggests metadata), E “freq” (numbers)."""
+    """Format (letter, heading, reason) of at most 12 columns: C “list” (its heading suggests metadata), E “freq”
+    (numbers)."""
     shown = [
         f"{letter} “{name[:40]}” ({why})" if name else f"{letter} ({why})"
         for letter, name, why in doubted[:12]

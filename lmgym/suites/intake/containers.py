@@ -1,4 +1,4 @@
-"""Split a file into rows of cells, whatever holds them: text with separators, JSON objects, workbooks.
+"""Split files into rows of cells: text with separators, JSON objects, sheets of workbooks.
 
 What the cells mean is decided later, in `lmgym.suites.intake.sheets`.
 """
@@ -27,13 +27,13 @@ from lmgym.text.problems import FormatError, Report
 SEPARATOR = re.compile(r'"?sep=.?"?\s*', re.IGNORECASE)
 """Excel's line that declares the separator."""
 SAMPLED = 100
-"""Number of rows used to tell the separator."""
+"""Maximum number of rows used to detect the separator."""
 _SUITE_KEYS = frozenset({"items", "meta", "region_meta", "predictions"})
 
 
 @dataclass(slots=True)
 class Record(Row):
-    """A row that was an object. `values` are the values of its cells before they became text."""
+    """A row that was an object. `values`: its values before they were formatted as cells."""
 
     values: list[Any] = field(default_factory=list)
 
@@ -45,7 +45,7 @@ class Grid:
     Attributes:
         is_named: the first row has the names of the columns, because the container names them.
         understood: how the container was interpreted, as sentences.
-        roles: role of each column, if the container tells them.
+        roles: role of each column, if the container determines them.
         is_cut: the container separates regions, so texts are not cut.
     """
 
@@ -84,9 +84,10 @@ def _records(text: str, delimiter: str) -> Iterable[Row]:
 
 
 def _delimiter(text: str) -> str:
-    """Choose the delimiter that finds a header; else the one that gives the most cells in many rows.
+    """Choose the delimiter that finds a header; otherwise the one that gives the most cells in at least a third of the
+    rows.
 
-    The first line alone does not tell: it may be a title.
+    The first line alone is not enough: it may be a title.
     """
     best, most = ",", (0, 0)
     for delimiter in "\t,;":
@@ -108,7 +109,7 @@ def filled_width(cells: Sequence[str]) -> int:
 
 
 def _known_names(cells: Sequence[str]) -> int:
-    """Return whether a row of several cells names the item and condition column, or a pair."""
+    """Return 1 if a row of several cells names the item and condition columns, or a pair; otherwise 0."""
     roles = roles_of(cells) if len(cells) > 1 else []
     return int({"item", "condition"} <= set(roles) or (len(cells) > 1 and pair_of(cells) is not None))
 
@@ -117,7 +118,8 @@ def _known_names(cells: Sequence[str]) -> int:
 
 
 def holds_records(text: str, filename: str = "") -> bool:
-    """Return whether a text is a JSON array, has one JSON object per line, or is an object around a list of objects."""
+    """Return whether a text is a JSON array, has one JSON object per line, is an object around a list of
+    objects, or is a single object with a pair of sentences."""
     start = text.lstrip()
     if start.startswith("["):
         return True
@@ -138,14 +140,15 @@ def holds_records(text: str, filename: str = "") -> bool:
 
 
 def _enclosed(root: Any) -> list[Any] | None:
-    """Return the list of objects in an object that has only one, such as {"data": […]}; None for other values."""
+    """Return the entries of an object's only list, such as {"data": […]}, if all of them are objects; otherwise
+    None."""
     lists = [value for value in root.values() if isinstance(value, list)] if isinstance(root, dict) else []
     objects = lists[0] if len(lists) == 1 else []
     return objects if objects and all(isinstance(one, dict) for one in objects) else None
 
 
 def split_records(text: str, report: Report) -> Grid:
-    """Split a JSON array of objects, or one JSON object per line, into rows. Raises FormatError.
+    """Split a JSON array of objects, an object around one, or one JSON object per line, into rows. Raises FormatError.
 
     The columns are the keys of all objects in the order of their first occurrence; values that are not text are kept
     as JSON text.
@@ -166,7 +169,7 @@ def split_records(text: str, report: Report) -> Grid:
 
 
 def _numbered(text: str, report: Report) -> tuple[list[tuple[int, Any]], bool]:
-    """Return the objects with their numbers, and whether they were in a list."""
+    """Return the objects with their numbers (entry or line), and whether they were in a list."""
     start = text.lstrip()
     if start.startswith("["):
         return list(enumerate(load(text, report, LIMITS), start=1)), True

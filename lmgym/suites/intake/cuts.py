@@ -16,7 +16,7 @@ _NAMES = {"words": "Word"}
 
 
 def cut_text(table: Table, reading: Reading) -> None:
-    """Cut the text of a wide table with one region, as the user chose; ask if its cells contain a separator."""
+    """Cut the text of a wide table with one region, as the user chose; ask if most of its cells contain a separator."""
     fixed = {table.roles["item"], table.roles["condition"], *table.data}
     places = [k for k in range(len(table.header)) if k not in fixed]
     chosen = reading.options.cut
@@ -43,7 +43,8 @@ def cut_text(table: Table, reading: Reading) -> None:
 
 
 def separates(sign: str, texts: Sequence[str], items: Sequence[str]) -> bool:
-    """Return whether most texts contain the sign, the same number of times within most items."""
+    """Return whether most texts contain the sign, and in at least three quarters of the items every text contains it
+    equally often."""
     numbers = defaultdict(set)
     for item, text in zip(items, texts, strict=True):
         numbers[item].add(text.count(sign))

@@ -1,4 +1,4 @@
-"""Conditions that are written in several columns, one per factor of the design."""
+"""Conditions that are written in several columns, one per factor of the design, or in a label with the item (12b)."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def telling_columns(
     columns: Sequence[Sequence[str]], items: Sequence[str], places: Sequence[int], fixed: Sequence[int] = ()
 ) -> list[int]:
     """Return the fewest columns that, with the fixed ones, give every item the same conditions, each once.
+    At most three of the first candidates are tried together; [] if none fit.
 
     Args:
         items: item of each row.
@@ -65,20 +66,20 @@ _LABEL = re.compile(r"(?P<item>\d{1,9})[\s_.\-]*(?P<condition>[^\W\d_][\w\-]{0,1
 
 
 def item_and_condition(label: str) -> tuple[str, str] | None:
-    """Split a label such as 12b or 12-match into item and condition; None if it is none."""
+    """Split a label such as 12b or 12-match into item and condition; None for other text."""
     match = _LABEL.fullmatch(label.strip())
     return (match["item"], match["condition"]) if match else None
 
 
 def split_labels(sheet: Headed, roles: Sequence[str], reading: Reading) -> list[str]:
-    """Split a column with item and condition (12b) into two. Returns the roles."""
+    """Split a column with item and condition (12b) into two. Returns the roles. Raises FormatError for other cells."""
     place = roles.index("item_condition")
     for row in sheet.body:
         label = unguard(row.cells[place]).strip()
         parts = item_and_condition(label)
         if parts is None and label:
             message, hint = (
-                f"“{label[:40]}” is no item number with a condition",
+                f"“{label[:40]}” is not an item number followed by a condition",
                 "Write it as 12b or 12-match.",
             )
             reading.report.problem(at(row, place, sheet.names), message, hint)

@@ -38,7 +38,7 @@ class Headed:
         return max(len(self.names), max((len(row.cells) for row in self.body), default=0))
 
     def columns(self, rows: int | None = None) -> list[list[str]]:
-        """Return the trimmed cells of each column."""
+        """Return the trimmed cells of each column, in all rows of the body or the first `rows`."""
         body = self.body[:rows]
         width = max(len(self.names), max((len(row.cells) for row in body), default=0))
         return [
@@ -48,7 +48,8 @@ class Headed:
 
 
 def split_header(grid: Grid, reading: Reading) -> Headed:
-    """Split off the row that names the columns: the one the user chose, else the one that is found."""
+    """Split off the row that names the columns: the one the user chose, otherwise the one that is found. Rows above it
+    and repetitions of it are dropped."""
     rows, option, result = grid.rows, reading.options.header, reading.result
     width = min(max(len(row.cells) for row in rows[:SAMPLE]), MAX_REGIONS)
     result.preview = [[cell[:60] for cell in (row.cells + [""] * width)[:width]] for row in rows[:SAMPLE]]
@@ -65,7 +66,7 @@ def split_header(grid: Grid, reading: Reading) -> Headed:
     result.header_row = rows[place].line
     body = [row for row in rows[place + 1 :] if row.cells != rows[place].cells]
     if n_repeated := len(rows) - place - 1 - len(body):
-        reading.say(f"The headings come again in {count(n_repeated, 'row')}: not read there.")
+        reading.say(f"{count(n_repeated, 'row')} that repeated the headings: not read.")
     return _headed(rows[place], body)
 
 
@@ -100,7 +101,8 @@ def find_header(rows: Sequence[Row]) -> int:
     """Return the index of the row that names the columns.
 
     That is the first row that names the item and condition columns or a pair of sentences. Otherwise, if the first row
-    is at most half as wide as most rows, it is a title, and the first row as wide as most is the header.
+    is at most half as wide as rows usually are, it is a title, and the first row of at least the usual width is the
+    header.
     """
     for place, row in enumerate(rows[:MAX_ABOVE]):
         headings = [unguard(cell) for cell in row.cells]

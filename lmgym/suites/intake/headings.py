@@ -59,7 +59,7 @@ def normal(heading: str) -> str:
 
 
 def named_roles(headings: Sequence[str]) -> list[str]:
-    """Return the role that each heading names, or "". Words may be written as ItemNo."""
+    """Return the role that each heading names, or "". ItemNo is read like item_no."""
     return [_ROLES.get(normal(heading)) or _ROLES.get(normal(_words(heading)), "") for heading in headings]
 
 
@@ -71,7 +71,8 @@ def roles_of(headings: Sequence[str], columns: Sequence[Sequence[str]] = ()) -> 
     """Return the role that each heading names, or "". A weak name counts only if no other column has the role.
 
     Args:
-        columns: cells of each column; a column called “id” whose values never repeat numbers the rows, not the items.
+        columns: cells of each column; a column called “id” or the like whose values never repeat numbers the rows, not
+            the items.
     """
     names = [normal(heading) for heading in headings]
     detected = named_roles(headings)
@@ -87,7 +88,8 @@ def roles_of(headings: Sequence[str], columns: Sequence[Sequence[str]] = ()) -> 
 
 
 def item_of_pairs(headings: Sequence[str], columns: Sequence[Sequence[str]]) -> int | None:
-    """Return the column that names the item of each row, in a sheet with one row per item."""
+    """Return the item column of a sheet with one row per item, preferably one whose values never repeat; None if no
+    heading names one."""
     detected = named_roles(headings)
     places = [k for k, role in enumerate(detected) if role == "item"]
     places += [k for k, heading in enumerate(headings) if normal(heading) in _WEAK["item"].split()]
@@ -113,7 +115,8 @@ def pair_of(headings: Sequence[str]) -> tuple[int, int] | None:
 
 
 def other_of_pair(headings: Sequence[str]) -> tuple[str, str] | None:
-    """Return (heading, missing heading) if a sheet has only one sentence of a pair that is called “sentence_…”."""
+    """Return (heading, missing heading) if a sheet has only one sentence of a pair, under a heading such as
+    “sentence_good” or “bad_text”."""
     names = {normal(heading): heading for heading in headings}
     for pair in map(str.split, _PAIRS[:4]):
         good, bad = (_spellings(name)[1:] for name in pair)
@@ -129,7 +132,8 @@ def _spellings(name: str) -> list[str]:
 
 
 def condition_name(heading: str, letter: str) -> str:
-    """Return the name of the condition whose texts are in a column: its heading without “sentence_” or “_sentence”."""
+    """Return the name of the condition whose texts are in a column: its heading without “sentence_”,
+    “_text” or the like, or “Column B” if it has none."""
     text = heading.strip()
     for word in _SENTENCE:
         for pattern in (rf"{word}[_\s-]+(?P<name>\S.*)", rf"(?P<name>\S.*?)[_\s-]+{word}"):

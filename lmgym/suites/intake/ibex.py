@@ -15,7 +15,8 @@ from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.suites.formats.tables import Row
 from lmgym.suites.intake.containers import Grid, as_cell, rows_of_records
 from lmgym.suites.intake.javascript import LiteralList, NoLiteral, literal_lists
-from lmgym.text import count, listing
+from lmgym.suites.intake.reading import first_places
+from lmgym.text import count
 from lmgym.text.problems import Report
 
 _ITEMS = re.compile(r"^[ \t]*(?:(?:var|let|const)[ \t]+)?items\s*=\s*\[", re.MULTILINE)
@@ -34,7 +35,7 @@ class _Trial:
 
 
 def holds_items(text: str, filename: str = "") -> bool:
-    """Return whether a text is JavaScript with a list of items."""
+    """Return whether a file is a script: its name ends in .js, or it assigns a list to `items`."""
     return filename.lower().endswith(".js") or bool(_ITEMS.search(text))
 
 
@@ -42,8 +43,8 @@ def split_items(text: str, cut: str, report: Report) -> Grid:
     """Split the list of items into rows, one per sentence. Raises FormatError.
 
     Args:
-        cut: "words" makes each chunk a region even if sentences have different numbers of them, "none" none. By
-            default chunks are regions if all sentences have equally many.
+        cut: "words" makes each chunk a region even if sentences have different numbers of them, "none" leaves
+            sentences whole. By default, chunks are regions if all sentences have equally many.
     """
     found = _items(text, report)
     if not all(isinstance(entry, list) for _, entry in found.entries):
@@ -60,7 +61,7 @@ def split_items(text: str, cut: str, report: Report) -> Grid:
         report.raise_problems()
     grid = _laid_out(trials, cut)
     grid.understood = [
-        f"Items of Ibex: the list “{found.name}”.",
+        f"Ibex items from the list “{found.name}”.",
         *_not_read(asides, "without an item or a sentence"),
         *_not_read(found.skipped, "with code instead of plain values"),
         *grid.understood,
@@ -69,7 +70,7 @@ def split_items(text: str, cut: str, report: Report) -> Grid:
 
 
 def _items(text: str, report: Report) -> LiteralList:
-    """Return the list called items, or the longest one."""
+    """Return the list called items, otherwise the one with the most entries."""
     try:
         lists = [one for one in literal_lists(text) if one.entries or one.skipped]
     except NoLiteral as error:
@@ -92,7 +93,7 @@ def _items(text: str, report: Report) -> LiteralList:
 def _not_read(lines: Sequence[int], reason: str) -> list[str]:
     if not lines:
         return []
-    return [f"{count(len(lines), 'entry', 'entries')} {reason}: not read (line {listing(lines, 4)})."]
+    return [f"{count(len(lines), 'entry', 'entries')} {reason}: not read ({first_places('line', lines)})."]
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
@@ -166,7 +167,7 @@ def _laid_out(trials: Sequence[_Trial], cut: str) -> Grid:
     else:
         regions = ["Sentence"]
         numbers = f"{min(lengths)} to {most}" if len(lengths) > 1 else str(most)
-        said = f"The whole sentence is one region; sentences have {numbers} chunks."
+        said = f"The whole sentence is one region; chunks per sentence: {numbers}."
     data = list(dict.fromkeys(key for trial in trials for key in trial.data))
     header = ["item", "condition", *regions, *data]
     rows = [Row(trials[0].line, header)]

@@ -11,7 +11,7 @@ from lmgym.suites.formats.documents import MAX_ITEM_NUMBER, MAX_REGIONS
 from lmgym.suites.formats.tables import Row, Table
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.parsing import ROLES, Choice, column_letter
-from lmgym.suites.intake.reading import Reading, at
+from lmgym.suites.intake.reading import Reading, at, first_places
 from lmgym.text import count, listing, tidy, unguard
 
 _LONGEST_DATA = 200
@@ -21,22 +21,22 @@ _FILLER = re.compile(
     r"distractors?|übung.*",
     re.IGNORECASE,
 )
-"""Names of conditions of trials that are not part of the design."""
+"""Conditions of trials that are not part of the design, by name."""
 
 
 def drop_empty_rows(table: Table, reading: Reading) -> None:
-    """Leave out rows without item, condition and text, such as instructions between trials."""
+    """Leave out rows that have neither item, condition nor text, such as instructions between trials."""
     fixed = [table.roles[role] for role in ("item", "condition")]
     others = [k for k in range(len(table.header)) if k not in table.data and k not in fixed]
     empty = [row for row in table.rows if not any(row.cells[k].strip() for k in (*fixed, *others))]
     if empty:
-        lines = listing([row.line for row in empty], 4)
-        reading.say(f"{count(len(empty), 'row')} without item, condition and text: not read (row {lines}).")
+        places = first_places("row", [row.line for row in empty])
+        reading.say(f"{count(len(empty), 'row')} without an item, condition or text: not read ({places}).")
         table.rows = [row for row in table.rows if row not in empty]
 
 
 def fill_merged(table: Table, roles: Iterable[str], reading: Reading) -> None:
-    """Fill merged cells (a value with empty cells below)."""
+    """Fill empty cells with the value above, as in merged cells; a condition is not carried over to another item."""
     filled: dict[str, list[int]] = {}
     last: dict[str, str] = {}
     for row in table.rows:
@@ -53,13 +53,13 @@ def fill_merged(table: Table, roles: Iterable[str], reading: Reading) -> None:
     for role, lines in filled.items():
         column = column_letter(table.roles[role])
         reading.say(
-            f"Column {column} is empty in {count(len(lines), 'row')} (row {listing(lines, 4)}): treated as merged "
+            f"Column {column} is empty in {count(len(lines), 'row')} ({first_places('row', lines)}): treated as merged "
             f"cells and filled with the {ROLES[role]} above."
         )
 
 
 def number_groups(sheet: Headed, roles: Sequence[str], reading: Reading) -> list[str]:
-    """Add an item column to a sheet that has none: an item begins when a condition comes again. Returns the roles."""
+    """Add an item column to a sheet that has none: an item begins when a condition is repeated. Returns the roles."""
     places = [k for k, role in enumerate(roles) if role == "condition"]
     number, seen = 1, set[tuple[str, ...]]()
     for row in sheet.body:
@@ -69,12 +69,13 @@ def number_groups(sheet: Headed, roles: Sequence[str], reading: Reading) -> list
         seen.add(condition)
         row.cells.append(str(number))
     sheet.names = [*sheet.names, *[""] * (len(roles) - len(sheet.names)), "item"]
-    reading.say("No item numbers: a new item begins when a condition comes again.")
+    reading.say("No item numbers: a new item begins when a condition is repeated.")
     return [*roles, "item"]
 
 
 def number_items(table: Table, reading: Reading) -> None:
-    """Check item numbers. If there are labels, number the items in the order of their first row and keep the labels."""
+    """Check item numbers. If there are labels, number the items in the order of their first row and keep the labels as
+    item data."""
     place = table.roles["item"]
     labels = dict.fromkeys(unguard(row.cells[place]).strip() for row in table.rows)
     labels.pop("", None)
@@ -130,7 +131,8 @@ def check_cells(table: Table, reading: Reading) -> None:
 
 
 def leave_out_fillers(table: Table, reading: Reading) -> None:
-    """Ask once about items whose conditions are not those of most items, and leave them out if the user says so."""
+    """Ask once about items with none of the usual conditions and about conditions named like fillers, and leave them
+    out if the user says so."""
     item, condition = table.roles["item"], table.roles["condition"]
     names: dict[str, dict[str, None]] = {}
     for row in table.rows:
@@ -157,7 +159,7 @@ def leave_out_fillers(table: Table, reading: Reading) -> None:
         else "some items"
     )
     verb = "has" if len(strange) == 1 else "have"
-    message = f"{which} {verb} other conditions than most items: {shown}"
+    message = f"{which} {verb} different conditions from most items: {shown}"
     choice = Choice(
         "fillers",
         f"{message[:1].upper()}{message[1:]}",
@@ -165,7 +167,7 @@ def leave_out_fillers(table: Table, reading: Reading) -> None:
         "out",
     )
     answer = reading.choose(
-        choice, "sheet", message, "Leave them out, for example if they are fillers or practice."
+        choice, "sheet", message, "Leave them out, for example if they are fillers or practice trials."
     )
     if answer != "out":
         return
@@ -179,7 +181,8 @@ def leave_out_fillers(table: Table, reading: Reading) -> None:
 
 
 def _usual(names: Collection[dict[str, None]]) -> frozenset[str]:
-    """Return the conditions of most items; none if no conditions are those of more than half of them."""
+    """Return the most frequent set of conditions, apart from those named like fillers; an empty set unless more than
+    half of the items have at least one of them."""
     sets = Counter(
         frozenset(name for name in conditions if not _FILLER.fullmatch(name)) for conditions in names
     )
@@ -209,7 +212,8 @@ def _ranges(labels: Iterable[str]) -> str:
 
 
 def merge_lists(sheet: Headed, roles: Sequence[str], reading: Reading) -> None:
-    """Read a sentence once that several lists repeat: rows of a wide sheet that differ only beside the text."""
+    """Merge rows of a wide sheet with the same item, condition and text that differ in other columns, such as the
+    list."""
     fixed = [k for k, role in enumerate(roles) if role in ("item", "condition")]
     texts = [k for k, role in enumerate(roles) if role == "text"]
     rest = [k for k in range(len(roles)) if k not in fixed and k not in texts]
@@ -228,14 +232,14 @@ def merge_lists(sheet: Headed, roles: Sequence[str], reading: Reading) -> None:
             kept.append(row)  # the reader reports it, naming both rows
     if repeated:
         reading.say(
-            f"{count(len(repeated), 'row')} (row {listing(repeated, 4)}) with a sentence that an earlier row has, for "
+            f"{count(len(repeated), 'row')} ({first_places('row', repeated)}) with the sentence of an earlier row, for "
             "example in another list: read once."
         )
         sheet.body = kept
 
 
 def _join_data(places: Sequence[int], row: Row, other: Row) -> None:
-    """Add the item data of a repeated row, up to a length."""
+    """Add the item data of a repeated row to the first one, unless a cell is long already."""
     for k in places:
         if (
             len(row.cells[k]) < _LONGEST_DATA

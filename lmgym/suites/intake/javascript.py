@@ -34,7 +34,7 @@ _OPENING = {"[": "]", "{": "}", "(": ")"}
 
 
 class NoLiteral(ValueError):
-    """Code where a literal is required. `line`: its line."""
+    """Code where a literal is required, or a script that is too long; with its line."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(f"line {line}: {what}")
@@ -221,10 +221,11 @@ def _number(text: str) -> int | float:
 
 
 def _unescaped(text: str, line: int) -> str:
-    """Resolve the escapes of a string. Raises NoLiteral for control characters and half characters."""
+    """Resolve the escapes of a string; half of a surrogate pair becomes U+FFFD. Raises NoLiteral for control
+    characters."""
     if "\\" in text:
         text = _ESCAPE.sub(_escape, text)
-        if SURROGATE.search(text):  # JavaScript writes rare characters as two halves
+        if SURROGATE.search(text):  # JavaScript escapes characters beyond U+FFFF in two halves
             text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if bad := CONTROL.search(text):
         raise NoLiteral(line, f"a string contains the control character U+{ord(bad[0]):04X}")

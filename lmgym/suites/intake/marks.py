@@ -1,4 +1,5 @@
-"""What a model would read although it is no text: marks of judgements before sentences (*, ?, #), and HTML markup."""
+"""Signs that models would read although they are not part of the text: judgement marks before sentences (*, ?, #) and
+HTML markup."""
 
 from __future__ import annotations
 
@@ -35,7 +36,10 @@ def _remove_markup(table: Table, places: Sequence[int], reading: Reading) -> Non
     choice = Choice(
         "markup",
         f"HTML in {texts}, such as {example}",
-        [("remove", "Remove it, and read &nbsp; and the like as characters"), ("keep", "Keep it as text")],
+        [
+            ("remove", "Remove tags, and replace &nbsp; and the like with their characters"),
+            ("keep", "Keep it as text"),
+        ],
         "remove",
     )
     message = f"{texts} {'has' if len(marked) == 1 else 'have'} HTML markup, such as {example}"
@@ -49,7 +53,7 @@ def _remove_markup(table: Table, places: Sequence[int], reading: Reading) -> Non
 
 
 def _blank(tag: re.Match[str]) -> str:
-    """Keep entities, which are characters; a line break is a space."""
+    """Return what replaces a match: nothing for a tag, a space for a line break; entities are kept, to be resolved."""
     text = tag[0]
     return text if text.startswith("&") else " " if text.lower().startswith("<br") else ""
 
@@ -67,7 +71,7 @@ def _remove_marks(table: Table, places: Sequence[int], reading: Reading) -> None
     choice = Choice(
         "marks",
         f"Marks before {sentences}, such as {example}",
-        [("remove", "Remove them: they are judgements"), ("keep", "Keep them: they are part of the text")],
+        [("remove", "Remove them: they mark judgements"), ("keep", "Keep them: they are part of the text")],
         "remove",
     )
     message = f"{sentences} {'begins' if len(marked) == 1 else 'begin'} with a mark, such as {example}"

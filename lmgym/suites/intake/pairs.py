@@ -1,7 +1,7 @@
-"""Sentences that are told apart by where they stand: one column per condition, or pairs in alternating rows.
+"""Sheets that tell conditions apart by position: one column per condition, or pairs in alternating rows.
 
-Both become rows of item, condition and text. Which sentence of a pair is the good one is taken from known headings,
-otherwise asked, never from the order.
+Both become rows of item, condition and text. Which sentence of a pair is the good one is taken from known headings or
+asked, never inferred from the order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lmgym.suites.intake.containers import Record
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.headings import condition_name, pair_of
 from lmgym.suites.intake.parsing import NO_PREDICTION, Choice, column_letter
-from lmgym.suites.intake.reading import Reading, at
+from lmgym.suites.intake.reading import Reading, at, first_places
 from lmgym.text import BLANKS, count, is_unspaced, listing, unguard
 
 GOOD, BAD = "good", "bad"
@@ -35,7 +35,7 @@ _COMPARED = 50
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Conditions whose texts are columns.
+    """Conditions that have a column of text each.
 
     Attributes:
         names: by column.
@@ -62,7 +62,7 @@ def conditions_of(names: Sequence[str], places: Sequence[int]) -> Conditions:
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether two columns have similar but not equal sentences in most rows."""
+    """Return whether two columns have similar sentences in most rows, and equal ones in fewer than half."""
     rows = [(a, b) for a, b in zip(one[:_COMPARED], other[:_COMPARED], strict=False) if a and b]
     similar = sum(_is_similar(a, b) for a, b in rows)
     equal = sum(a == b for a, b in rows)
@@ -70,7 +70,7 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def are_similar(texts: Sequence[str]) -> bool:
-    """Return whether texts are sentences, not headings, that are similar to the first."""
+    """Return whether texts are long enough to be sentences, not headings, and all similar to the first."""
     are_long = all(
         len(_words(text)) >= (_SHORTEST * 2 if any(map(is_unspaced, text[:1])) else _SHORTEST)
         for text in texts
@@ -108,12 +108,12 @@ def is_text(cells: Sequence[str]) -> bool:
 
 
 def is_measure(cells: Sequence[str]) -> bool:
-    """Return whether cells are numbers or verdicts, and so no sentences."""
+    """Return whether cells are numbers or verdicts, not sentences; see `columns.is_measure`."""
     return columns.is_measure([cell for cell in cells if cell not in NO_SENTENCE])
 
 
 def list_column(sheet: Headed) -> int | None:
-    """Return the only column with sentences if the others are empty or number the rows."""
+    """Return the only column with sentences if all others are empty or number the rows; otherwise None."""
     cells = sheet.columns()
     filled = [k for k, one in enumerate(cells) if not _numbers_rows(one)]
     return filled[0] if len(filled) == 1 and len(sheet.body) > 1 and is_text(cells[filled[0]]) else None
@@ -125,7 +125,7 @@ def _numbers_rows(cells: Sequence[str]) -> bool:
 
 
 def is_sentence(heading: str) -> bool:
-    """Return whether a cell in the place of a heading is a sentence: the list has no header."""
+    """Return whether a cell in the place of a heading is a sentence, so that the sheet has no header."""
     return columns.closes_sentence(heading) and (" " in heading.strip() or any(map(is_unspaced, heading)))
 
 
@@ -150,11 +150,11 @@ def unpivot(
     cells = sheet.columns()
     if item is not None and len(set(cells[item])) < len(cells[item]):
         reading.say(
-            f"Column {column_letter(item)} “{sheet.names[item]}” repeats, so items are numbered by their rows."
+            f"Column {column_letter(item)} “{sheet.names[item]}” has repeated values, so each row is an item."
         )
         data, item = sorted([*data, item]), None
     elif item is None:
-        reading.say("Items are numbered by their rows.")
+        reading.say("Items are numbered in the order of rows.")
     kept = _with_sentences(sheet, conditions, reading)
     headings = unique_headings(sheet.names, data)
     first = min(conditions.names)
@@ -177,7 +177,7 @@ def unpivot(
     before, after = ([sheet.names[k] for k in places] for places in sides)
     regions = [*before, "Varying text" if shared else SENTENCE, *after]
     if shared:
-        reading.say(f"Text of all conditions: {listing([*before, *after], 12)}.")
+        reading.say(f"Text that all conditions share: {listing([*before, *after], 12)}.")
     return Table(sheet.head.line, ["item", "condition", *regions], {"item": 0, "condition": 1}, rows)
 
 
@@ -243,8 +243,8 @@ def _left_out(sheet: Headed, empty: Sequence[tuple[int, int]], reading: Reading)
     if answer == "out":
         left_out = {number for number, _ in empty}
         lines = [sheet.body[number - 1].line for number in sorted(left_out)]
-        rows = f"{count(len(lines), 'row')} (row {listing(lines, 4)})"
-        reading.say(f"Left out, because a sentence is missing: {rows}.")
+        rows = f"{count(len(lines), 'row')} ({first_places('row', lines)})"
+        reading.say(f"Left out because a sentence is missing: {rows}.")
         return left_out
     if answer == "text":
         reading.say(f"{cells} without a sentence: taken as empty texts.")
@@ -255,7 +255,7 @@ def _left_out(sheet: Headed, empty: Sequence[tuple[int, int]], reading: Reading)
 
 
 def fold_list(sheet: Headed, place: int, layout: str, reading: Reading) -> Table:
-    """Make pairs of each two rows of a list of sentences."""
+    """Make a pair of every two rows of a list of sentences. Raises FormatError if their number is odd."""
     order = (GOOD, BAD) if layout == "good_bad" else (BAD, GOOD)
     rows = [
         Row(row.line, [str(k // 2 + 1), order[k % 2], unguard(row.cells[place])])
@@ -269,7 +269,7 @@ def fold_list(sheet: Headed, place: int, layout: str, reading: Reading) -> Table
         )
         reading.report.raise_problems()
     first = "first" if order[0] == GOOD else "second"
-    reading.say(f"Each two rows are a pair, the good sentence {first}; items are numbered in this order.")
+    reading.say(f"Every two rows are a pair, the good sentence {first}; items are numbered in this order.")
     return Table(sheet.head.line, ["item", "condition", SENTENCE], {"item": 0, "condition": 1}, rows)
 
 
@@ -277,8 +277,8 @@ LAYOUT = Choice(
     "layout",
     "Sentences in pairs",
     [
-        ("good_bad", "Each two rows are a pair: first the good sentence, then the bad one"),
-        ("bad_good", "Each two rows are a pair: first the bad sentence, then the good one"),
+        ("good_bad", "Every two rows are a pair: first the good sentence, then the bad one"),
+        ("bad_good", "Every two rows are a pair: first the bad sentence, then the good one"),
     ],
 )
 

@@ -34,7 +34,7 @@ CHOICES = {
     "marks": REMOVE_OR_KEEP,
     "markup": REMOVE_OR_KEEP,
 }
-"""Values of the options that are answers about the whole sheet."""
+"""Values of the options that answer questions about the whole sheet; those of `prediction` are conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class ParseOptions:
         sheet: name of a sheet of a workbook.
         header: "yes", "no" (no row names the columns) or the number of the row that names them.
         columns: column letter to one of ROLES.
-        layout: "good_bad" or "bad_good": each two rows of a list of sentences are a pair, in this order; "groups":
-            without an item column, an item begins when a condition comes again.
+        layout: "good_bad" or "bad_good": every two rows of a list of sentences are a pair, in this order; "groups":
+            without an item column, an item begins when a condition is repeated.
         prediction: condition that should have the lower total surprisal, or NO_PREDICTION.
         cut: sign that separates regions in a single column of text, "words", or "none".
-        fillers: "out" or "keep": items that have other conditions than most.
+        fillers: "out" or "keep": items that have different conditions from most.
         empty: "text", "out" or "keep": cells without text (empty or ∅) are empty texts, their items are left out, or
             the signs are text.
         marks: "remove" or "keep": marks of judgements such as * before sentences.

@@ -10,6 +10,7 @@ from typing import Any
 from lmgym.suites.formats.documents import SuiteDocument
 from lmgym.suites.formats.tables import Row
 from lmgym.suites.intake.parsing import ROLES, Choice, ParseOptions, ParseResult, column_letter
+from lmgym.text import listing
 from lmgym.text.problems import Notice, Problem, Report
 
 
@@ -54,6 +55,11 @@ def at(row: Row, place: int, header: Sequence[str]) -> str:
     """Return the location of a cell: "row 4, column D (Verb)"."""
     title = f" ({header[place][:40]})" if place < len(header) and header[place] else ""
     return f"row {row.line}, column {column_letter(place)}{title}"
+
+
+def first_places(noun: str, numbers: Sequence[int]) -> str:
+    """Name places by number: "row 3", "rows 2, 7, 9, 12 and 3 more"."""
+    return f"{noun}{'' if len(numbers) == 1 else 's'} {listing(numbers, 4)}"
 
 
 def hyphenated(role: str) -> str:

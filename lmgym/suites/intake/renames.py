@@ -1,4 +1,4 @@
-"""Replace names of conditions and regions in a sheet by names of the suite, and ask about unknown ones."""
+"""Replace names of conditions and regions in a sheet with names of the suite, and ask about unknown ones."""
 
 from __future__ import annotations
 

@@ -34,13 +34,13 @@ HEADER_HINT = (
 NUMBER = re.compile(r"[0-9]{1,9}(\.0+)?\Z")
 GROUPS = Choice(
     "layout",
-    "If no column is the item",
-    [("groups", "The rows of an item stand together; a new one begins when a condition comes again")],
+    "If no column has the item",
+    [("groups", "An item’s rows are adjacent; a new item begins when a condition is repeated")],
     "groups",
 )
 SKIP, DATA, TEXT, CONDITION_TEXT = "skip", "data", "text", "condition_text"
 EXTRA = "extra"
-"""Role of the unknown columns of a long sheet, which are kept with the regions. It is not for the user to choose."""
+"""Role of the unknown columns of a long sheet, which are kept with the regions. Users cannot choose it."""
 SENTENCES = "may be a sentence of another condition"
 _PART_OF_PAIR = re.compile(r".*(prefix|suffix|stem|template|critical|word|target|cue|head|span).*")
 """Headings of columns beside pairs with parts of the sentences."""
@@ -55,7 +55,7 @@ def roles_for(sheet: Headed, told: Sequence[str], reading: Reading) -> list[str]
     """Return the role of each column. Raises FormatError if the user has to choose.
 
     Args:
-        told: roles that the container tells, if it does.
+        told: roles that the container determines, or none.
     """
     if reading.options.columns:
         return _chosen(sheet, reading)
@@ -119,9 +119,9 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
 
 
 def _are_groups(reading: Reading) -> bool:
-    """Return whether items are told by conditions that come again, or ask."""
+    """Return whether the user lets each repeated condition begin a new item; otherwise ask."""
     message = "no item-number column found"
-    hint = "Choose the column, or how rows make an item."
+    hint = "Choose the column, or how rows form items."
     reading.result.choices.append(GROUPS)
     if reading.options.layout == GROUPS.answers[0][0]:
         return True
@@ -220,7 +220,7 @@ def _list(sheet: Headed, place: int, reading: Reading) -> list[str]:
         message += ", an odd number, so it cannot consist of pairs"
         reading.report.problem("sheet", message, HEADER_HINT)
     elif not reading.choose(
-        pairs.LAYOUT, "sheet", message, "If each two rows are a pair, choose which comes first."
+        pairs.LAYOUT, "sheet", message, "If every two rows are a pair, choose which sentence comes first."
     ):
         reading.result.asks += ("columns",)
     reading.report.raise_problems()
@@ -324,7 +324,7 @@ def _ask_about_doubts(sheet: Headed, roles: dict[str, int], reading: Reading) ->
 
 
 def _further_factors(cells: Sequence[Sequence[str]], roles: Mapping[str, int]) -> list[int]:
-    """Return columns that tell sentences apart which have the same item and condition."""
+    """Return columns that tell apart sentences with the same item and condition."""
     items, conditions = _filled(cells[roles["item"]]), cells[roles["condition"]]
     keys = list(zip(items, conditions, strict=True))
     if len(set(keys)) == len(keys):
@@ -352,7 +352,7 @@ def _doubts(
     reading: Reading,
     others: Sequence[int] = (),
 ) -> dict[int, str]:
-    """Map columns that may not be regions to the reason. `others`: columns with the condition as well."""
+    """Map columns that may not be regions to the reason. `others`: further columns to leave out."""
     fixed = [*(roles[role] for role in ("item", "condition") if role in roles), *others, *data_places(header)]
     places = [k for k in range(len(header)) if k not in fixed]
     empty = [""] * (len(cells[0]) if cells else 0)
@@ -404,7 +404,8 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
 
 
 def _begins_with_data(cells: Sequence[str]) -> bool:
-    """Return whether the first cell of a column is no heading: a number, a sentence, or a label that comes again."""
+    """Return whether the first cell of a column is no heading: a number, a sentence, or one of a few
+    labels that recur below."""
     first, rest = cells[0], cells[1:]
     is_label = first in rest and len(set(rest)) <= _MOST_LABELS
     return bool(NUMBER.match(first)) or pairs.is_sentence(first) or (bool(first) and is_label)
@@ -442,7 +443,8 @@ def _is_binary(cells: Sequence[str]) -> bool:
 
 
 def _propose_conditions(detected: list[str], below: list[list[str]]) -> None:
-    """Propose the columns that tell the sentences of an item apart, else the names with the fewest values."""
+    """Propose the columns that tell the sentences of an item apart, otherwise the column of short
+    texts with the fewest different ones (more than one, if possible)."""
     free = [k for k, role in enumerate(detected) if not role]
     if "item" in detected:
         items = _filled(below[detected.index("item")])

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from lmgym.suites.formats.tables import Row
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.parsing import column_letter
-from lmgym.suites.intake.reading import Reading, at
-from lmgym.text import count, listing
+from lmgym.suites.intake.reading import Reading, at, first_places
+from lmgym.text import count
 
 _TEXTS = ("text", "condition_text", "content")
 
@@ -35,7 +35,7 @@ def even_rows(sheet: Headed, roles: Sequence[str], reading: Reading) -> None:
     reading.report.raise_problems()
     if short:
         verb = "ends" if len(short) == 1 else "end"
-        rows = f"{count(len(short), 'row')} {verb} early (row {listing(short, 4)})"
+        rows = f"{count(len(short), 'row')} {verb} early ({first_places('row', short)})"
         reading.say(f"{rows}: the missing cells are taken as empty.")
 
 

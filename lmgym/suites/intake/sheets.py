@@ -66,8 +66,8 @@ _SAMPLED = 100
 def read_sheet(
     text: str, name: str = "", options: ParseOptions = NOTHING, known: SuiteDocument | None = None
 ) -> ParseResult:
-    """Parse pasted text: cells of a spreadsheet (tabs, commas or semicolons), JSON objects, or JSON of a suite. Never
-    raises.
+    """Parse pasted text: cells of a spreadsheet (tabs, commas or semicolons), JSON objects, a script with items, or
+    JSON of a suite. Never raises.
 
     Args:
         name: name of the suite.
@@ -92,7 +92,7 @@ def read_sheet(
 def read_records(
     text: str, name: str = "", options: ParseOptions = NOTHING, known: SuiteDocument | None = None
 ) -> ParseResult:
-    """Parse a JSON array of objects, or one JSON object per line. Never raises."""
+    """Parse a JSON array of objects, an object around one, or one JSON object per line. Never raises."""
     return _SheetReader(
         lambda report: split_records(text, report), name, options, known, is_sheet=False
     ).read()
@@ -104,7 +104,7 @@ def read_objects(
     options: ParseOptions = NOTHING,
     known: SuiteDocument | None = None,
 ) -> ParseResult:
-    """Parse objects with the same keys. Never raises, also if `objects` raises Refused."""
+    """Parse objects, one per row. Never raises; if `objects` raises Refused, that becomes a problem."""
 
     def grid(report: Report) -> Grid:
         try:
@@ -126,7 +126,7 @@ def read_items(
 
 
 def read_part(text: str, options: ParseOptions = NOTHING, known: SuiteDocument | None = None) -> ParseResult:
-    """Parse a sheet that is inserted into an existing suite; sentences and regions may be missing."""
+    """Parse a sheet to insert into an existing suite; sentences and regions may be missing. Never raises."""
     return _SheetReader(lambda report: split_text(text, report), "", options, known).read(whole=False)
 
 
@@ -239,7 +239,7 @@ class _SheetReader:
     def _table(self) -> Table:
         grid = self.grid(self.report)
         if not grid.rows:
-            self.report.problem("sheet", "nothing was pasted", HEADER_HINT)
+            self.report.problem("sheet", "the sheet is empty", HEADER_HINT)
             self.report.raise_problems()
         self.is_cut = grid.is_cut
         self.result.understood += grid.understood

@@ -52,7 +52,10 @@ def test_each_class_has_its_rate_with_interval_and_n():
 
 
 def test_unknown_item_data_is_refused_with_the_known_names():
-    with pytest.raises(lmgym.errors.InvalidArgument, match=r"No item data 'list'\. Item data: verb class\."):
+    with pytest.raises(
+        lmgym.errors.InvalidArgument,
+        match=r"No item data 'list' with one value for each item\. Choose: verb class\.",
+    ):
         result_of(with_data()).rates_by("list")
 
 

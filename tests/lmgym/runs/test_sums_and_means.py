@@ -53,7 +53,7 @@ def test_sums_and_means_are_counted_whatever_the_metric_of_the_run(metric, passe
     assert counts(region) == (2, 1, 1)
     assert region.length_words == (
         "Compared regions differ in their number of tokens: 2 items pass with sums of bits, 1 item passes with "
-        "means per token; the outcome of 1 of 2 changes."
+        "means per token; outcomes that differ: 1 of 2."
     )
 
 
@@ -97,6 +97,6 @@ def test_the_report_for_a_terminal_says_so():
         "coverage": {"n_words": None, "n_unknown_words": None},
         "provenance": {},
     }
-    assert "1 item passes with means per token; the outcome of 1 of 2 changes." in as_text(
+    assert "1 item passes with means per token; outcomes that differ: 1 of 2." in as_text(
         doc, run(doc, BITS), head
     )

@@ -44,8 +44,8 @@ def test_items_become_sentences_with_chunks_as_regions():
     ]
     assert result.document.sentences[0].extra == {"data": {"Question": '{"q": "Who?", "as": ["It", "Owls"]}'}}
     lines = " ".join(result.understood)
-    assert "Items of Ibex: the list “items”." in lines
-    assert "2 entries without an item or a sentence: not read (line 6, 7)." in lines
+    assert "Ibex items from the list “items”." in lines
+    assert "2 entries without an item or a sentence: not read (lines 6, 7)." in lines
     assert "1 entry with code instead of plain values: not read (line 10)." in lines
     assert "Each chunk is a region: 4 regions." in lines
 
@@ -55,7 +55,7 @@ def test_chunks_of_unequal_number_are_one_region_unless_they_are_asked_for():
       [["b", 1], "DashedSentence", {s: "It naps_a lot."}]]"""
     result = read(items, "pasted.txt")
     assert [one.contents for one in result.document.sentences] == [("It naps.",), ("It naps a lot.",)]
-    assert any("sentences have 2 to 3 chunks" in line for line in result.understood)
+    assert any("chunks per sentence: 2 to 3." in line for line in result.understood)
     words = read(items, cut="words").document
     assert [one.contents for one in words.sentences] == [("It", "naps.", ""), ("It", "naps a", "lot.")]
     assert len(read(ITEMS, cut="none").document.region_names) == 1

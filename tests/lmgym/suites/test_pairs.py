@@ -145,7 +145,7 @@ def test_numbers_of_items_are_taken_from_their_column_if_each_row_has_its_own():
     shared = read(table("ID|good|bad", f"4|{GOOD[0]}|{BAD[0]}", f"4|{GOOD[1]}|{BAD[1]}"), "a.csv")
     assert sentences(shared) == EXPECTED
     assert shared.document.extra["items"]["2"] == {"ID": "4"}
-    assert any("repeats" in line for line in shared.understood)
+    assert any("has repeated values" in line for line in shared.understood)
 
 
 def test_objects_keep_the_types_of_their_data_and_name_the_suite():
@@ -191,7 +191,7 @@ def test_text_that_conditions_share_can_be_regions_before_and_after():
     assert result.document.region_names == ("context", "Varying text", "end")
     assert sentences(result)[1] == (1, "bad", "It is late. The owls hoots now.")
     assert result.document.predictions[0].formula == "(*;%good%) < (*;%bad%)"
-    assert "Text of all conditions: context, end." in result.understood
+    assert "Text that all conditions share: context, end." in result.understood
 
 
 @pytest.mark.parametrize(

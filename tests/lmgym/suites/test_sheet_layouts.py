@@ -80,7 +80,7 @@ def test_of_several_sheets_the_one_that_reads_is_taken_below_its_title():
         data = write_xlsx([("Notes", [["Spring class"], ["author", "N.N."]]), ("Stimuli", stimuli)]).read()
         result = read(data, "a.xlsx")
         assert result.document, result.problems
-        assert said(result, "Sheet “Stimuli” of 2")
+        assert said(result, "Of 2 sheets, only “Stimuli” was read.")
 
 
 def test_commas_in_sentences_do_not_hide_tabs():
@@ -137,7 +137,7 @@ def test_items_with_other_conditions_are_asked_about_once():
     asked = read(sheet(HEAD, *OWLS, "3|sing|A fox|runs", "3|plur|Foxes|run", *FILLERS))
     assert asked.asks == ("fillers",)
     (choice,) = asked.choices
-    assert choice.label == "Items 101–102 have other conditions than most items: “filler”"
+    assert choice.label == "Items 101–102 have different conditions from most items: “filler”"
     data = sheet(HEAD, *OWLS, "3|sing|A fox|runs", "3|plur|Foxes|run", *FILLERS)
     assert texts(read(data, fillers="out"))[:4] == FOUR
     assert said(read(data, fillers="out"), "Left out: items 101–102 (“filler”; 2 rows).")
@@ -163,7 +163,7 @@ def test_a_sentence_that_lists_repeat_is_read_once():
     result = read(sheet(f"list|{HEAD}", *rows, *repeated), columns=columns)
     assert texts(result) == FOUR
     assert result.document.sentences[0].extra == {"data": {"list": "A; C"}}
-    assert said(result, "4 rows (row 6, 7, 8, 9)")
+    assert said(result, "4 rows (rows 6, 7, 8, 9)")
     other = read(sheet(f"list|{HEAD}", *rows, "C|1|sing|The owl|sleeps"), columns=columns)
     assert "row 6" in str(other.problems[0])
     assert "twice, first at row 2" in str(other.problems[0])
@@ -177,7 +177,7 @@ def test_instructions_between_trials_of_gorilla_are_not_read():
     assert asked.proposed_columns == {"A": "data", "B": "data", "C": "item", "D": "condition", "E": "text"}
     result = read(data, columns=asked.proposed_columns)
     assert len(texts(result)) == 4
-    assert said(result, "2 rows without item, condition and text: not read (row 2, 7)")
+    assert said(result, "2 rows without an item, condition or text: not read (rows 2, 7)")
     columns = {"C": "item", "D": "condition", "E": "text"}
     assert texts(read(data, columns=columns)) == texts(result)
 
@@ -188,7 +188,7 @@ def test_instructions_between_trials_of_gorilla_are_not_read():
 def test_rows_that_end_early_have_empty_cells():
     result = read(sheet("Item|Condition|Subject|Verb|Rest", *OWLS[:3], f"{OWLS[3]}|now"))
     assert [one.contents[2] for one in result.document.sentences] == ["", "", "", "now"]
-    assert said(result, "3 rows end early (row 2, 3, 4)")
+    assert said(result, "3 rows end early (rows 2, 3, 4)")
 
 
 SLASHES = (
@@ -269,7 +269,7 @@ def test_an_item_begins_when_a_condition_comes_again_if_the_user_says_so():
     assert asked.proposed_columns == {"A": "condition", "B": "text"}
     result = read(data, columns=asked.proposed_columns, layout="groups", header="no")
     assert texts(result)[2:] == [(2, "True", "The cat naps."), (2, "False", "The cat nap.")]
-    assert said(result, "a new item begins when a condition comes again")
+    assert said(result, "a new item begins when a condition is repeated")
     assert "layout" in read(data, columns=asked.proposed_columns, header="no").asks
 
 
@@ -390,7 +390,7 @@ def test_headings_in_camel_case_and_headings_that_come_again():
     data = sheet("ItemNo|CondName|Subject|Verb", *OWLS[:2], "ItemNo|CondName|Subject|Verb", *OWLS[2:])
     result = read(data)
     assert texts(result) == FOUR
-    assert said(result, "The headings come again in 1 row")
+    assert said(result, "1 row that repeated the headings: not read")
 
 
 HEADINGS = st.sampled_from(

@@ -77,7 +77,7 @@ def test_a_cell_of_a_no_break_space_is_text():
 def test_merged_cells_are_filled_and_said():
     reading = read_sheet(HEAD + "1\ta\tx\ty\n\tb\tx\tz\n2\ta\tu\tv\n\tb\tu\tw\n")
     assert reading.document.items == (1, 2)
-    assert any("merged cells" in line and "row 3, 5" in line for line in reading.understood)
+    assert any("merged cells" in line and "rows 3, 5" in line for line in reading.understood)
 
 
 def test_merged_items_and_conditions_of_a_long_sheet_are_filled():
@@ -93,7 +93,7 @@ def test_numbers_that_a_sheet_wrote_with_decimals_are_item_numbers():
 
 
 BAD = [
-    ("", "sheet", "nothing was pasted"),
+    ("", "sheet", "the sheet is empty"),
     (HEAD, "sheet", "a header but no rows"),
     ("a\tb\n1\t2\n", "row 1", "no item-number column found"),
     ("item\tVerb\n1\tx\n", "row 1", "no condition column found"),
