@@ -142,7 +142,7 @@ def change(answer, text, **more):
         ({"tokens": ["Two", " words"], "token_logprobs": [None, -9999.0]}, "probability 0"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None, 0.5]}, "above 1"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None, None]}, "no value"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "not a logarithm"),
+        ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "not a log-probability"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None]}, "not lists of equal length"),
         ({"tokens": [], "token_logprobs": []}, "tokens"),
         ({"tokens": [1, 2], "token_logprobs": [None, -1.0]}, "not a string"),
@@ -188,7 +188,7 @@ def test_the_key_is_sent_and_told_nowhere():
 @pytest.mark.parametrize(
     ("how", "config", "says"),
     [
-        ({}, {"model": "absent"}, "It offers tiny, other"),
+        ({}, {"model": "absent"}, "Models on this server: tiny, other"),
         ({"echoes": False}, {}, "does not return log-probabilities of prompts"),
         ({"echoes": False, "prompt_logprobs": True}, {"method": "echo"}, "does not return"),
         ({}, {"method": "prompt_logprobs"}, "does not return"),
@@ -232,7 +232,7 @@ def notes_of(**how) -> str:
         ({"caches": True, "early": True}, "change when a prompt is sent again"),
         ({"caches": True, "echoes": False, "prompt_logprobs": True}, "change when a prompt is sent again"),
         ({"continues": False}, "does not list likely next tokens"),
-        ({"ends": 2}, "are listed with: only 2 of its likely next words"),
+        ({"ends": 2}, "are listed with: too few of the likely next words"),
     ],
     ids=str,
 )
