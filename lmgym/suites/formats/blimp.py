@@ -88,14 +88,16 @@ def _pairs(text: str, report: Report) -> list[tuple[int, dict[str, Any]]]:
         try:
             pair = load(source, Report(), LIMITS)
         except FormatError as error:
-            report.problem(f"line {line}", error.problems[0].message, "Every line is one JSON object.")
+            report.problem(f"line {line}", error.problems[0].message, "Every line must be one JSON object.")
             continue
         lacking = [
             key for key in (GOOD, BAD) if not isinstance(pair, dict) or not isinstance(pair.get(key), str)
         ]
         if lacking:
             report.problem(
-                f"line {line}", f"lacks the text “{lacking[0]}”", "Every line has a good and a bad sentence."
+                f"line {line}",
+                f"lacks the text “{lacking[0]}”",
+                "Every line must have a good and a bad sentence.",
             )
         elif max(len(pair[GOOD]), len(pair[BAD])) > MAX_CELL_CHARACTERS:
             report.problem(f"line {line}", f"a sentence has more than {MAX_CELL_CHARACTERS:,} characters")

@@ -115,7 +115,7 @@ def _data(document: SuiteDocument, older: SuiteDocument) -> SuiteDocument:
         document = _with_notice(document, f"the data of {these} was kept from the previous version")
     if dropped:
         these = numbered("item", sorted(dropped))
-        message = f"the data of {these} was dropped, because the text is another one now"
+        message = f"the data of {these} was dropped, because the text changed"
         document = _with_notice(document, message)
     return document
 

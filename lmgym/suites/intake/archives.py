@@ -34,9 +34,11 @@ def unpacked(files: Iterable[SourceFile]) -> list[SourceFile]:
     for file in files:
         members += _members(file) if is_archive(file) else [file]
         if len(members) > MAX_FILES:
-            raise Refused(f"more than {MAX_FILES} files in one import", "Split them.")
+            raise Refused(f"more than {MAX_FILES} files in one import", "Import them in several parts.")
     if sum(len(file.data) for file in members) > MAX_TOTAL:
-        raise Refused(f"the files have more than {MAX_TOTAL // 1_000_000} MB in all", "Split them.")
+        raise Refused(
+            f"the files are larger than {MAX_TOTAL // 1_000_000} MB in all", "Import them in several parts."
+        )
     return members
 
 
@@ -53,13 +55,15 @@ def _members(file: SourceFile) -> list[SourceFile]:
         if path.name.startswith(".") or path.suffix.lower() not in ENDINGS:
             continue
         if len(members) >= MAX_FILES:
-            raise Refused(f"{file.name} has more than {MAX_FILES} suite files", "Split it.")
+            raise Refused(f"{file.name} has more than {MAX_FILES} suite files", "Split the archive.")
         name = str(path)[-200:]
         if info.file_size > MAX_BYTES:
-            members.append(SourceFile(name, b"", f"the file has more than {MAX_BYTES // 1_000_000} MB"))
+            members.append(SourceFile(name, b"", f"the file is larger than {MAX_BYTES // 1_000_000} MB"))
         else:
             members.append(SourceFile(name, archive.read(info)))
     if not members:
         kinds = ", ".join(ENDINGS)
-        raise Refused(f"{file.name} has no file that ends in {kinds}", "Add the suite files to the archive.")
+        raise Refused(
+            f"{file.name} has no file whose name ends in {kinds}", "Add the suite files to the archive."
+        )
     return members

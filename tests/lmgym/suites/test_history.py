@@ -91,12 +91,12 @@ def test_the_undo_of_an_added_item_does_not_grow_with_the_suite():
         ({"op": "insert_region", "at": 2, "name": "Verb"}, "added region 2 (Verb)"),
         ({"op": "delete_region", "region": 2}, "deleted region 2"),
         ({"op": "move_region", "region": 2, "to": 1}, "moved region 2 to place 1"),
-        ({"op": "rename_region", "region": 2, "to": "Verb"}, "named region 2"),
+        ({"op": "rename_region", "region": 2, "to": "Verb"}, "renamed region 2"),
         ({"op": "set_factors", "factors": [{"name": "number"}]}, "changed the factors"),
         ({"op": "set_factors", "factors": []}, "removed the factors"),
         ({"op": "set_predictions", "predictions": []}, "changed the predictions"),
         ({"op": "set_scoring", "metric": "sum", "join": "none"}, "changed the scoring"),
-        ({"op": "replace_draft"}, "replaced the draft by a file"),
+        ({"op": "replace_draft"}, "replaced the draft with a file"),
         ({"op": "discard_draft"}, "discarded the draft"),
         ({"op": "restore", "version": 3}, "restored the state after change 3"),
         ({"op": "from a later version"}, "changed the draft"),
@@ -115,7 +115,7 @@ def test_texts_before_and_after_are_part_of_the_words():
     scoring = {"op": "set_scoring", "metric": ["sum", "mean"], "join": "none"}
     scoring["old"] = {"metric": "sum", "join": "space"}
     assert steps_of([scoring]) == [
-        Step("changed the scoring", "sum, joined by space", "sum, mean, joined by none")
+        Step("changed the scoring", "sum, join policy space", "sum, mean, join policy none")
     ]
 
 

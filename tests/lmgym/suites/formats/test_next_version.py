@@ -69,7 +69,7 @@ def test_a_corrected_sentence_keeps_its_data_and_another_one_does_not():
     assert after.sentences[0].extra == {"data": {"list": "A"}}  # its region changed: no oovs
     assert after.sentences[1].extra == {}
     assert [n.message for n in after.notices][-1] == (
-        "the data of item 1 was dropped, because the text is another one now"
+        "the data of item 1 was dropped, because the text changed"
     )
 
 
