@@ -55,7 +55,9 @@ def load_suite(
         OSError: the file cannot be read.
     """
     if encoding and encoding not in ENCODINGS:
-        raise InvalidArgument(f"{encoding!r} is not a supported encoding. Choose {', '.join(ENCODINGS)}.")
+        raise InvalidArgument(
+            f"{encoding!r} is not a supported encoding. Choose one of {', '.join(ENCODINGS)}."
+        )
     options = ParseOptions(encoding=encoding, sheet=sheet, columns=dict(columns or {}))
     if isinstance(source, SuiteDocument):
         return source

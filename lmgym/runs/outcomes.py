@@ -122,7 +122,7 @@ class PredictionOutcome:
         )
         return (
             f"Compared regions differ in their number of tokens: {sums} with sums of bits, {means} with means per "
-            f"token; the outcome of {self.changed_by_length} of {self.n} changes."
+            f"token; the outcome of {self.changed_by_length} of {count(self.n, 'item')} changes."
         )
 
     def columns(self) -> dict[str, Any]:
