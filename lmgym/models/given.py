@@ -94,7 +94,7 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
         return LoadedModel(name, "python", _ScorerBackend(model, name))
     raise BackendError(
         f"{type(model).__name__} is not a model.",
-        "Pass a folder, a hub id, (model, tokenizer), or an object with score(texts).",
+        "Pass a folder, a hub id, a pair (model, tokenizer), or an object with score(texts).",
     )
 
 

@@ -40,7 +40,7 @@ from lmgym.text.columns import described
 MAX_SIDES = 5
 FAVOURING = {
     MCNEMAR.key: "Items that only this run passes",
-    SIGN.key: "Items on which this run passes the greater share",
+    SIGN.key: "Items of which this run passes a greater share of the predictions",
 }
 """Meaning of `only_first` and `only_second`, by test."""
 

@@ -12,7 +12,7 @@ from lmgym.runs.run_differences import ScoredAs, in_words, run_differences
 DIGITS = 12
 """Digits of digests and commits in texts; BibTeX entries have all of them."""
 MOST_NAMED = 6
-"""Maximum number of suites of a site that the notes of a table name."""
+"""Number of suites above which the notes of a table from a site do not name them."""
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,9 @@ def _refuse_code(data: dict[str, Any], name: str) -> None:
         if key in _CODE and value:
             raise BackendError(f"{name} sets {key!r}, which is not accepted.", f"Remove {key!r} from {name}.")
         if key in ("quantization_config", "compression_config") and value:
-            raise BackendError("Quantised checkpoints are not supported.", "Use the unquantised weights.")
+            raise BackendError(
+                "Quantised safetensors weights are not supported.", "Use the unquantised weights."
+            )
 
 
 def _weights(folder: Path) -> list[Path]:

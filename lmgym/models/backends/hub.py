@@ -372,7 +372,7 @@ def _require_names(model: HubModel, folder: Path, names: Mapping[str, int]) -> N
             (path.parent / path.readlink()).unlink(missing_ok=True)
             path.unlink()
             raise BackendUnavailable(
-                f"{name} of {model.repo} arrived damaged: its digest is not that of the Hub. It was deleted.",
+                f"{name} of {model.repo} arrived damaged: its digest differs from the Hub's. The file was deleted.",
                 "Try again; if it happens again, something on the way to the Hub changes files.",
             )
 

@@ -282,7 +282,7 @@ def load(
 ) -> OpenAIBackend:
     """Build a backend with the first method that works and is verified. Raises BackendError if none is."""
     if external_access.net is None:
-        raise BackendError("This site does not allow this model to send requests.")
+        raise BackendError("This model may not send requests: it was loaded without a network policy.")
     policy = replace(external_access.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)
     server = Server(
         config["base_url"], config["model"], external_access.secrets.get("api_key", ""), policy, sleep

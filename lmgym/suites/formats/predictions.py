@@ -61,7 +61,7 @@ def read_predictions(root: dict[str, Any], meta: dict[str, Any], report: Report)
             for index, formula in enumerate(formulas)
         ]
     if "predictions" not in root:
-        report.notice("$.predictions", "the suite has no predictions; it can be run, but not scored")
+        report.notice("$.predictions", "the suite has no predictions; it can be run, but has no pass rates")
     return []
 
 
