@@ -47,7 +47,9 @@ def compared_rows(first: pd.DataFrame, second: pd.DataFrame) -> list[Row]:
         subjects.append(subject)
         comparisons.append(compare_rates(names, shares))
     if not comparisons:
-        raise InvalidArgument("The two results have no prediction of the same suite in common.")
+        raise InvalidArgument(
+            "The two results have no predictions in common. Compare results for the same suite."
+        )
     pairs = zip(subjects, corrected(comparisons), strict=True)
     return [(*subject, *row(comparison)) for subject, comparison in pairs]
 

@@ -75,7 +75,9 @@ def load_suite(
         OSError: the file cannot be read.
     """
     if encoding and encoding not in ENCODINGS:
-        raise InvalidArgument(f"{encoding!r} is not a supported encoding. Choose {', '.join(ENCODINGS)}.")
+        raise InvalidArgument(
+            f"{encoding!r} is not a supported encoding. Choose one of {', '.join(ENCODINGS)}."
+        )
     answers = {
         "layout": layout,
         "cut": cut,

@@ -180,7 +180,7 @@ class Result:
             rows = compared_rows(*sides)
         except InvalidArgument as error:
             raise InvalidArgument(
-                f"{first} and {second} have no prediction of the same suite in common."
+                f"{first} and {second} have no predictions in common. Run both on the same suite."
             ) from error
         return _frame(COMPARED, rows)
 
@@ -216,7 +216,9 @@ class Result:
         """
         runs = [run for run in self.runs if suite in (None, run.suite.name)]
         if not runs:
-            raise InvalidArgument(f"No run of the suite {suite!r}.")
+            raise InvalidArgument(
+                f"No run of the suite {suite!r}." if suite else "Without a run there is no table."
+            )
         if what not in _TABLES:
             raise InvalidArgument(f"Unknown table {what!r}. Choose {', '.join(map(repr, _TABLES))}.")
         return _TABLES[what](runs, _rule(rule))

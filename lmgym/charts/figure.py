@@ -126,9 +126,9 @@ class Figure:
         target = Path(path).expanduser()
         form = target.suffix.removeprefix(".").lower()
         if form not in FORMS:
-            raise ValueError(f"{target} must end in .{', .'.join(FORMS)}.")
+            raise ValueError(f"{target} must end in one of .{', .'.join(FORMS)}.")
         if size and size not in SIZES:
-            raise ValueError(f"{size!r} is not a size. Choose {', '.join(map(repr, SIZES))}.")
+            raise ValueError(f"{size!r} is not a size. Choose one of {', '.join(map(repr, SIZES))}.")
         target.write_bytes(self.file(form, size))
         return target
 

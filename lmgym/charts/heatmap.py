@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from lmgym.charts.colour_steps import RATE_EDGES
 from lmgym.charts.svg import Markup, Pen, element, shorten, text_width, wrap
+from lmgym.text import count
 
 _CELL_W, _CELL_H, _TURNED = 34.0, 22.0, 150.0
 _NOTE = 320.0
@@ -78,7 +79,14 @@ def heat_chart(
         24.0 + max(text_width(line, 11.0) for line in lines),
     )
     height = foot + 15.0 * len(lines) - 3.0
-    return pen.canvas(width, height, title, f"{len(rows)} by {len(columns)}. {caption}", "chart", body)
+    return pen.canvas(
+        width,
+        height,
+        title,
+        f"{count(len(rows), 'row')}, {count(len(columns), 'column')}. {caption}",
+        "chart",
+        body,
+    )
 
 
 def _column(pen: Pen, name: str, x: float, y: float, *, upright: bool) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lmgym.charts.svg import Markup, Pen, element, finite, nice_ticks, text_width, tick_label
+from lmgym.text import count
 
 
 def rate_bar(
@@ -94,7 +95,7 @@ def margin_strip(
         dot = {"cx": cx, "cy": base - rise * (level - 1) - 1.0, "r": radius, **pen.style(kind)}
         body.append(element("g", None, tip, element("circle", dot)))
     n_omitted = len(margins) - len(shown)
-    text = f"{len(shown)} items; right of zero the prediction is true."
+    text = f"{count(len(shown), 'item')}; right of zero, the prediction is true."
     if n_omitted:
         omitted = (
             "1 item without a margin is" if n_omitted == 1 else f"{n_omitted} items without a margin are"

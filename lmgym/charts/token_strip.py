@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lmgym.charts.colour_steps import HEAT_EDGES
 from lmgym.charts.svg import Markup, Pen, element, shorten, text_width
+from lmgym.text import count
 
 _ROW, _BOX, _HEAD, _LONGEST = 42.0, 34.0, 28.0, 150.0
 
@@ -78,7 +79,7 @@ def token_strip(
     caption = f"Bits per token; dashed: outside regions, or not scored. {note}".strip()
     body.append(pen.text(left, foot + 18.0, caption, "c-muted"))
     width = max(x + 12.0, left + text_width(caption, 11.0) + 12.0)
-    described = f"{len(rows)} sentences in {len(columns)} columns. {caption}"
+    described = f"{count(len(rows), 'sentence')}, one per row. {caption}"
     return pen.canvas(width, foot + 30.0, title, described, "chart", body)
 
 

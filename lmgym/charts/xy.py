@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from lmgym.charts.svg import Markup, Pen, element, marker, nice_ticks, shorten, text_width, tick_label, wrap
+from lmgym.text import count
 from lmgym.text.number_format import compact
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 54.0, 30.0, 560.0, 300.0
@@ -84,7 +85,7 @@ def xy_chart(
         _LEFT + plot_width + (40.0 if longest or plot_width == _WIDTH else 16.0) + min(longest, 200.0),
         _LEFT + max((text_width(line, 11.0) for line in lines), default=0.0) + 12.0,
     )
-    description = f"{len(points)} points; {y_label} by {x_label}. {note}"
+    description = f"{count(len(points), 'point')}; {y_label} by {x_label}. {note}"
     return pen.canvas(width, foot + 10.0, title, description, "chart", body)
 
 

@@ -58,7 +58,7 @@ class AgentTests(Connection):
         end = time.monotonic() + seconds
         while (state := self.get(f"agent-servers/{quote(slug)}/")["state"]) not in ("ready", "broken"):
             if time.monotonic() > end:
-                raise TimeoutError(f"server {slug} is {state} after {seconds:.0f} s")
+                raise TimeoutError(f"server {slug} is still {state} after {seconds:.0f} s")
             self.transport.sleep(POLL_SECONDS)
         return str(state)
 

@@ -51,7 +51,7 @@ class Connection:
             if state.is_final:
                 return state
             if time.monotonic() > end:
-                kind = type(state).__name__.lower()
-                raise TimeoutError(f"{kind} {key} is {state.state} after {seconds:.0f} s")
+                kind = type(state).__name__
+                raise TimeoutError(f"{kind} {key} is still {state.state} after {seconds:.0f} s")
             self.transport.sleep(pause)
             pause = min(pause * 1.5, MAX_POLL_SECONDS)

@@ -88,7 +88,7 @@ class Archive:
                     size += len(block)
                     self._left -= len(block)
                     if size > self._limits.file_bytes:
-                        raise Refused(f"{name} has more than {self._limits.file_bytes:,} bytes", "Split it.")
+                        raise Refused(f"{name} is larger than {self._limits.file_bytes:,} bytes", "Split it.")
                     if self._left < 0:
                         raise Refused(
                             f"the archive contains more than {self._limits.bytes // 1_000_000} MB",

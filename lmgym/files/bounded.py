@@ -233,7 +233,7 @@ class _Counted(io.RawIOBase):
     def _count(self, piece: bytes) -> None:
         limits = self._limits
         if limits.seconds is not None and self._clock() - self._start > limits.seconds:
-            raise Refused(f"reading it takes more than {limits.seconds:,.0f} seconds", SPLIT)
+            raise Refused(f"reading the file takes more than {limits.seconds:,.0f} seconds", SPLIT)
         if not piece:
             return
         self._bytes += len(piece)

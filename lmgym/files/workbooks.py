@@ -126,7 +126,9 @@ class _Counter:
         if limits.cells is not None and self.cells > limits.cells:
             raise Refused(f"more than {limits.cells:,} cells", "Split the workbook.")
         if limits.seconds is not None and time.monotonic() - self.start > limits.seconds:
-            raise Refused(f"reading it takes more than {limits.seconds:,.0f} seconds", "Split the workbook.")
+            raise Refused(
+                f"reading the workbook takes more than {limits.seconds:,.0f} seconds", "Split the workbook."
+            )
 
 
 def _long_cell() -> Refused:

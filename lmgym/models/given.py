@@ -94,7 +94,7 @@ def open_model(model: Any, *, device: str = "auto", dtype: str = "float32") -> L
         return LoadedModel(name, "python", _ScorerBackend(model, name))
     raise BackendError(
         f"{type(model).__name__} is not a model.",
-        "Pass a folder, a hub id, (model, tokenizer), or an object with score(texts).",
+        "Pass a folder, a hub id, a pair (model, tokenizer), or an object with score(texts).",
     )
 
 
@@ -191,7 +191,7 @@ class _ScorerBackend:
         """Score texts. Raises BackendError for policies that the caller's code cannot follow."""
         if policy.bos != "auto" or policy.eos or policy.whitespace != "none":
             raise BackendError(
-                "Your score(texts) decides on start tokens, end tokens and the whitespace correction.",
+                "Your score(texts) function controls start tokens, end tokens and whitespace correction itself.",
                 "Leave bos, eos and whitespace at their defaults.",
             )
         results = list(self._scorer.score(list(texts)))

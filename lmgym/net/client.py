@@ -140,7 +140,7 @@ def _prepare(
         content = json_module.dumps(json, allow_nan=False, ensure_ascii=False).encode("utf-8", "strict")
         defaults["content-type"] = "application/json"
     if len(content or b"") > policy.max_request_bytes:
-        raise Refused(f"The request is larger than {policy.max_request_bytes} bytes.")
+        raise Refused(f"The request is larger than {policy.max_request_bytes:,} bytes.")
     call = _Call(method, _parse(url), defaults | _checked_headers(headers or {}), content or b"")
     if not 0 < call.port < 65536:
         raise Refused(f"{call.port} is not a valid port.")
@@ -326,7 +326,7 @@ def _translated(server: str) -> Iterator[None]:
     try:
         yield
     except (httpcore2.ReadError, httpcore2.WriteError, httpcore2.ConnectError) as error:
-        raise HungUp(f"{server} closed the connection without a response.") from error
+        raise HungUp(f"{server} closed the connection before its response was complete.") from error
     except httpcore2.ProxyError as error:
         raise Unreachable(f"The proxy did not connect to {server}.") from error
     except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:

@@ -15,7 +15,8 @@ WORK_PER_CHUNK = 3e11
 FASTER_ON_GPU = 32
 LEAST_TOKENS, MOST_TOKENS = 128, 32_768
 LOOK_BACK = 0.25
-"""Share of its budget by which a chunk may be shorter, to end where neighbours have the least in common."""
+"""Fraction of a full chunk's sentences that may be left for the next chunk, so that it ends where neighbours have the
+least in common."""
 
 
 def chunk_characters(parameters: int | None, device: str = "cpu") -> int:

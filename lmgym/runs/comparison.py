@@ -39,8 +39,8 @@ from lmgym.text.columns import described
 
 MAX_SIDES = 5
 FAVOURING = {
-    MCNEMAR.key: "Items that only this run gets right",
-    SIGN.key: "Items on which this run passes the greater share",
+    MCNEMAR.key: "Items that only this run passes",
+    SIGN.key: "Items of which this run passes a greater share of the predictions",
 }
 """Meaning of `only_first` and `only_second`, by test."""
 
@@ -50,7 +50,8 @@ class RateComparison(Comparison):
     """Pass rates of two runs over their common items. The interval is Newcombe's for paired rates."""
 
     effect_size_g: float | None = described(
-        "Hedges’ g: mean of the items’ differences over their standard deviation", default=None
+        "Hedges’ g: mean of the items’ differences over their standard deviation, corrected for few items",
+        default=None,
     )
 
 
@@ -184,7 +185,7 @@ class Equivalence:
     """Equivalence of two pass rates within `bound` (0..1): Tango's score test at both bounds (TOST)."""
 
     bound: float
-    p: float = described("a small value means that the rates are equivalent")
+    p: float = described("p of the test: small if the rates differ by less than the bound")
     p_corrected: float = described("p, corrected for all pairs")
 
     @property
@@ -350,7 +351,7 @@ class ItemRow:
 
     item: int = described("number of the item in its suite")
     sides: list[ItemSide | None] = described("in the order of the runs; null: the revision has no such item")
-    differs: bool = described("do the runs disagree on the item?")
+    differs: bool = described("true if the runs disagree on the item")
 
 
 def item_rows(sides: Sequence[Side]) -> list[ItemRow]:

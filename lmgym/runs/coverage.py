@@ -130,7 +130,7 @@ class Spelling:
             return ""
         return (
             f"Spelled in pieces: {self.pieces_per_word:.1f} pieces per word; {self.short_share:.0%} of the words "
-            f"only in pieces of one or two letters. Above {MOST_PIECES} pieces per word (of fewer than "
+            f"consist only of pieces of one or two letters. Above {MOST_PIECES} pieces per word (of fewer than "
             f"{FEWEST_LETTERS} letters each) or {MOST_SHORT:.0%} of such words, every word in two pieces or more "
             "counts as unknown."
         )

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from lmgym import __version__
 from lmgym.runs.rules import Rule
 from lmgym.runs.studied import DIGITS, MOST_NAMED, Studied, named_model
+from lmgym.text import count
 from lmgym.text.bibtex import Entry, bibtex
 from lmgym.text.paper_tables import escape_markdown
 from lmgym.text.tex import escape
@@ -75,7 +76,7 @@ class Methods:
         target = Path(path).expanduser()
         form = target.suffix.removeprefix(".").lower()
         if form not in FORMS:
-            raise ValueError(f"{target} must end in .{', .'.join(FORMS)}.")
+            raise ValueError(f"{target} must end in one of .{', .'.join(FORMS)}.")
         target.write_text(self.written(form), encoding="utf-8")
         return target
 
@@ -170,7 +171,7 @@ def _suite(run: Studied) -> str:
     facts = [
         "" if run.revision is None else f"revision {run.revision}",
         f"sha256 {run.sha256[:DIGITS]}",
-        f"{run.n_items} items in {run.n_conditions} conditions" if run.n_items else "",
+        f"{count(run.n_items, 'item')} in {count(run.n_conditions, 'condition')}" if run.n_items else "",
     ]
     return named_model(run.suite, *facts)
 
@@ -242,7 +243,7 @@ def _rare_settings(run: Studied) -> Phrase:
     settings = [
         "the end token scored" if policy.get("eos") and run.provenance.get("end_token_scored") else "",
         "the end of a word counted as part of the word" if policy.get("whitespace") == "trailing" else "",
-        f"long texts scored in windows that share {policy['overlap']} tokens"
+        f"long texts scored in windows that share {count(policy['overlap'], 'token')}"
         if policy.get("overlap") is not None
         else "",
     ]

@@ -77,7 +77,7 @@ def _pair(number: int, label: str, text: str) -> MinimalPair | str:
     except FormulaError as error:
         return f"cannot be read: {error}"
     if not isinstance(tree, Comparison):
-        return "joins several comparisons"
+        return "is not a single comparison"
     left, right = tree.left, tree.right
     if not isinstance(left, Reference) or not isinstance(right, Reference):
         return "computes with several regions or numbers"

@@ -57,7 +57,7 @@ class Policy:
     """Scoring policy: how the sentences were scored."""
 
     bos: str | None = described("start token: auto, always, never, or the token")
-    eos: str | None = described("was the end of the sentence scored?")
+    eos: str | None = described("True if the end token was scored, else False")
     join: str | None = described("how regions were joined into text: space, natural or none")
     metric: str | None = described(
         "how a region’s value is computed from its tokens: sum, mean, median, range, max or min"
@@ -69,7 +69,7 @@ class Predicted:
     """The prediction a row is about."""
 
     prediction_number: int = described("number of the prediction in its suite, from 1")
-    prediction: str = described("name of the prediction, or “Prediction 2”")
+    prediction: str = described("name of the prediction, or “Prediction N” if it has none")
     formula: str = described("formula of the prediction")
 
 
@@ -91,13 +91,16 @@ class Rate(Predicted):
     )
     not_evaluable: int = described("outcomes in which a region has no value; they do not pass", "items")
     passed_with_sums: int | None = described(
-        "items that pass if sums of bits are compared; empty: compared regions have equally many tokens, or unknown",
+        "items that pass if sums of bits are compared; empty: compared regions have equally many tokens, or the "
+        "numbers of tokens are unknown",
         "items",
     )
     passed_with_means: int | None = described(
         "items that pass if means of bits per token are compared, also of sentences (`*`)", "items"
     )
-    changed_by_length: int | None = described("items that pass with only one of the two", "items")
+    changed_by_length: int | None = described(
+        "items that pass with sums or with means, but not with both", "items"
+    )
     p: float | None = described("exact one-sided p of the rate against chance, upper tail")
     p_below: float | None = described("exact p of the lower tail; 1 where the rate is not below chance")
     p_corrected: float | None = described("p, Holm-corrected for the number of predictions in the run")
@@ -139,9 +142,11 @@ class Outcome(Predicted):
 
     item: int = described("number of the item in its suite")
     outcome: str = described(", ".join(OUTCOME_NAMES))
-    passed: bool = described("does the item pass?")
+    passed: bool = described("true if the item passes")
     margin: float | None = described("by how much the prediction holds (+) or fails (−)", "bits")
-    too_close: bool | None = described("is the margin within the bound on the numeric error?")
+    too_close: bool | None = described(
+        "true if the margin is within the bound on the numeric error; empty: unknown"
+    )
 
 
 @dataclass(frozen=True)
@@ -173,8 +178,8 @@ class Token:
     region_number: int | None = described(
         "number of its region in the sentence, from 1; empty outside regions"
     )
-    straddles: bool = described("does it span two regions?")
-    special: bool = described("is it outside regions, as start and end tokens are?")
+    straddles: bool = described("true if the token spans more than one region")
+    special: bool = described("true for a token outside regions, such as a start or end token")
     surprisal: float | None = described(
         "−log₂ of the probability; score_kind names the kind; empty: no value", "bits"
     )
@@ -202,7 +207,7 @@ class RuleScore(RunStatistics, Score):
 
 
 RATES = (PredictionRate, Policy)
-"""Columns of the table of predictions: `rates()`, the site's `predictions`."""
+"""Columns of the predictions table: the frame of `rates()` and the site's table `predictions`."""
 SCORES = (RuleScore, WordCounts, Policy)
 """Columns of the site's table `scores`."""
 

@@ -193,7 +193,8 @@ GARDEN_PATH = Blueprint(
     "garden-path",
     "Garden path, 2 × 2",
     "Reduced or full relative clause × ambiguous or unambiguous verb form.",
-    "The main verb is most surprising after a reduced clause with an ambiguous verb, by more than either factor alone.",
+    "The main verb is most surprising after a reduced clause with an ambiguous verb, and reduction matters more "
+    "with an ambiguous verb than with an unambiguous one.",
     ("Noun", "Unreduced", "Participle", "Phrase", "Main verb", "Rest"),
     (
         _garden("The horse", "raced", "ridden", "past the barn", "fell", "into the ditch."),

@@ -330,7 +330,9 @@ def whole(op: Op, key: str, low: int, high: int) -> int:
 def item_number(value: object) -> int:
     """Check an item number: an integer from 0 to 999,999,999."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_ITEM_NUMBER:
-        raise EditError("", f"{value!r:.40} is not an item number")
+        raise EditError(
+            "", f"{value!r:.40} is not an item number: a whole number from 0 to {MAX_ITEM_NUMBER:,}"
+        )
     return value
 
 
@@ -363,7 +365,9 @@ def texts(value: object, width: int) -> list[str]:
     if value is None:
         return [""] * width
     if not isinstance(value, list) or len(value) != width:
-        raise EditError("", f"a row must be a list of {width} texts, one per region")
+        raise EditError(
+            "", f"a row must be a list of {width} {'text' if width == 1 else 'texts'}, one per region"
+        )
     return [clean_text(cell) for cell in value]
 
 
@@ -519,16 +523,18 @@ def read_predictions(op: Op, key: str) -> list[PredictionDoc]:
     """Parse `[{name, description, formula}, …]` within the limits of the format."""
     entries = list_of(op, key)
     if len(entries) > MAX_PREDICTIONS:
-        raise EditError("", f"a suite has at most {MAX_PREDICTIONS} predictions")
+        raise EditError("", f"a suite can have at most {MAX_PREDICTIONS} predictions")
     predictions = []
     for entry in entries:
         if not isinstance(entry, dict):
             raise EditError("", "a prediction must have the form {name, description, formula}")
         fields = {field: text_of(entry, field) for field in ("formula", "name", "description")}
         if len(fields["name"]) > MAX_NAME_CHARACTERS:
-            raise EditError("", f"a prediction's name has at most {MAX_NAME_CHARACTERS} characters")
+            raise EditError("", f"a prediction's name can have at most {MAX_NAME_CHARACTERS} characters")
         if max(len(fields["formula"]), len(fields["description"])) > MAX_FORMULA_CHARACTERS:
-            raise EditError("", f"a formula or description has at most {MAX_FORMULA_CHARACTERS:,} characters")
+            raise EditError(
+                "", f"a formula or description can have at most {MAX_FORMULA_CHARACTERS:,} characters"
+            )
         predictions.append(PredictionDoc(fields["formula"], fields["name"], fields["description"]))
     return predictions
 

@@ -176,7 +176,7 @@ def _describe(op: Mapping[str, Any]) -> list[Step]:
         case {"op": "move_region", "region": region, "to": to}:
             return [Step(f"moved region {region} to position {to}")]
         case {"op": "rename_region", "region": region, "to": to}:
-            return [Step(f"named region {region}", new=to)]
+            return [Step(f"renamed region {region}", new=to)]
         case {"op": "set_predictions", "predictions": list(new)}:
             return _predictions(op.get("old"), new)
         case {"op": "set_factors", "factors": list(factors)}:
@@ -238,7 +238,9 @@ def _label(prediction: PredictionDoc) -> str:
 def _scoring(op: Mapping[str, Any]) -> list[Step]:
     def words(scoring: Any) -> str:
         metric = scoring.get("metric")
-        return f"{', '.join(metric) if isinstance(metric, list) else metric}, joined by {scoring.get('join')}"
+        return (
+            f"{', '.join(metric) if isinstance(metric, list) else metric}, join policy {scoring.get('join')}"
+        )
 
     old = op.get("old")
     return [Step("changed the scoring", words(old) if isinstance(old, dict) else "", words(op))]

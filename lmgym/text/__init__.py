@@ -28,7 +28,7 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MAGIC = {
     b"PK\x03\x04": (
         "a ZIP archive or an Excel workbook",
-        "Save the sheet as “CSV UTF-8”, or unpack it.",
+        "Save the sheet as “CSV UTF-8”, or unpack the archive.",
     ),
     b"\x1f\x8b": ("gzip-compressed", "Unpack it first."),
     b"%PDF": ("a PDF", "Upload a JSON or CSV file."),

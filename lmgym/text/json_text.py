@@ -138,7 +138,12 @@ def _children(
         return ((index, value[index]) for index in range(len(value) - 1, -1, -1))
     if isinstance(value, _Repeated):
         keys = ", ".join(f'"{key[:60]}"' for key in value.repeated)
-        report.problem(_spell(chain), f"the key {keys} occurs more than once", "Keep one of them.")
+        message = (
+            f"the key {keys} occurs more than once"
+            if len(value.repeated) == 1
+            else f"these keys occur more than once: {keys}"
+        )
+        report.problem(_spell(chain), message, "Keep one entry for each key.")
     for key in value:
         _check_string(key, chain, report, what="a key")
     return reversed(value.items())

@@ -80,7 +80,7 @@ class PaperTable:
         target = Path(path).expanduser()
         form = target.suffix.removeprefix(".").lower()
         if form not in FORMS:
-            raise ValueError(f"{target} must end in .{', .'.join(FORMS)}.")
+            raise ValueError(f"{target} must end in one of .{', .'.join(FORMS)}.")
         target.write_text(written(self, form), encoding="utf-8")
         return target
 

@@ -85,7 +85,11 @@ class FormatError(ValueError):
         n_more = len(problems) - len(shown)
         if n_more:
             shown.append(
-                Problem("file", f"… and {n_more} more problems", "Fix the first ones and try again.")
+                Problem(
+                    "file",
+                    f"… and {n_more} more {'problem' if n_more == 1 else 'problems'}",
+                    "Fix the first ones and try again.",
+                )
             )
         self.problems: list[Problem] = shown
         super().__init__(shown)

@@ -196,7 +196,7 @@ def test_convert_takes_the_format_from_the_extension(capsysbinary, tmp_path) -> 
     [
         (["compare", "none", "none"], "lmgym evaluate SUITE -m MODEL --save none"),
         (["convert", "agreement.json", "--to", "lm-eval"], "--output"),
-        (["convert", "conjunction.json", "--to", "blimp"], "joins several comparisons"),
+        (["convert", "conjunction.json", "--to", "blimp"], "is not a single comparison"),
         (["lint", "latin.csv"], "--encoding windows-1252: 1,été,La fée,vient"),
         (["lint", "two.xlsx"], 'Sheets: Main, Fillers. For example: --sheet "Main"'),
         (["lmc", "run", "model:nowhere", "wp"], "No model found: there is no folder or file nowhere."),

@@ -109,7 +109,7 @@ def broken_folders(model_dir, tmp_path) -> Path:
     ("path", "reason"),
     [
         ("missing", "There is no 'missing' in the model directory. Check the name, or copy the model there."),
-        ("empty", "The model has no config.json. Use a model folder of transformers."),
+        ("empty", "The model has no config.json. Use a folder in the format of transformers."),
         (
             "pickled",
             "The weights exist only as pytorch_model.bin, a format that can run code when a file is read. ",

@@ -209,7 +209,7 @@ def test_a_task_folder_has_data_task_and_a_text_about_it(client, people):
 @pytest.mark.parametrize(
     ("formula", "reason"),
     [
-        ("[(2;%match%) < (2;%mismatch%)] & [(3;%match%) < (3;%mismatch%)]", "joins several comparisons"),
+        ("[(2;%match%) < (2;%mismatch%)] & [(3;%match%) < (3;%mismatch%)]", "is not a single comparison"),
         ("(2;%match%) + (3;%match%) < (2;%mismatch%)", "computes with several regions"),
         ("(2;%match%) = (2;%mismatch%)", "compares with ="),
         ("(2;%match%) < (3;%mismatch%)", "does not compare the same region"),

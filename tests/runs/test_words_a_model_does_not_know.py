@@ -112,7 +112,8 @@ def test_more_than_one_and_eight_tenths_pieces_a_word_is_spelled():
     assert (found.spelling.n_short, found.spelling.is_in_pieces) == (0, True)
     assert found.unknown[-1] == "market"
     assert found.spelling.words == (
-        "Spelled in pieces: 1.8 pieces per word; 0% of the words only in pieces of one or two letters. Above 1.8 "
+        "Spelled in pieces: 1.8 pieces per word; 0% of the words consist only of pieces of one or two letters. "
+        "Above 1.8 "
         "pieces per word (of fewer than 3.25 letters each) or 10% of such words, every word in two pieces or more "
         "counts as unknown."
     )

@@ -74,8 +74,8 @@ BACKENDS: dict[str, BackendSpec] = {
             label="Completion server (OpenAI-compatible)",
             schema=OPENAI_SCHEMA,
             needs_torch=False,
-            help="A server that returns the probability of a prompt: vLLM, llama.cpp and others. Only sentences are "
-            "sent to it, if this site allows its address.",
+            help="A server that returns log-probabilities of the tokens of a prompt (vLLM, llama-cpp-python and "
+            "others). Sentences are sent to it, and this site must allow its address.",
             module="lmgym.models.backends.openai",
             needs_external_access=True,
         ),

@@ -24,8 +24,8 @@ _FOLDERS = re.compile(r"(?<![\w:/.…])/(?:[^\s/'\":,;()]+/)+")
 
 _FRAME = "A masked model reads every text between the special tokens of its tokenizer, which are never scored"
 _NO_WHITESPACE = {
-    "ngram": "The tokens of an n-gram model are whole words: the whitespace correction has nothing to move.",
-    "uniform": "The uniform model has no spaces, so the whitespace correction has nothing to move.",
+    "ngram": "The tokens of an n-gram model are whole words, so the whitespace correction has nothing to move.",
+    "uniform": "The tokens of the uniform model include no spaces, so the whitespace correction has nothing to move.",
     "masked": "The whitespace correction is defined for left-to-right prediction, not for masked models.",
     "openai": "A completion server does not return the probabilities that the whitespace correction needs.",
     "lmzoo": "LM Zoo containers do not return the probabilities that the whitespace correction needs.",
@@ -37,8 +37,8 @@ _WINDOWS = ("causal", "ngram", "uniform")
 _NO_WINDOWS = {
     "masked": "Windows over long texts are defined for left-to-right prediction, not for masked models: omit the "
     "overlap.",
-    "openai": "A completion server cuts no text into windows: omit the overlap.",
-    "lmzoo": "An LM Zoo container cuts no text into windows: omit the overlap.",
+    "openai": "A completion server does not split long texts into windows: omit the overlap.",
+    "lmzoo": "An LM Zoo container does not split long texts into windows: omit the overlap.",
 }
 
 
@@ -71,7 +71,7 @@ class NotOnThisMachine(BackendError):
 def no_such_token(token: str) -> BackendError:
     """Build the error for a start token that the vocabulary lacks."""
     return BackendError(
-        f"The vocabulary of this model has no token {token!r} to use as start token.",
+        f"The vocabulary of this model has no token {token!r} to use as a start token.",
         "Spell it as in the vocabulary, or use the start policy auto.",
     )
 
@@ -276,7 +276,8 @@ def probe(backend: Backend) -> dict[str, Any]:
     tolerance = tolerance_bits(backend.facts.dtype)
     if difference > tolerance:
         raise BackendError(
-            f"Batches and single sentences differ by {difference:.4f} bits; the limit is {tolerance}."
+            f"The values of a batch and of single sentences differ by up to {difference:.4f} bits; the limit is "
+            f"{tolerance} bits."
         )
     if backend.facts.left_to_right:
         _check_causal(alone[0], alone[1], tolerance)
@@ -313,7 +314,7 @@ def _check_tokens(text: str, score: TokenScores) -> None:
             continue
         if not 0 <= begin <= end <= len(text):
             raise BackendError(
-                f"The token {token!r} covers the characters {begin} to {end}, but the text has {len(text)}."
+                f"The token {token!r} covers the characters {begin} to {end}, but the text has only {len(text)}."
             )
         covered.update(range(begin, end))
     lost = [character for at, character in enumerate(text) if at not in covered and not character.isspace()]

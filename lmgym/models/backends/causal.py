@@ -46,6 +46,7 @@ from lmgym.models.engine.plan import UniqueTexts, boundary_tokens, needed_tokens
 from lmgym.models.engine.policy import ScoringPolicy
 from lmgym.models.engine.scores import HALF_TYPES, ScoringFailure, TokenScores, error_bound
 from lmgym.models.engine.windows import windows
+from lmgym.text import count
 
 if TYPE_CHECKING:
     import torch
@@ -286,8 +287,8 @@ class CausalBackend:
         if policy.overlap >= size:
             after = "" if start is None else f" after the start token {start}"
             raise BackendError(
-                f"An overlap of {policy.overlap} tokens leaves no room for new ones: the model reads {size} "
-                f"tokens{after}.",
+                f"An overlap of {count(policy.overlap, 'token')} leaves no room for new ones: the model reads at "
+                f"most {count(size, 'token')}{after}.",
                 f"Use an overlap of at most {size - 1}.",
             )
         if policy.overlap == 0 and start is None:

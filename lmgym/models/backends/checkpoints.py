@@ -49,8 +49,8 @@ def choose(text: str, refs: Mapping[str, str], repo: str) -> list[Checkpoint]:
     revisions = dict.fromkeys(revision for found in matches.values() for revision in found)
     if len(revisions) > MAX_CHECKPOINTS:
         raise BackendError(
-            f"These are {len(revisions):,} checkpoints; one series may have {MAX_CHECKPOINTS}.",
-            "Choose some, for example step{10000..140000..10000}.",
+            f"These are {len(revisions):,} checkpoints; one series may have at most {MAX_CHECKPOINTS}.",
+            "Choose fewer, for example step{10000..140000..10000}.",
         )
     chosen: dict[int, Checkpoint] = {}
     for revision in revisions:
@@ -102,13 +102,16 @@ def _expanded(part: str) -> Iterator[str]:
     if found is None:
         if set(part) & set("{}"):
             raise BackendError(
-                f"{part!r} has no valid range.", "Write it as {first..last} or {first..last..interval}."
+                f"{part!r} has no valid range.", "Write a range as {first..last} or {first..last..interval}."
             )
         yield part
         return
     first, last, interval = int(found[1]), int(found[2]), int(found[3] or 1)
     if interval == 0 or last < first:
-        raise BackendError(f"The range {found[0]} is empty.", "Write it as {first..last..interval}.")
+        raise BackendError(
+            f"The range {found[0]} has no numbers.",
+            "Write it as {first..last..interval}, with first <= last and an interval of at least 1.",
+        )
     if (last - first) // interval >= MAX_CHECKPOINTS:
         raise BackendError(
             f"The range {found[0]} has more than {MAX_CHECKPOINTS} numbers.", "Use a larger interval."

@@ -18,6 +18,7 @@ from lmgym import net
 from lmgym.models.backends.base import BackendError, BackendUnavailable
 from lmgym.models.engine.server_tokens import BROKEN, AmbiguousTokens, align_server_tokens
 from lmgym.models.engine.token_alignment import TokenAlignmentError
+from lmgym.text import listing
 
 RETRIED = frozenset({429, 503})
 WAITS = (1.0, 2.0, 4.0, 8.0)
@@ -197,7 +198,9 @@ def _read_echo(choice: dict[str, Any], prompt: str, dialect: Dialect) -> Prompt:
     if not readings:
         raise Unreadable(f"the tokens do not spell the sentence: {error}")
     if len(readings) > 1 and not readings[1].tokens[-1].strip(BROKEN):
-        raise Unreadable("a token without a spelling may be new, or part of the last character of the prompt")
+        raise Unreadable(
+            "a token without a spelling may have been generated, or be part of the prompt's last character"
+        )
     return readings[0]
 
 
@@ -265,7 +268,7 @@ def _number(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Unreadable(f"{value!r} is not a logarithm")
+        raise Unreadable(f"{value!r} is not a log-probability")
     return float(value)
 
 
@@ -332,7 +335,9 @@ def explained(error: net.NetError, server: Server) -> BackendError:
         )
     if status == 404:
         names = server.models()
-        hint = f"It offers {', '.join(names[:10])}." if names else "The address should end with /v1."
+        hint = (
+            f"Models on this server: {listing(names, 10)}." if names else "The address should end with /v1."
+        )
         return BackendError(
             f"The server offers no completions for {server.model!r} at this address: {error}", hint
         )

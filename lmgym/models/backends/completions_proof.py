@@ -47,7 +47,7 @@ SURE_WORD_BITS = 0.7
 """Mean surprisal of the most likely token at each position below which a server is implausibly confident (3.3 and 3.6
 bits for SmolLM2-135M-Instruct without and with a start token; 0.4 and 0.6 with logits nine times too large)."""
 
-_NOT_PROVABLE = "The server's values could not be verified to belong to the tokens they are listed with"
+_NOT_PROVABLE = "It could not be verified that the server's values belong to the tokens they are listed with"
 _HINT = (
     "llama-cpp-python is correct only after the start token that the model's file declares. Enter that token, or use a "
     "server that scores prompts, such as vLLM."
@@ -151,7 +151,7 @@ def _judge(evidence: _Evidence, dialect: Dialect) -> Proof:
     verdicts = [_read(evidence, candidate) for candidate in (dialect, replace(dialect, early=True))]
     if verdicts[0].compared < MIN_COMPARED:
         raise Unproven(
-            f"{_NOT_PROVABLE}: too few of its likely next words are single tokens in the prompt "
+            f"{_NOT_PROVABLE}: too few of the likely next words are single tokens in the prompt "
             f"({verdicts[0].compared}; at least {MIN_COMPARED} are needed)."
         )
     verdict = next((candidate for candidate in verdicts if not candidate.misplaced), verdicts[0])

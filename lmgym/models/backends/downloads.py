@@ -136,7 +136,7 @@ def _within(task: Future[Download], config: dict[str, Any], until: float) -> Dow
             config["repo"],
             config["repo"],
             config.get("revision", "main"),
-            unknown="The Hub took too long to list it.",
+            unknown="The Hub took too long to list the model's files.",
             cache=cache,
             free_bytes=free,
         )

@@ -28,7 +28,7 @@ _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5"
 _MAX_JSON = 2_000_000
 _CHOSEN_CODE = {
     "attn_implementation": ("attention", (None, "eager", "sdpa")),
-    "experts_implementation": ("experts'", (None, "eager", "batched_mm", "grouped_mm")),
+    "experts_implementation": ("mixture-of-experts", (None, "eager", "batched_mm", "grouped_mm")),
 }
 """Suffixes of keys that select code, possibly from a Hub repository, each with a label and the accepted values.
 transformers stores them under names that end in `_internal`; before 5.3, it accepted such names from a configuration
@@ -106,14 +106,15 @@ def check_folder(folder: Path, root: Path | None = None) -> dict[str, Any]:
     """
     if not folder.is_dir():
         raise BackendError(
-            "A model must be a folder, but this is a file.", "Use the folder that contains config.json."
+            "This is neither a model folder nor a GGUF file.", "Use the folder that contains config.json."
         )
     if root is not None:
         base = Path(root).resolve()
         for entry in folder.iterdir():
             if not entry.resolve().is_relative_to(base):
                 raise BackendError(
-                    f"{entry.name!r} is a link out of the model directory.", "Copy the file itself."
+                    f"{entry.name!r} is a link out of the model directory.",
+                    "Replace it with a copy of its target.",
                 )
     if (folder / "adapter_config.json").exists():
         raise BackendError(
@@ -134,14 +135,15 @@ def require_no_gguf(*names: str) -> None:
         if name.endswith(".gguf"):
             raise BackendError(
                 f"The weights exist only as GGUF ({name}), and GGUF files are not fetched from the Hub.",
-                "Use the safetensors weights that it was converted from, or download the file and enter its path.",
+                "Use the safetensors weights that the file was converted from, or download it into the model "
+                "directory and enter its path.",
             )
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object of bounded size."""
     if not path.is_file():
-        raise BackendError(f"The model has no {path.name}.", "Use a model folder of transformers.")
+        raise BackendError(f"The model has no {path.name}.", "Use a folder in the format of transformers.")
     if path.stat().st_size > _MAX_JSON:
         raise BackendError(
             f"{path.name} is larger than {_MAX_JSON:,} bytes.", "An ordinary configuration is much smaller."
@@ -183,7 +185,9 @@ def _refuse_code(data: dict[str, Any], name: str) -> None:
         if key in _CODE and value:
             raise BackendError(f"{name} sets {key!r}, which is not accepted.", f"Remove {key!r} from {name}.")
         if key in ("quantization_config", "compression_config") and value:
-            raise BackendError("Quantised checkpoints are not supported.", "Use the unquantised weights.")
+            raise BackendError(
+                "Quantised safetensors weights are not supported.", "Use the unquantised weights."
+            )
 
 
 def _weights(folder: Path) -> list[Path]:
@@ -281,7 +285,7 @@ def _compare(config: Mapping[str, Any], shapes: Shapes) -> None:
             size = text.get(key)
             if type(size) is int and size not in sides:
                 raise BackendError(
-                    f"config.json says that the {label} has {size:,} entries ({key}), but no tensor of the weights has "
+                    f"config.json gives the size of the {label} as {size:,} ({key}), but no tensor of the weights has "
                     "a dimension of that size.",
                     HINT,
                 )

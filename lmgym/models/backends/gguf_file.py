@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lmgym.models.backends.base import BackendError, first_line
+from lmgym.text import listing
 
 SUFFIX = ".gguf"
 _USE = "Use a file with the whole model, or the safetensors weights that it was converted from."
@@ -46,7 +47,7 @@ def find(path: Path) -> Path | None:
     if not candidates or any(path.glob("*.safetensors")):
         return None
     if len(candidates) > 1:
-        names = ", ".join(candidate.name for candidate in candidates[:5])
+        names = listing([candidate.name for candidate in candidates], 5)
         raise BackendError(
             f"{path.name} contains {len(candidates)} GGUF files: {names}.",
             f"Choose one of them, for example {path.name}/{candidates[0].name}.",

@@ -101,8 +101,8 @@ def float32_values(
 
     unknown = f"{_dtype(model)} was not compared with float32"
     if getattr(model, "hf_device_map", None):
-        return None, f"{unknown}: accelerate distributes its layers."
-    no_room = f"{unknown}: a copy does not fit into the memory of {device}."
+        return None, f"{unknown}: the model's layers are distributed over several devices."
+    no_room = f"{unknown}: a float32 copy does not fit into the memory of {device}."
     if 4 * COPY_MEMORY * sum(p.numel() for p in model.parameters()) > free_bytes(device):
         return None, no_room
     try:

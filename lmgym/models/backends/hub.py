@@ -85,7 +85,8 @@ def check_names(repo: str, revision: str) -> None:
     """Raise BackendError unless both are valid names on the Hub (and never a path)."""
     if not _REPO.fullmatch(repo) or ".." in repo or "--" in repo or repo.endswith((".git", ".ipynb")):
         raise BackendError(
-            f"{repo!r} is not a Hub model.", "Write it as organisation/name, for example org/model."
+            f"{repo!r} is not the name of a model on the Hub.",
+            "Write it as organisation/name, for example org/model.",
         )
     if not _REVISION.fullmatch(revision) or ".." in revision:
         raise BackendError(f"{revision!r} is not a branch, tag or commit.")
@@ -371,7 +372,7 @@ def _require_names(model: HubModel, folder: Path, names: Mapping[str, int]) -> N
             (path.parent / path.readlink()).unlink(missing_ok=True)
             path.unlink()
             raise BackendUnavailable(
-                f"{name} of {model.repo} arrived damaged: its digest is not that of the Hub. It was deleted.",
+                f"{name} of {model.repo} arrived damaged: its digest differs from the Hub's. The file was deleted.",
                 "Try again; if it happens again, something on the way to the Hub changes files.",
             )
 
@@ -428,11 +429,11 @@ def _backend_error(error: Exception, repo: str, revision: str, token: HubToken |
         )
     if isinstance(error, errors.FileMetadataError):
         return BackendError(
-            f"The Hub's responses for {repo} name no commit or no digest.",
+            f"The Hub's responses for {repo} lack a commit or a digest.",
             "Check HF_ENDPOINT and proxies: the server does not answer like the Hub.",
         )
     if isinstance(error, errors.RemoteEntryNotFoundError):
-        return BackendError(f"A file on the Hub's list of {repo} is not there.", BY_HAND)
+        return BackendError(f"The Hub lists a file of {repo} that it does not have.", BY_HAND)
     if isinstance(error, errors.HfHubHTTPError):
         return hub_listing.bad_status(repo, error.response.status_code, error.response.headers, token)
     if isinstance(error, OSError) and error.errno == 28:

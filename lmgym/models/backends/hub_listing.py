@@ -6,6 +6,7 @@ the needed fields are decoded, and each name and size is checked. Tokens are sen
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from lmgym.net.responses import retry_after
 
 MAX_BYTES = 5_000_000
 """Limit on a response in bytes: the size of the file list of a repository with 20,000 files."""
-BY_HAND = "Download it yourself and put the folder into the model directory."
+BY_HAND = "Download the model yourself and put its folder into the model directory."
 MAX_WAIT_SECONDS = 60.0
 """Longest wait in seconds accepted after status 429. huggingface_hub and `fetch_listing` wait up to five times."""
 _WAITS = 5
@@ -228,7 +229,7 @@ def bad_token(repo: str, token: HubToken) -> AccessDenied:
 
 
 def no_revision(repo: str, revision: str) -> BackendError:
-    return BackendError(f"{repo} has no revision {revision!r}.", "Use a branch, a tag or a full commit.")
+    return BackendError(f"{repo} has no revision {revision!r}.", "Use a branch, a tag or a full commit hash.")
 
 
 def disabled(repo: str) -> BackendError:
@@ -250,7 +251,8 @@ def bad_status(
 
 
 def rate_limited(repo: str, pause: float | None) -> BackendUnavailable:
-    when = f"Try again in {pause:,.0f} seconds." if pause else _LATER
+    seconds = math.ceil(pause or 0)
+    when = f"Try again in {seconds:,} {'second' if seconds == 1 else 'seconds'}." if pause else _LATER
     return BackendUnavailable(
         f"The Hub accepts no more requests from this machine for now (HTTP 429 for {repo}).", when
     )

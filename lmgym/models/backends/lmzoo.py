@@ -248,7 +248,7 @@ class LMZooBackend:
             return read_surprisals(self._run("get_surprisals", texts), len(texts))
         except Unsupported:
             raise BackendError(
-                "This container does not support get_surprisals, so it cannot be used."
+                "This container does not support the command get_surprisals, so it cannot be used."
             ) from None
 
     def _scores(
@@ -329,7 +329,7 @@ def read_surprisals(text: str, n_sentences: int) -> list[list[Row]]:
             sentence, token_id, token, value = int(cells[0]), int(cells[1]), cells[2], float(cells[3])
         except (ValueError, IndexError):
             raise BackendError(
-                f"get_surprisals: line {number} must have ids, a token and bits: {line[:80]!r}."
+                f"get_surprisals: line {number} must have two ids, a token and a surprisal: {line[:80]!r}."
             ) from None
         if not 1 <= sentence <= n_sentences:
             raise BackendError(
@@ -361,7 +361,9 @@ def load(
         rules = read_spec(text.encode())
         spec = json.loads(text)
     except Unsupported:
-        raise BackendError("This container does not support spec, so its tokens cannot be read.") from None
+        raise BackendError(
+            "This container does not support the command spec, so its tokens cannot be read."
+        ) from None
     except FormatError as error:
         raise BackendError(f"The spec of this container cannot be used: {error}") from error
     backend = LMZooBackend(name, argv, seconds, spec, rules)

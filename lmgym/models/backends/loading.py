@@ -287,7 +287,7 @@ def _loading_error(error: Exception, folder: Path, device: torch.device) -> Back
             f"The model does not fit into the memory of {device}.", "Use a smaller model or dtype."
         )
     if reports_device_failure(error):
-        return BackendUnavailable(f"{device} does not work: {first_line(error, folder)}")
+        return BackendUnavailable(f"The device {device} reported an error: {first_line(error, folder)}")
     return BackendError(f"The weights could not be loaded: {first_line(error, folder)}")
 
 

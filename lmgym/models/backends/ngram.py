@@ -43,7 +43,7 @@ class NgramBackend:
                 f"The context has {count(model.order - 1, 'word')}.",
                 f"Trained on {corpus.sentences:,} sentences ({corpus.tokens:,} words with punctuation); parameters "
                 "are stored n-grams.",
-                f"Words seen fewer than {corpus.min_count} times in training are unknown; all unknown words "
+                f"Words seen fewer than {count(corpus.min_count, 'time')} in training are unknown; all unknown words "
                 f"share one probability, that of {SPECIALS[UNK]}.",
             ),
         )

@@ -113,8 +113,8 @@ class OpenAIBackend:
                 f"Method: {manner.method}. {_start(manner, self._bos)}",
                 *([manner.lists_fail] if manner.lists_fail else []),
                 *proof.notes,
-                "The server may change the model without notice; the fingerprint covers only the address, the name and "
-                "the tokens of a probe sentence.",
+                "The server may change the model without notice; the fingerprint covers only the address, the model's "
+                "name, its start and end tokens, the scoring method and the tokens of a probe sentence.",
             ),
         )
 
@@ -163,11 +163,15 @@ class OpenAIBackend:
         """Return the start and end token to add to each text."""
         require_possible("openai", policy)
         if policy.eos and not self._eos:
-            raise BackendError("The end token of this model is unknown.", "Register it with an end token.")
+            raise BackendError(
+                "The end token of this model is unknown.", "Register the model with an end token."
+            )
         if policy.bos == "never" and self._manner.started:
             raise BackendError("The server adds a start token to every text, so bos=never is not supported.")
         if policy.bos == "always" and not (self._manner.started or self._bos):
-            raise BackendError("The start token of this model is unknown.", "Register it with a start token.")
+            raise BackendError(
+                "The start token of this model is unknown.", "Register the model with a start token."
+            )
         named_bos = policy.named_bos
         if named_bos and self._manner.started and named_bos != self.facts.bos:
             raise BackendError(
@@ -278,7 +282,7 @@ def load(
 ) -> OpenAIBackend:
     """Build a backend with the first method that works and is verified. Raises BackendError if none is."""
     if external_access.net is None:
-        raise BackendError("This site does not allow this model to send requests.")
+        raise BackendError("This model may not send requests: it was loaded without a network policy.")
     policy = replace(external_access.net, seconds=float(config.get("seconds", 60)), max_bytes=_MOST_BYTES)
     server = Server(
         config["base_url"], config["model"], external_access.secrets.get("api_key", ""), policy, sleep

@@ -68,11 +68,14 @@ class ReferenceComparison:
             f"(at the end of {self.largest_at}), on {self.tokens:,} tokens of {self.sentences} sentences"
         )
         if self.agree:
-            return f"The values agree with the reference {reference}: they differ by {differences}."
+            return (
+                f"The values agree with the reference {reference} within {self.tolerance} bits; the differences are "
+                f"{differences}."
+            )
         others = f" Sentences with different tokens: {self.other_tokens}." if self.other_tokens else ""
         return (
-            f"Warning: the values do not agree with the reference {reference} within {self.tolerance} bits: they "
-            f"differ by {differences}.{others} The server may use other weights, or quantise or scale them."
+            f"Warning: the values do not agree with the reference {reference} within {self.tolerance} bits; the "
+            f"differences are {differences}.{others} The server may use other weights, or quantise or scale them."
         )
 
 

@@ -241,7 +241,7 @@ LMZOO_SCHEMA: dict[str, Any] = {
         },
         "seconds": {
             "title": "Time limit of one call",
-            "description": "In seconds. A call scores up to a chunk of sentences.",
+            "description": "In seconds. One call scores at most one chunk of sentences.",
             "type": "integer",
             "minimum": 1,
             "maximum": 3600,

@@ -172,7 +172,7 @@ def decide(tried: Sequence[Candidate]) -> tuple[str | None, str]:
         return chosen.token, f"the declared token, {declared.token}, opens a chat turn"
     base = declared or none
     if best is None or _bits(best) >= (1 - BETTER) * _bits(base):
-        return base.token, "" if declared else "the tokenizer declares none"
+        return base.token, "" if declared else "the tokenizer declares no start token"
     gain = 1 - _bits(best) / _bits(base)
     saving = f"it saves {gain:.1%} of the bits of plain sentences compared with"
     if declared:

@@ -76,7 +76,7 @@ def matching_tokenizer(tokenizer: Any, folder: Path, notes: list[str], *, framed
     remaining = [*_differences(from_file, raw, framed), *_moved(from_file, tokenizer)]
     if remaining or _differing_texts(from_file, raw, framed):
         raise BackendError(
-            f"transformers cannot reproduce {NAME}: it differs in {', '.join(remaining) or 'its code'}.",
+            f"transformers cannot reproduce {NAME}: its tokenizer differs in {', '.join(remaining) or 'its code'}.",
             "Save the tokenizer again with PreTrainedTokenizerFast(tokenizer_file=...).save_pretrained(folder).",
         )
     notes.append(

@@ -14,6 +14,7 @@ from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.missing_rates import MissingRate
 from lmgym.runs.rules import RuleCounts
 from lmgym.stats import Spread
+from lmgym.text import count
 from lmgym.text.columns import described
 
 Revision = TypeVar("Revision", default=Any, covariant=True)
@@ -40,7 +41,7 @@ class Cell(RuleCounts):
     low: float = described("lower limit of the rate’s 95% interval")
     high: float = described("upper limit of the rate’s 95% interval")
     run: str = described("id of the run")
-    uploaded: bool = described("were the results computed elsewhere?")
+    uploaded: bool = described("true if the results were computed elsewhere and uploaded")
     spread: Spread | None = None
     policy: str = ""
     whitespace: str = ""
@@ -226,7 +227,7 @@ class Board(Generic[Revision, Model]):
     @property
     def family(self) -> str:
         """Family of tests for which p is corrected, as named in files; empty = not corrected."""
-        return f"one model on the {self.n_set} suites of {self.run_set}" if self.run_set else ""
+        return f"one model on the {count(self.n_set, 'suite')} of {self.run_set}" if self.run_set else ""
 
     @property
     def tested(self) -> str:

@@ -36,7 +36,7 @@ def note(board: Board, *, is_for_paper: bool = False) -> str:
     weights = "weighted" if board.is_weighted else "unweighted"
     n = len(board.columns)
     parts = [
-        f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of suite accuracies "
+        f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). SG score: {weights} mean of pass rates "
         f"over {n} {'suite' if n == 1 else 'suites'}{_weights(board, shown)}. 95% intervals: Wilson; of means, "
         "Wilson with the variance of the mean. Ties count as failed.",
         "" if is_for_paper else board.tested,

@@ -29,11 +29,13 @@ class BoardSuite:
 class Seeds:
     """Spread over the seeds that a row groups; null if the row is one model."""
 
-    seeds: int | None = described("seeds; null: the row is one model", "seeds")
+    seeds: int | None = described("number of seeds; null: the row is one model", "seeds")
     sd_between_seeds: float | None = described(
         "standard deviation between seeds; null: fewer than two", "0 to 1"
     )
-    range_of_seeds: list[float] | None = described("least and greatest; null: the row is one model", "0 to 1")
+    range_of_seeds: list[float] | None = described(
+        "least and greatest value of the seeds; null: the row is one model", "0 to 1"
+    )
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,8 @@ def _region_rows(
         report.notice("file", f"{message}, so that region has no value")
     if folded:
         report.notice(
-            "file", f"{count(folded, 'region')} whose text differs from the suite's only in capitals"
+            "file",
+            f"{count(folded, 'region')} whose text differs from the suite's only in capitals: case ignored",
         )
     return rows
 
@@ -286,7 +287,7 @@ def align_sentences(
         joined = join(sentence.contents, "space")
         scores: Scores
         if in_file is None or not in_file.tokens:
-            scores = ScoringFailure("it is not in the file")
+            scores = ScoringFailure("the sentence is not in the file")
         else:
             try:
                 joined, steps, was_folded = _align_or_fold(sentence.contents, in_file.tokens, rules, budget)

@@ -108,7 +108,7 @@ def read_table(
     if head.above:
         report.notice(
             "file",
-            f"the header is in line {skipped + 1}; {count(head.above, 'line')} of text above it skipped",
+            f"the header is in line {skipped + 1}; skipped {count(head.above, 'line')} of text above it",
         )
     missing = [roles[role][0] for role in needed if role not in places]
     if missing:
@@ -125,7 +125,7 @@ def read_table(
     records = _raw_rows(body, skipped) if raw else _quoted_rows(body, delimiter, skipped, report)
     rows = _checked(records, len(header), report)
     if not rows:
-        report.problem("file", "the table has a header and no rows")
+        report.problem("file", "the table has a header but no rows")
     report.raise_problems()
     return Table(header, places, rows, skipped + 1)
 

@@ -45,7 +45,9 @@ def read_regions(text: str, unit: str, report: Report) -> Uploaded:
         if sentence is None or region is None:
             continue
         if not 1 <= region <= MAX_REGIONS:
-            report.problem(row.where, f"the region number is {region}", "Regions are numbered from 1.")
+            report.problem(
+                row.where, f"the region number is {region}", f"Write a number from 1 to {MAX_REGIONS}."
+            )
             continue
         key = (id(sentence), region)
 

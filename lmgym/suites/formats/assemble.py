@@ -57,7 +57,7 @@ class CellStatistics:
         ]
         changes = [f"{count(number, 'region')} {what}" for number, what in kinds if number]
         if changes:
-            message = f"{', '.join(changes)}: trimmed; exports can restore the original text"
+            message = f"{', '.join(changes)}: whitespace trimmed and collapsed; exports can restore the original text"
             report.notice(where, message)
         if self.not_nfc:
             message = f"{count(self.not_nfc, 'region')} not in Unicode's composed form (NFC), left unchanged"
@@ -167,7 +167,7 @@ def _check_conditions(raws: Sequence[RawSentence], report: Report) -> tuple[str,
     reordered = [item for item, names in lists.items() if names != order and set(names) == usual]
     if reordered:
         label = f"{'item' if len(reordered) == 1 else 'items'} {listing(reordered)}"
-        message = f"{label}: the order of conditions differs from item {model}; they were matched by name"
+        message = f"{label}: the order of conditions differs from that of item {model}; conditions were matched by name"
         report.notice(items[reordered[0]][0].item_where, message)
     return order
 
@@ -183,10 +183,12 @@ def _compare_conditions(
         lacking = [f"“{name}”" for name in usual if name not in names]
         surplus = [f"“{name}”" for name in names if name not in usual]
         if lacking:
-            message = f"item {item} lacks conditions that item {model} has: {listing(lacking)}"
+            what = "a condition" if len(lacking) == 1 else "conditions"
+            message = f"item {item} lacks {what} that item {model} has: {listing(lacking)}"
             report.problem(where, message, _SAME_CONDITIONS)
         if surplus:
-            message = f"item {item} has conditions that item {model} lacks: {listing(surplus)}"
+            what = "a condition" if len(surplus) == 1 else "conditions"
+            message = f"item {item} has {what} that item {model} lacks: {listing(surplus)}"
             report.problem(where, message, _SAME_CONDITIONS)
 
 

@@ -108,7 +108,9 @@ def _name(value: object, what: str, where: str) -> str:
     if len(name) > MAX_NAME_CHARACTERS:
         raise DesignError(f"The {what}'s name has more than {MAX_NAME_CHARACTERS} characters.", where)
     if what == "level" and "%" in name:
-        raise DesignError(f"The level “{name}” contains a % sign; conditions are named after levels.", where)
+        raise DesignError(
+            f"The level “{name}” contains a % sign; formulas cannot name its conditions.", where
+        )
     return name
 
 

@@ -60,7 +60,7 @@ def _document(root: Any, report: Report) -> SuiteDocument:
     raws = _items(root, sound, report)
     assembled = assemble(raws, names, report)
     if raws and "region_meta" not in root:
-        message = f"no region names; called {listing([f'“{name}”' for name in assembled.region_names], 3)}"
+        message = f"no region names; regions are called {listing([f'“{name}”' for name in assembled.region_names], 3)}"
         report.notice("$.region_meta", message)
 
     predictions = read_predictions(root, meta, report) if sound("predictions") else []

@@ -47,7 +47,9 @@ def read_predictions(root: dict[str, Any], meta: dict[str, Any], report: Report)
     entries: list[Any] = root.get("predictions", [])
     if entries:
         if meta.get("string_predictions"):
-            report.notice("$.meta.string_predictions", "kept but not used: the suite has current predictions")
+            report.notice(
+                "$.meta.string_predictions", "kept but not used, because the file also has “predictions”"
+            )
         placed = [_read_one(value, index, report) for index, value in enumerate(entries)]
         return [prediction for prediction in placed if prediction is not None]
     formulas: list[str] = meta.get("string_predictions", [])
@@ -59,7 +61,7 @@ def read_predictions(root: dict[str, Any], meta: dict[str, Any], report: Report)
             for index, formula in enumerate(formulas)
         ]
     if "predictions" not in root:
-        report.notice("$.predictions", "the suite has no predictions; it can be run, but not scored")
+        report.notice("$.predictions", "the suite has no predictions; it can be run, but has no pass rates")
     return []
 
 

@@ -147,7 +147,7 @@ def parse_table(text: str, report: Report) -> Table:
     roles = _find_roles(header)
     if "item" not in roles or "condition" not in roles:
         headings = listing([f"“{cell[:40]}”" for cell in header], 8) or "nothing"
-        message = f"the header lacks a column for item or condition; it has {headings}"
+        message = f"the header needs a column for items and one for conditions, but has {headings}"
         report.problem(rows[0].where, message, _HEADER_HINT)
     body = rows[1:]
     table = Table(rows[0].line, header, roles, body, data_places(header))
@@ -157,7 +157,7 @@ def parse_table(text: str, report: Report) -> Table:
         report.raise_problems()
     _check_lengths(body, len(header), report)
     if not body:
-        report.problem("file", "the table has a header and no rows")
+        report.problem("file", "the table has a header but no rows")
     report.raise_problems()
     return table
 
@@ -282,7 +282,8 @@ def read_long_table(table: Table, name: str, report: Report) -> SuiteDocument:
     used = {*table.roles.values(), *table.data}
     others = [(k, title or f"column {k + 1}") for k, title in enumerate(table.header) if k not in used]
     if others:
-        message = f"unknown columns kept as extra data: {listing([title for _, title in others])}"
+        columns = "column" if len(others) == 1 else "columns"
+        message = f"unknown {columns} kept as extra data: {listing([title for _, title in others])}"
         report.notice(table.where, message)
     sentences: dict[tuple[int, str], RawSentence] = {}
     names: dict[int, tuple[str, int]] = {}

@@ -255,9 +255,7 @@ def parse_tree(text: str) -> tuple[Boolean, tuple[Token, ...], tuple[str, ...]]:
     root = parser.whole()
     _check_size(root)
     if not any(token.kind == "reference" for token in tokens):
-        parser.warnings.append(
-            "The formula refers to no region, so it has the same value for every sentence."
-        )
+        parser.warnings.append("The formula refers to no region, so its outcome is the same for every item.")
     return root, tokens, tuple(parser.warnings)
 
 
@@ -484,7 +482,7 @@ class _Parser:
         if isinstance(node, BOOLEAN):
             return node
         raise FormulaError(
-            f"{sign.plain} joins conditions that are true or false, but this is a number of bits.",
+            f"{sign.plain} needs comparisons, which are true or false, but this is a number of bits.",
             node.start,
             f"Compare it with something: {self.source(node)} > 0",
             node.end - node.start,

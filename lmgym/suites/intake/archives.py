@@ -64,5 +64,7 @@ def _members(file: SourceFile) -> list[SourceFile]:
             members.append(SourceFile(name, archive.read(info)))
     if not members:
         kinds = ", ".join(ENDINGS)
-        raise Refused(f"{file.name} has no file that ends in {kinds}", "Add the suite files to the archive.")
+        raise Refused(
+            f"{file.name} has no file whose name ends in {kinds}", "Add the suite files to the archive."
+        )
     return members

@@ -28,7 +28,7 @@ CODES = {
     "doubled-word": "a word typed twice",
     "a-or-an": "“a” before a vowel, or “an” before a consonant",
     "relative-agreement": "a noun and the verb after its “who” disagree in number",
-    "odd-word": "texts that begin or end with the same word in other items",
+    "odd-word": "a region's texts in two conditions begin or end with different words, unlike in other items",
     "number-region": "a region that is a number in most sentences",
     "text-after-end": "text after the end of a sentence, such as questions and answers from a sheet",
     "slash-in-text": "slashes, bars or underscores between words, which other programs use as separators",
@@ -43,7 +43,7 @@ CODES = {
     "inner-space": "regions with repeated spaces or line breaks, which scoring reads as one space",
     "unused-condition": "a condition that no prediction uses",
     "few-items": "fewer than ten items",
-    "no-predictions": "nothing to score",
+    "no-predictions": "the suite has no predictions, so runs have no pass rates",
 }
 
 SETTINGS = {"straddle-risk": "join"}

@@ -196,12 +196,12 @@ def _empty_finding(design: Design, norm: Norm, item: int) -> Finding:
     pairs = list(zip(design.conditions, pattern, expected, strict=True))
     lacking = [c for c, is_empty, usually_empty in pairs if is_empty and not usually_empty]
     filled = [c for c, is_empty, usually_empty in pairs if usually_empty and not is_empty]
-    parts = [f"empty in {', '.join(lacking)}"] if lacking else []
+    parts = [f"empty in {', '.join(lacking)}, unlike in the other items"] if lacking else []
     if filled:
         text = design.table[item, filled[0]].contents[norm.region]
-        parts.append(f"{quoted(text)} in {', '.join(filled)}, where other items have nothing")
+        parts.append(f"{quoted(text)} in {', '.join(filled)}, where the other items have nothing")
     where = f"item {item}, {design.region(norm.region + 1)}"
-    message = f"{' and '.join(parts)}, unlike in the other items"
+    message = "; ".join(parts)
     marked = tuple((item, condition, norm.region + 1) for condition in lacking + filled)
     hint = "Fill in the missing text." if lacking and not filled else "Compare it with the other items."
     return Finding("odd-empty-region", "warning", where, message, hint, marked)
@@ -243,7 +243,7 @@ def _equality_finding(design: Design, norm: Norm, items: list[int], severity: Se
     alike = sum(equality(design.row(one, region)) == pattern for one in design.items)
     others = "the other" if alike + len(items) == len(design.items) else f"{alike} of {len(design.items)}"
     message = f"{example}{spelled}; in {others} items {_design_in_words(design, pattern)}"
-    hint = "Make it like the other items, unless it is intended."
+    hint = "Make all items alike, unless the difference is intended."
     if severity == "info":
         hint = "No formula compares the differing conditions here: ignore this if it is intended."
     cells: tuple[Cell, ...] = tuple(
@@ -297,7 +297,7 @@ def _odd_marks(
         whole = len(differing) == len(design.conditions)
         present = bool(pattern[differing[0]])
         if whole:
-            clause = f"all sentences {verb if present else f'do not {verb}'}"
+            clause = f"all sentences {verb}" if present else f"no sentence {verb}s"
         else:
             one = len(names) == 1
             does = (f"{verb}s" if one else verb) if present else f"{'does' if one else 'do'} not {verb}"

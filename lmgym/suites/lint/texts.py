@@ -65,7 +65,11 @@ def check_sizes(design: Design) -> Iterator[Finding]:
         if unused:
             message = f"no prediction uses {', '.join(unused)}"
             yield Finding(
-                "unused-condition", "info", "suite", message, "Ignore this if it is only for exploration."
+                "unused-condition",
+                "info",
+                "suite",
+                message,
+                "Ignore this for conditions that are only for exploration.",
             )
     for (item, condition), sentence in design.table.items():
         if not sentence.text:
@@ -420,7 +424,7 @@ def _odd_word(design: Design, item: int, region: int, pair: tuple[int, int], ver
     names = [design.conditions[k] for k in pair]
     spelled = " but ".join(f"{quoted(design.table[item, name].contents[region])} in {name}" for name in names)
     message = f"{spelled}; in most other items both {verb} with the same word"
-    hint = "Make it like the other items, unless it is intended."
+    hint = "Make all items alike, unless the difference is intended."
     where = f"item {item}, {design.region(region + 1)}"
     return Finding(
         "odd-word", "info", where, message, hint, tuple((item, name, region + 1) for name in names)

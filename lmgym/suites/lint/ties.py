@@ -80,8 +80,8 @@ def check_whole_sentences(design: Design) -> Iterator[Finding]:
                 f"* is the sum over all tokens of the sentence, although the metric of regions is “{metric}”"
             )
             hint = (
-                "Longer sentences tend to have larger sums. Results count separately the items that pass with means "
-                "per token."
+                "Longer sentences tend to have larger sums. Results also count the items that pass with means per "
+                "token."
             )
             yield Finding("sum-beside-metric", "info", f"prediction {number}", message, hint)
 

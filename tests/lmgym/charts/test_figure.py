@@ -55,7 +55,7 @@ def test_it_is_saved_in_the_form_that_the_path_ends_in(tmp_path: Path, form: str
 
 
 def test_an_ending_that_is_no_form_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"chart\.gif must end in \.svg, \.png"):
+    with pytest.raises(ValueError, match=r"chart\.gif must end in one of \.svg, \.png"):
         figure().save(tmp_path / "chart.gif")
 
 

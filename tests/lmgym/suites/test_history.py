@@ -115,7 +115,7 @@ def test_texts_before_and_after_are_part_of_the_words():
     scoring = {"op": "set_scoring", "metric": ["sum", "mean"], "join": "none"}
     scoring["old"] = {"metric": "sum", "join": "space"}
     assert steps_of([scoring]) == [
-        Step("changed the scoring", "sum, joined by space", "sum, mean, joined by none")
+        Step("changed the scoring", "sum, join policy space", "sum, mean, join policy none")
     ]
 
 

@@ -262,7 +262,7 @@ def test_text_where_the_design_has_none():
     rows = (("The # cat", "sleeps", ""), ("The # cat", "sleep", "now"))
     odd = (("The cat", "sleeps", "now"), ("The cat", "sleep", "now"))
     (finding,) = found(factorial(rows=rows, item4=odd), "odd-empty-region")
-    assert finding.message.startswith("“now” in a, where other items have nothing")
+    assert finding.message.startswith("“now” in a, where the other items have nothing")
 
 
 def test_a_swap_of_two_regions_only():

@@ -108,7 +108,7 @@ BAD = [
     ),
     (HEAD + "\ta\tx\ty\n", "row 2, column A (item)", "empty"),
     (HEAD + "1\ta\tx\ty\n1\t\tx\ty\n", "row 3, column B (condition)", "empty"),
-    (HEAD + "1\ta\tx\ty\n1\tb\tx\ty\n2\ta\tx\ty\n", "row 4", "item 2 lacks conditions that item 1 has: “b”"),
+    (HEAD + "1\ta\tx\ty\n1\tb\tx\ty\n2\ta\tx\ty\n", "row 4", "item 2 lacks a condition that item 1 has: “b”"),
     (HEAD + "1\ta\tx\ty\n1\ta\tx\ty\n", "row 3", "twice, first at row 2"),
     (HEAD + "1\ta%\tx\ty\n", "row 2", "% sign"),
     (HEAD + "1\ta\tx\x00\ty\n", "row 2", "U+0000"),

@@ -48,7 +48,9 @@ def test_a_mirror_without_names_is_understood_and_a_name_that_is_none_is_refused
 ) -> None:
     with hub_that(answer(listing(FILES)), monkeypatch):
         assert (hub.resolve("org/name").repo, hub.resolve("org/name").files) == ("org/name", FILES)
-    assert "'../x' is not a Hub model" in resolve(answer(listing(FILES, id="../x")), monkeypatch)
+    assert "'../x' is not the name of a model on the Hub" in resolve(
+        answer(listing(FILES, id="../x")), monkeypatch
+    )
 
 
 def test_a_listing_without_end_is_given_up_after_some_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,9 @@ def test_llama_cpp_python_may_omit_the_generated_token():
 
 
 def test_an_unspelled_token_that_may_be_generated_is_refused():
-    with pytest.raises(Unreadable, match="may be new, or part of the last character"):
+    with pytest.raises(
+        Unreadable, match="may have been generated, or be part of the prompt's last character"
+    ):
         read_choice(echoed(["a", "", "", ""]), "a日", ECHO)
 
 

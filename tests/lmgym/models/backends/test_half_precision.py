@@ -93,7 +93,7 @@ def test_a_model_too_large_for_a_copy_is_not_compared(monkeypatch: pytest.Monkey
     monkeypatch.setattr(half_error, "free_bytes", lambda _device: 1000.0)
     exact, note = float32_values(coarse(), CPU, values)
     assert exact is None
-    assert "not compared with float32: a copy does not fit" in note
+    assert "not compared with float32: a float32 copy does not fit" in note
 
 
 def test_memory_that_runs_out_on_the_copy_is_no_failure_of_the_model() -> None:
@@ -110,7 +110,7 @@ def test_memory_that_runs_out_on_the_copy_is_no_failure_of_the_model() -> None:
 def test_a_spread_model_and_one_without_finite_values_are_not_compared() -> None:
     spread = coarse()
     spread.hf_device_map = {"": 0}
-    assert "accelerate distributes" in float32_values(spread, CPU, values)[1]
+    assert "distributed over several devices" in float32_values(spread, CPU, values)[1]
     nothing = np.full(3, np.nan)
     assert compared(nothing, nothing, "bfloat16") == (
         HalfError(),

@@ -135,7 +135,7 @@ def test_a_short_name_is_a_hub_model_unless_a_folder_has_it(
 )
 def test_names_that_are_no_repositories(server: HubServer, repo: str) -> None:
     for ask in (hub.resolve, hub.fetch):
-        with pytest.raises(BackendError, match="not a Hub model"):
+        with pytest.raises(BackendError, match="not the name of a model on the Hub"):
             ask(repo, "main")
     assert server.requests == []
 
@@ -366,9 +366,9 @@ REFUSALS = [
     (
         "/resolve/",
         {"status": 404, "headers": {"X-Error-Code": "EntryNotFound"}},
-        "list of org/name is not there",
+        "lists a file of org/name that it does not have",
     ),
-    ("/resolve/", {"status": 200}, "name no commit or no digest"),
+    ("/resolve/", {"status": 200}, "lack a commit or a digest"),
     ("/repos/", {"status": 503}, "returned HTTP 503"),
 ]
 

@@ -112,9 +112,9 @@ def test_what_cannot_be_scored_fails_alone(ways, text, says):
     ("ways", "says"),
     [
         ("fails", r"exit status 3\. Its error output: Traceback: out of memory"),
-        ("no-spec", "does not support spec"),
+        ("no-spec", "does not support the command spec"),
         ("bad-spec", "spec of this container cannot be used"),
-        ("no-surprisals", "does not support get_surprisals"),
+        ("no-surprisals", "does not support the command get_surprisals"),
         ("disagrees", "tokenize returns"),
         ("bad-header", "line 1 must be"),
         ("one-off", "line 2 refers to sentence 2 of 1"),
@@ -169,11 +169,11 @@ def test_a_command_that_nobody_listed_is_not_there():
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ("1\t1\ta", "line 2 must have ids"),
-        ("x\t1\ta\t1", "line 2 must have ids"),
+        ("1\t1\ta", "line 2 must have two ids"),
+        ("x\t1\ta\t1", "line 2 must have two ids"),
         ("1\t2\ta\t1", "out of order"),
         ("0\t1\ta\t1", "sentence 0 of 1"),
-        ("1\t1\ta\tmuch", "line 2 must have ids"),
+        ("1\t1\ta\tmuch", "line 2 must have two ids"),
     ],
 )
 def test_a_wrong_line_is_named(rows, says):

@@ -142,7 +142,7 @@ def change(answer, text, **more):
         ({"tokens": ["Two", " words"], "token_logprobs": [None, -9999.0]}, "probability 0"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None, 0.5]}, "above 1"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None, None]}, "no value"),
-        ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "not a logarithm"),
+        ({"tokens": ["Two", " words"], "token_logprobs": [None, "x"]}, "not a log-probability"),
         ({"tokens": ["Two", " words"], "token_logprobs": [None]}, "not lists of equal length"),
         ({"tokens": [], "token_logprobs": []}, "tokens"),
         ({"tokens": [1, 2], "token_logprobs": [None, -1.0]}, "not a string"),
@@ -188,7 +188,7 @@ def test_the_key_is_sent_and_told_nowhere():
 @pytest.mark.parametrize(
     ("how", "config", "says"),
     [
-        ({}, {"model": "absent"}, "It offers tiny, other"),
+        ({}, {"model": "absent"}, "Models on this server: tiny, other"),
         ({"echoes": False}, {}, "does not return log-probabilities of prompts"),
         ({"echoes": False, "prompt_logprobs": True}, {"method": "echo"}, "does not return"),
         ({}, {"method": "prompt_logprobs"}, "does not return"),
@@ -205,7 +205,7 @@ def test_a_server_that_is_not_there_may_come_back_and_one_that_is_not_allowed_ma
     with pytest.raises(BackendUnavailable, match="No connection to"):
         backend(there)
     config = {"base_url": "http://127.0.0.1:1/v1", "model": "tiny"}
-    with pytest.raises(BackendError, match="does not allow this model to send requests"):
+    with pytest.raises(BackendError, match="may not send requests"):
         load_backend("openai", config, model_dir=Path("x"), hub_allowed=False)
     from lmgym.net import NetPolicy
 

@@ -113,7 +113,7 @@ def test_a_tokenizer_that_cannot_follow_the_file_is_refused(
 ) -> None:
     folder = write(tmp_path, digits_tokenizer(), "GPT2Tokenizer", "gpt2")
     monkeypatch.setattr(tokenizer_file, "_wrapped", lambda raw, tokenizer: tokenizer)
-    with pytest.raises(BackendError, match="it differs in normalizer, pre-tokenizer"):
+    with pytest.raises(BackendError, match="its tokenizer differs in normalizer, pre-tokenizer"):
         read_tokenizer(folder)
 
 

@@ -33,7 +33,7 @@ def test_lines_of_log_before_the_header_are_left_out(name, options):
     _, plain = notices_and_result(golden(name), **options)
     banner = b"Loading the model\n\nWriting probabilities, 2 of 2\n"
     notices, found = notices_and_result(banner + golden(name), **options)
-    assert "the header is in line 4; 2 lines of text above it skipped" in notices
+    assert "the header is in line 4; skipped 2 lines of text above it" in notices
     assert found.result == plain.result
 
 

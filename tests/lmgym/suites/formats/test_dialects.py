@@ -89,7 +89,7 @@ def test_untidy_files_are_tidied_with_a_notice_and_nothing_is_lost():
     said = notices(doc)
     for expected in (
         "1 region with a leading space, 1 region with a trailing space, 1 region with repeated spaces inside",
-        "item 2: the order of conditions differs from item 1",
+        "item 2: the order of conditions differs from that of item 1",
         "the suite has no predictions",
         "no region names",
         "some sentences list their regions out of order",

@@ -57,8 +57,8 @@ BLANKS = {
     "npz_obj_mod": "447 regions with a leading space",
     "fgd-embed3": "2 regions with a trailing space",
     "subordination_pp-pp": "8 regions with a trailing space",
-    "number_prep": "item 1: the order of conditions differs from item 2",
-    "number_src": "item 1: the order of conditions differs from item 2",
+    "number_prep": "item 1: the order of conditions differs from that of item 2",
+    "number_src": "item 1: the order of conditions differs from that of item 2",
 }
 
 

@@ -139,7 +139,7 @@ ACROSS = [
     (
         changed(*SENTENCE, "condition_name", to="mis"),
         "$.items[1].conditions",
-        "lacks conditions that item 1 has: “mis”",
+        "lacks a condition that item 1 has: “mis”",
     ),
     (
         changed("items", 1, "conditions", to=[condition("match", "a", "b", "c")]),
@@ -300,7 +300,7 @@ def raw(text: str) -> bytes:
         (b"PK\x03\x04rest", "file", "ZIP archive or an Excel workbook"),
         (b"\x1f\x8b\x08", "file", "gzip"),
         (b"%PDF-1.7", "file", "PDF"),
-        (b"hello", "line 1", "the header lacks a column for item or condition"),
+        (b"hello", "line 1", "the header needs a column for items and one for conditions"),
     ],
 )
 def test_bytes_that_are_no_suite(data, where, message):

@@ -75,7 +75,7 @@ def test_columns_may_come_in_any_order_and_unknown_ones_are_kept():
     assert doc.sentences[0].contents == ("The cat", "sleeps")
     assert doc.sentences[0].extra == {"regions": {"1": {"note": "nice"}}}
     assert doc.region_names == ("Region 1", "Region 2")
-    assert "unknown columns kept as extra data: note" in notices(doc)
+    assert "unknown column kept as extra data: note" in notices(doc)
 
 
 def test_rows_may_be_sorted_by_condition_and_blank_rows_do_not_count():
@@ -114,7 +114,7 @@ LONG_REFUSALS = [
     (f"1,a,1,Start,{'x' * 200_000}\n", "line 2", "field larger than field limit"),
     (ROWS + "1,a,1,Start,x\n", "line 6", "region 1 occurs twice"),
     (ROWS + "1,a,2,Stop,x\n", "line 6", "called “Stop” here, but “End” in line 3"),
-    (ROWS + "2,a,1,Start,x\n2,a,2,End,x\n", "line 6", "item 2 lacks conditions that item 1 has: “b”"),
+    (ROWS + "2,a,1,Start,x\n2,a,2,End,x\n", "line 6", "item 2 lacks a condition that item 1 has: “b”"),
     (ROWS + "2,a,1,Start,x\n2,b,1,Start,x\n2,b,2,End,x\n", "line 6", "lacks region 2 (End)"),
     ("1,a,1,Start,x\n1,a,3,End,y\n", "file", "must be consecutive from 1"),
     ('1,a,1,Start,"x\n', "line 2", "the row cannot be read"),
@@ -122,7 +122,7 @@ LONG_REFUSALS = [
     ('1,a,1,Start,"x\ny"\n1,a,two,End,x\n', "line 4", "the region number is “two”"),
     ("1,a,1,Start,\x00\n", "line 2", "control character U+0000"),
     ("1,a,1,Start,\x1b[31m\n", "line 2", "control character U+001B"),
-    ("", "file", "a header and no rows"),
+    ("", "file", "a header but no rows"),
 ]
 
 
@@ -138,7 +138,10 @@ def test_a_bad_row_is_refused_with_its_line(rows, where, message):
         ("item_number,condition_name,region_name,content\n1,a,Start,x\n", "has no column region_number"),
         ("item_number,condition_name,region_number,region_name\n1,a,1,Start\n", "has no column content"),
         ("item_number,condition_name,content\n1,a,x\n", "has no column region_number"),
-        ("number,sentence\n1,x\n", "lacks a column for item or condition; it has “number”, “sentence”"),
+        (
+            "number,sentence\n1,x\n",
+            "needs a column for items and one for conditions, but has “number”, “sentence”",
+        ),
         ("item,condition\n1,a\n", "the header has no region columns"),
         (f"item,condition,{'x' * 300}\n1,a,b\n", "the region name has 300 characters"),
         ("item,condition" + ",x" * 300 + "\n" + "1,a" + ",x" * 300, "has 300 regions; at most 200"),
@@ -165,7 +168,7 @@ def test_line_numbers_count_what_stood_before_the_header():
     [
         ("item,condition,A,B\n1,a,x\n", "line 2", "3 cells, but the header has 4"),
         ("item,condition,A\n1,a,x\n1,a,y\n", "line 3", "“a” twice"),
-        ("item,condition,A\n1,a,x\n2,b,y\n", "line 3", "lacks conditions that item 1 has: “a”"),
+        ("item,condition,A\n1,a,x\n2,b,y\n", "line 3", "lacks a condition that item 1 has: “a”"),
         ("item,condition,A\n1.0,a,x\n", "line 2", "the item number is “1.0”"),
     ],
 )
