@@ -91,7 +91,7 @@ def test_the_undo_of_an_added_item_does_not_grow_with_the_suite():
         ({"op": "insert_region", "at": 2, "name": "Verb"}, "added region 2 (Verb)"),
         ({"op": "delete_region", "region": 2}, "deleted region 2"),
         ({"op": "move_region", "region": 2, "to": 1}, "moved region 2 to position 1"),
-        ({"op": "rename_region", "region": 2, "to": "Verb"}, "named region 2"),
+        ({"op": "rename_region", "region": 2, "to": "Verb"}, "renamed region 2"),
         ({"op": "set_factors", "factors": [{"name": "number"}]}, "changed the factors"),
         ({"op": "set_factors", "factors": []}, "removed the factors"),
         ({"op": "set_predictions", "predictions": []}, "changed the predictions"),

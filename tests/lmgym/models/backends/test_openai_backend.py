@@ -232,7 +232,7 @@ def notes_of(**how) -> str:
         ({"caches": True, "early": True}, "change when a prompt is sent again"),
         ({"caches": True, "echoes": False, "prompt_logprobs": True}, "change when a prompt is sent again"),
         ({"continues": False}, "does not list likely next tokens"),
-        ({"ends": 2}, "are listed with: too few of its likely next words are single tokens in the prompt"),
+        ({"ends": 2}, "are listed with: too few of the likely next words are single tokens in the prompt"),
     ],
     ids=str,
 )
