@@ -131,7 +131,9 @@ class HowToPlay(Body):
     targets = serializers.BooleanField(default=True, help_text="include the words in the log")
     predictions = serializers.BooleanField(default=False, help_text="wp: include all predictions in the log")
     readings = serializers.ChoiceField(["reference", "corrected"], default="reference")
-    select_from = serializers.IntegerField(default=SELECT_FROM, min_value=1, max_value=100, help_text="tc")
+    select_from = serializers.IntegerField(
+        default=SELECT_FROM, min_value=1, max_value=100, help_text="tc: number of predictions considered"
+    )
     next_word_only = serializers.BooleanField(
         default=False, help_text="wc: predict once per word, before its first letter"
     )
@@ -142,10 +144,16 @@ class HowToPlay(Body):
         help_text="ic, wr: vocabulary; default: the words of the corpus, most frequent first",
     )
     num_candidates = serializers.IntegerField(
-        default=typing_errors.CANDIDATES, min_value=2, max_value=1_000, help_text="ic, wr"
+        default=typing_errors.CANDIDATES,
+        min_value=2,
+        max_value=1_000,
+        help_text="ic, wr: candidates per word",
     )
     seed = serializers.IntegerField(
-        default=typing_errors.SEED, min_value=1, max_value=2**31 - 1, help_text="ic, wr"
+        default=typing_errors.SEED,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="ic, wr: seed of the typing errors",
     )
     p_anykey = serializers.FloatField(
         default=typing_errors.P_ANYKEY, min_value=0.0001, max_value=0.9999, help_text="ic, wr"
