@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError, OperationalError
 
-MESSAGE = "Another user changed this at the same time. Reload and try again."
+MESSAGE = "Another request changed this at the same time. Reload and try again."
 _CONCURRENT = {"40001", "40P01", "55P03"}
 """PostgreSQL: serialization failure, deadlock, lock not available."""
 

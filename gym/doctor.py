@@ -80,14 +80,17 @@ def _database() -> list[Finding]:
     if problem := database_problem():
         return [(BAD, problem)]
     vendor = connection.vendor
-    lines = [(OK, f"{vendor} responds, all migrations are applied")]
+    lines = [(OK, f"{vendor} responds; all migrations are applied")]
     if vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA journal_mode")
             mode = cursor.fetchone()[0]
         if mode != "wal":
             lines.append(
-                (WARN, f"SQLite journal is {mode}, not wal: is the file on a network disk? Move GYM_VAR_DIR.")
+                (
+                    WARN,
+                    f"SQLite journal is {mode}, not wal: is the file on a network disk? Move it with GYM_VAR_DIR.",
+                )
             )
     return lines
 
@@ -169,13 +172,16 @@ def _gpus() -> list[Finding]:
         return [*lines, (BAD, f"GYM_DEVICE={device}: {error}")]
     if place.startswith("cuda"):
         lines.append(
-            (OK, f"models run on {place} (GYM_DEVICE={device}), unless their card names another device")
+            (
+                OK,
+                f"models run on {place} (GYM_DEVICE={device}), except those whose configuration names another device",
+            )
         )
         if os.environ.get("NVIDIA_TF32_OVERRIDE") == "1":
             lines.append(
                 (
                     BAD,
-                    "NVIDIA_TF32_OVERRIDE=1: float32 models compute in TF32, as inaccurate as float16. Unset it.",
+                    "NVIDIA_TF32_OVERRIDE=1: float32 models compute in TF32, no more precise than float16. Unset it.",
                 )
             )
     elif lines:
@@ -206,7 +212,7 @@ def _outbound() -> list[Finding]:
         except ValueError as error:
             lines.append((BAD, f"GYM_NET_ALLOW: {error}"))
     allowed = ", ".join(settings.GYM_NET_ALLOW) or "nowhere"
-    lines.append((OK, f"requests may go to: {allowed}"))
+    lines.append((OK, f"outbound requests may go to: {allowed}"))
     missing = [name for name, argv in settings.GYM_LMZOO_COMMANDS.items() if shutil.which(argv[0]) is None]
     lines += [
         (BAD, f"GYM_LMZOO_COMMANDS: the program for {name} is not installed on this machine")
@@ -253,7 +259,7 @@ def _safety() -> list[Finding]:
     lines = []
     local = _is_local()
     if settings.DEBUG and not local:
-        lines.append((BAD, "others can reach this site and GYM_DEBUG is on"))
+        lines.append((BAD, "others can reach this site although GYM_DEBUG is on. Turn it off."))
     if "console" in settings.EMAIL_BACKEND and not local:
         lines.append((WARN, "e-mails (forgotten passwords) go to the console; set GYM_EMAIL_URL"))
     return lines or [(OK, "the secret key and debug settings are safe for this site")]
@@ -264,4 +270,4 @@ def _browser() -> list[Finding]:
     program = next((name for name in programs if shutil.which(name)), None)
     if program:
         return [(OK, f"{program} for browser tests")]
-    return [(WARN, "no Chromium: browser tests will skip (apt-get install chromium)")]
+    return [(WARN, "no Chromium: browser tests will be skipped (apt-get install chromium)")]

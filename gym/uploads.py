@@ -69,7 +69,10 @@ def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:
 def open_upload(upload: UploadedFile[Any], limit: int) -> IO[bytes]:
     """Open an upload of at most `limit` bytes as a stream. Raises ValidationError for a larger one."""
     if upload.size is None or upload.size > limit:
-        raise ValidationError(f"{upload.name} is larger than {limit / 1_000_000:g} MB.", code="too-large")
+        raise ValidationError(
+            f"{upload.name} is larger than {limit / 1_000_000:g} MB, the limit for such files.",
+            code="too-large",
+        )
     upload.seek(0)
     assert upload.file is not None
     return upload.file

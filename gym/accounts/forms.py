@@ -47,10 +47,10 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # Django 5.2 cann
     def clean_username(self) -> str:
         username: str = super().clean_username() or ""  # None if the name is taken
         if account_key(username) in RESERVED:
-            raise ValidationError("This name is taken.", code="reserved")
+            raise ValidationError("This name is not available.", code="reserved")
         if confusables.is_dangerous(username):
             raise ValidationError(
-                "The name mixes look-alike letters of several scripts. Use letters of one script.",
+                "The name mixes look-alike letters from several scripts. Use letters from one script.",
                 code="mixed",
             )
         return username
@@ -128,7 +128,7 @@ class HubTokenForm(forms.Form):
     token = forms.CharField(
         max_length=200,
         label="Token",
-        help_text="Create one with read access at huggingface.co, under Settings › Access Tokens.",
+        help_text="Create a token with read access at huggingface.co, under Settings › Access Tokens.",
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 

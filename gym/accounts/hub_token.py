@@ -23,7 +23,9 @@ def store_token(value: str, *, actor: User) -> None:
     PermissionDenied if the actor is not signed in."""
     if not _TOKEN.fullmatch(value):
         raise ValidationError(
-            {"token": "A token has 8 to 200 characters without spaces. Those of the Hub begin with hf_."}
+            {
+                "token": "A token has 8 to 200 ASCII characters and no spaces. Tokens of the Hub begin with hf_."
+            }
         )
     _change(actor, value)
 
@@ -39,7 +41,7 @@ def reveal_token(user: User) -> str:
 
 def _change(actor: User, value: str | None) -> None:
     if not actor.is_authenticated:
-        raise PermissionDenied("sign in to store a token")
+        raise PermissionDenied("sign in to store or delete a token")
     with transaction.atomic():
         actor.lock()
         actor.refresh_from_db(fields=["secrets"])

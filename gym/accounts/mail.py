@@ -66,7 +66,7 @@ def send_moved(old: str, username: str) -> None:
     """Notify the account's old address that the address was changed."""
     send_mail(
         "The e-mail address of your account was changed",
-        f"The LM Gym account {username} no longer has this e-mail address. If that was not you, write to the "
+        f"The LM Gym account {username} no longer has this e-mail address. If you did not change it, write to the "
         "administrators of the site.\n",
         None,
         [old],

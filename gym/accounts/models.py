@@ -36,12 +36,14 @@ class User(AbstractUser):
         "quota factor",
         null=True,
         blank=True,
-        help_text="Multiplies this account's quotas (GYM_QUOTA_…) in rows and in bytes, except for runs. Empty: 1; "
-        "0 = no limit.",
+        help_text="Multiplies this account's quotas (GYM_QUOTA_…), both in objects and in bytes; kept runs have their "
+        "own limit. Empty = 1; 0 = no limit.",
     )
 
     unread_notices = models.PositiveIntegerField(
-        default=0, editable=False, help_text="Updated by gym.notices.services, so that pages need not count."
+        default=0,
+        editable=False,
+        help_text="Updated by gym.notices.services, so that pages need not count notifications.",
     )
     notices_by_mail = models.BooleanField(
         "notifications by e-mail", default=False, help_text="Sent to the address of the account."
@@ -72,9 +74,9 @@ AnyUser: TypeAlias = User | AnonymousUser
 
 
 class Scope(models.TextChoices):
-    READ = "read", "read: what its owner may see"
+    READ = "read", "read: whatever the token's owner may see"
     WRITE = "write", "write: create and change"
-    RUN = "run", "run: queue models on suites"
+    RUN = "run", "run: start, cancel and rerun runs and games"
 
 
 class ApiToken(models.Model):
@@ -141,7 +143,9 @@ class TokenBucket(models.Model):
     """
 
     key = models.CharField(max_length=64, primary_key=True)
-    full_at = models.FloatField(default=0.0, db_index=True, help_text="seconds since 1970")
+    full_at = models.FloatField(
+        default=0.0, db_index=True, help_text="when the bucket is full again, in seconds since 1970"
+    )
 
     def __str__(self) -> str:
         return self.key[:12]

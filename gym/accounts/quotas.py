@@ -25,7 +25,7 @@ from gym.accounts.models import User
 
 ROW = 100
 """Approximate per-row overhead in bytes."""
-ADVICE = "Delete some that you no longer need, or ask staff for more."
+ADVICE = "Delete what you no longer need, or ask staff to raise the limit."
 
 
 class OverQuota(ValidationError):
@@ -158,7 +158,7 @@ class Kind:
     def _check_number(self, limit: Limit, amount: int, more: int) -> None:
         if more <= 0 or not limit.number or amount + more <= limit.number:
             return
-        with_these = "" if more == 1 else f" These {more:,} would exceed it."
+        with_these = "" if more == 1 else f" Adding {more:,} would exceed it."
         raise OverQuota(
             f"You have {amount:,} {self.noun if amount == 1 else self.plural}; the limit is {limit.number:,}."
             f"{with_these} {ADVICE}"
@@ -170,11 +170,11 @@ class Kind:
         if actor != owner:
             raise OverQuota(
                 f"{owner.display_name} owns this and may keep {size_text(limit.bytes)} of {self.plural}. This change "
-                "would exceed the limit. Ask the owner to delete some, or ask staff for more."
+                "would exceed the limit. Ask the owner to delete something, or staff to raise the limit."
             )
         raise OverQuota(
-            f"With this, your {self.plural} would take up {size_text(after)}; the limit is {size_text(limit.bytes)}. "
-            f"{ADVICE}"
+            f"With this change, your {self.plural} would take up {size_text(after)}; the limit is "
+            f"{size_text(limit.bytes)}. {ADVICE}"
         )
 
 
@@ -256,7 +256,7 @@ def require_quota_for(obj: models.Model, owner: User) -> None:
         limit, amount = kind.limit_of(owner), kind.amount_of(owner)
         too_many = limit.number and amount.number >= limit.number
         if too_many or (limit.bytes and amount.bytes >= limit.bytes):
-            raise OverQuota(f"{owner.display_name} may not keep more {kind.plural}.")
+            raise OverQuota(f"{owner.display_name} may not keep more {kind.plural}: the quota is used up.")
 
 
 def size_text(size: int) -> str:

@@ -47,7 +47,9 @@ def create_token(
     with transaction.atomic():
         actor.lock()
         if live_tokens(actor).count() >= MAX_LIVE:
-            raise ValidationError(f"You have {MAX_LIVE} tokens. Revoke unused ones.")
+            raise ValidationError(
+                f"You have {MAX_LIVE} tokens, the maximum. Revoke tokens that you no longer use."
+            )
         token.full_clean()
         token.save()
     return token, plain

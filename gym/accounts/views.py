@@ -252,7 +252,7 @@ def token_list(request: SignedInRequest) -> HttpResponse:
 def token_revoke(request: SignedInRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)
     tokens.revoke_token(token, actor=request.user)
-    messages.success(request, f"{token.name} was revoked.")
+    messages.success(request, f"The token {token.name} was revoked.")
     return redirect("token-list")
 
 
@@ -269,7 +269,7 @@ def hub_token_edit(request: SignedInRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, "Stored. It is used for your models only.")
+            messages.success(request, "Your Hugging Face token is stored. It is used only for your models.")
             return redirect("hub-token")
     context = {"form": form, "is_stored": hub_token.has_token(request.user)}
     return render(request, "accounts/hub_token.html", context, status=form_status(request))
@@ -279,7 +279,7 @@ def hub_token_edit(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def hub_token_delete(request: SignedInRequest) -> HttpResponse:
     hub_token.delete_token(actor=request.user)
-    messages.success(request, "Your Hugging Face token is deleted.")
+    messages.success(request, "Your Hugging Face token was deleted.")
     return redirect("hub-token")
 
 

@@ -141,7 +141,9 @@ def _require_healthy(health: Any) -> None:
     """Raise TransportError if the server reports an unhealthy status."""
     status = health.get("status") if isinstance(health, dict) else None
     if status is not None and str(status).lower() not in HEALTHY:
-        raise TransportError("protocol", f"The server reports the status {str(status)[:40]!r}.")
+        raise TransportError(
+            "protocol", f"The server is not healthy: it reports the status {str(status)[:40]!r}."
+        )
 
 
 def _agent(row: dict[str, Any]) -> dict[str, Any]:
@@ -245,8 +247,8 @@ def _run_of(context: JobContext) -> AgentRun:
     rights.require(
         context,
         {
-            f"the tests {suite.slug}": lambda person: permissions.can_run_suite(person, suite),
-            f"the agent {server.model.slug}": lambda person: can_borrow(person, server),
+            f"the suite {suite.slug}": lambda person: permissions.can_run_suite(person, suite),
+            f"the agent server {server.model.slug}": lambda person: can_borrow(person, server),
             f"the judge of {suite.slug}": lambda person: permissions.can_judge(person, suite),
         },
     )
@@ -258,7 +260,7 @@ def variables_of(suite: AgentSuite) -> dict[str, str]:
     variables = {name: reveal(suite.variables, name) for name in suite.variables}
     for name, value in variables.items():
         if value and not can_be_hidden(value):
-            raise SecretError(f"The variable {name} is too short to be hidden in transcripts. {TOO_SHORT}")
+            raise SecretError(f"The value of the variable {name} is too short. {TOO_SHORT}")
     return variables
 
 
@@ -337,7 +339,7 @@ def agent_rescore(context: JobContext) -> None:
     with _work_on(context) as work:
         before = work.run.rescored_from
         if before is None:
-            raise PermanentFailure("The run with the answers to score again was deleted.")
+            raise PermanentFailure("The run whose answers were to be rescored was deleted.")
         try:
             clean = redactor([*work.variables.values(), *headers_hidden(work.run.server)])
         except SecretError as error:
@@ -377,13 +379,13 @@ def agent_naming(context: JobContext) -> None:
     if naming is None:
         raise PermanentFailure("The naming was cancelled.")
     if naming.server is None:
-        raise PermanentFailure("The agent was deleted.")
+        raise PermanentFailure("The agent server was deleted.")
     suite, server = naming.case_run.run.suite, naming.server
     rights.require(
         context,
         {
-            f"the tests {suite.slug}": lambda person: permissions.can_edit(person, suite),
-            f"the agent {server.model.slug}": lambda person: can_borrow(person, server),
+            f"the suite {suite.slug}": lambda person: permissions.can_edit(person, suite),
+            f"the agent server {server.model.slug}": lambda person: can_borrow(person, server),
         },
     )
     try:

@@ -90,7 +90,7 @@ def trend_chart(request: HttpRequest) -> Figure:
     history = selectors.history_of(case, request.user)
     figure = case_trend(case, [(row, selectors.evidence_of(row)) for row in history])
     if figure is None:
-        raise Http404("This case has not been run.")
+        raise Http404("This case has no runs to draw.")
     return figure
 
 

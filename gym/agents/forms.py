@@ -124,7 +124,9 @@ class SuiteForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         agent.offer(servers_usable_by(user).filter(model__in=judges), self.instance.judge_agent)
         self.fields["judge_agent"] = agent
         self.fields["judge_votes"].widget.attrs |= {"min": 1, "max": 15}
-        self.fields["judge_votes"].help_text = "Number of times the judge is asked; the majority decides."
+        self.fields[
+            "judge_votes"
+        ].help_text = "Number of times the judge is asked about each answer; the majority decides."
         self.fields["slug"].required = False
         self.fields["slug"].help_text = "Used in addresses. If empty, it is derived from the title."
         self.initial["variable_lines"] = "\n".join(self.instance.variable_names)
@@ -183,7 +185,8 @@ class ImportForm(forms.Form):
         label="Files",
         required=False,
         widget=MultipleFilesInput(attrs={"accept": ".hocon,.conf,.json,.zip", "multiple": True}),
-        help_text="One or more .hocon files, or a .zip of a folder. Cases with the same name are replaced.",
+        help_text="One or more .hocon, .conf or .json files, or a zip archive of them. Cases with the same name are "
+        "replaced.",
     )
     folder = MultipleFilesField(
         label="Or a folder",
@@ -220,7 +223,7 @@ class ImportForm(forms.Form):
             raise ValidationError("The number of paths differs from the number of files in the folder.")
         uploads += [pair for pair in zip(paths, folder, strict=True) if pair[0].endswith(SUFFIXES)]
         if not uploads and not self.errors:
-            raise ValidationError("Choose at least one file.")
+            raise ValidationError("Choose at least one .hocon, .conf, .json or .zip file.")
         try:
             cleaned["cases"] = cases_in(uploads)
         except ArchiveError as error:
@@ -290,7 +293,8 @@ class RunForm(forms.Form):
         max_value=MAX_ITERATIONS,
         required=False,
         label="Iterations of each case",
-        help_text="If empty, the number in each case. The required rate stays the same: 2/3 becomes 20/30.",
+        help_text="If empty, the number set in each case. The required rate stays the same: with 30, 2/3 becomes "
+        "20/30.",
     )
 
     def __init__(self, *args: Any, user: AnyUser, agents: Iterable[str] = (), **kwargs: Any) -> None:
@@ -332,7 +336,7 @@ class ScheduleForm(forms.Form):
     every = forms.ChoiceField(choices=AgentSchedule.Every.choices, label="Run", initial="night")
     iterations = forms.IntegerField(
         min_value=1, max_value=MAX_ITERATIONS, required=False, label="Iterations of each case",
-        help_text="If empty, the number in each case. More iterations detect smaller regressions.",
+        help_text="If empty, the number set in each case. More iterations detect smaller regressions.",
     )  # fmt: skip
 
     def __init__(
@@ -351,7 +355,7 @@ class NamerForm(forms.Form):
     """Form for choosing the agent that names failures."""
 
     server = ServerField(AgentServer.objects.none(), label="Server", empty_label=None)
-    agent = AgentPicker(empty="the embedded namer, or the endpoint's model", label="Agent on it")
+    agent = AgentPicker(empty="the embedded namer, or the endpoint's model", label="Agent on the server")
 
     def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

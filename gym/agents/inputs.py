@@ -21,7 +21,7 @@ def secret_problem(name: str, value: str, *, headers: bool) -> str:
     if not allowed:
         return f"{name[:40]!r} cannot be the name of a {'header' if headers else 'variable'}."
     if headers and not (value.isascii() and value.isprintable()):
-        return f"The value of {name} contains characters that headers cannot have."
+        return f"The value of {name} contains characters that headers cannot have. Use printable ASCII characters."
     if value and not all(map(can_be_hidden, header_words(value) if headers else (value,))):
         return f"The value of {name} is too short. {TOO_SHORT}"
     return ""

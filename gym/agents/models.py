@@ -110,7 +110,9 @@ class AgentSuiteCollaborator(Collaborator):
     thing = models.ForeignKey(AgentSuite, on_delete=models.CASCADE, related_name="collaborations")
 
 
-_UNKNOWN_VARIABLE = "${{{}}} has to be a variable of the suite. Only the suite's owner can see its variables."
+_UNKNOWN_VARIABLE = (
+    "${{{}}} has to be a variable of the suite. Only the suite's owner and staff can see its variables."
+)
 
 
 class _AnyVariable(dict[str, str]):
@@ -192,7 +194,7 @@ class AgentSchedule(models.Model):
     )
     trouble = models.TextField(blank=True)
     unseen = models.TextField(
-        blank=True, help_text="changes by others since the owner's last review, one a line; see `is_paused`"
+        blank=True, help_text="changes by others since the owner's last review, one per line; see `is_paused`"
     )
     created = models.DateTimeField(auto_now_add=True)
 
@@ -229,7 +231,9 @@ class AgentRun(HasJob, models.Model):
     job = models.OneToOneField(
         "jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="agent_run"
     )
-    options = models.JSONField(default=dict, help_text="reading, early_stop, parallel")
+    options = models.JSONField(
+        default=dict, help_text="reading, early_stop, parallel; optionally iterations and ask_judge"
+    )
     server_version = models.CharField(
         max_length=500, blank=True, help_text="as reported during the run; several versions joined by arrows"
     )
@@ -314,7 +318,7 @@ class CaseRun(models.Model):
     )
     errors = models.PositiveIntegerField(default=0, help_text="iterations that ended without a verdict")
     checks_made = models.PositiveIntegerField(default=0)
-    seconds = models.FloatField(default=0.0, help_text="sum over iterations")
+    seconds = models.FloatField(default=0.0, help_text="sum of the seconds of all iterations")
     spent = models.FloatField(
         default=0.0, help_text="wall-clock seconds, for the test's timeout after an interruption"
     )

@@ -187,7 +187,7 @@ def _queue(schedule: AgentSchedule) -> str:
         run.job is not None and run.job.is_active
         for run in schedule.runs.select_related("job")[:BASELINE_RUNS]
     ):
-        return "The previous run has not finished."
+        return "The previous run had not finished, so no new run was queued."
     try:
         with transaction.atomic():
             services.queue_run(
@@ -200,7 +200,7 @@ def _queue(schedule: AgentSchedule) -> str:
     except (ValidationError, LimitReached) as error:
         return " ".join(getattr(error, "messages", [str(error)]))
     except PermissionDenied as error:
-        return f"{schedule.owner} is no longer allowed to run this: {error}."
+        return f"{schedule.owner} is no longer allowed to run this suite: {error}."
     return ""
 
 
@@ -259,9 +259,7 @@ def _ended_without_verdict(row: CaseRun) -> bool:
 def _news(run: AgentRun, regression: Regression) -> str:
     where = f"{run.suite} on {run.server}"
     if not run.case_runs.filter(n__gt=0).exists():
-        return (
-            f"{where}: the scheduled run has no verdict because the server or the judge could not be reached."
-        )
+        return f"{where}: the scheduled run ended without a verdict. The page of the run shows why."
     before, now = regression.rates
     overall = f"the pass rate fell significantly, from {before} to {now} ({regression.evidence})."
     news = [

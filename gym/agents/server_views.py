@@ -28,7 +28,7 @@ def _visible(request: HttpRequest, slug: str) -> AgentServer:
 def _editable(request: HttpRequest, slug: str) -> AgentServer:
     server = _visible(request, slug)
     if not model_permissions.can_edit(request.user, server.model):
-        raise PermissionDenied("you may not change this server")
+        raise PermissionDenied("this server belongs to another user, and you are not one of its editors")
     return server
 
 
@@ -68,7 +68,7 @@ def server_new(request: SignedInRequest) -> HttpResponse:
         except (ValidationError, LimitReached) as error:
             add_errors(form, error)
         else:
-            messages.success(request, "Registered. The check is queued.")
+            messages.success(request, "The server was registered, and its check is queued.")
             return redirect(server)
     status = 400 if form.errors else 200
     return render(request, "agents/server_form.html", {"form": form, "server": None}, status=status)
@@ -79,7 +79,7 @@ def server_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     """Change the connection to a server. Context: form, server."""
     server = _visible(request, slug)
     if not model_permissions.can_manage(request.user, server.model):
-        raise PermissionDenied("only the owner can change the address of a server")
+        raise PermissionDenied("only the owner and staff can change the address of a server")
     form = ServerForm(request.POST or None, instance=AgentServer.objects.get(pk=server.pk))
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
@@ -104,7 +104,7 @@ def server_edit(request: SignedInRequest, slug: str) -> HttpResponse:
 @require_POST
 def server_delete(request: HttpRequest, slug: str) -> HttpResponse:
     server = _editable(request, slug)
-    done = f"{server.model.name} was deleted."
+    done = f"The server {server.model.name} was deleted."
     return act(request, server, services.delete_server, done, to="agent-home")
 
 

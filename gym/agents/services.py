@@ -37,6 +37,7 @@ from lmgym.agents.demo_server import least_seconds
 from lmgym.agents.driver import Options
 from lmgym.agents.transport import server_address_problem
 from lmgym.agents.unsatisfiable import unsatisfiable_reason
+from lmgym.text import count
 from models_registry import permissions as model_permissions
 from models_registry.models import AGENT, RegisteredModel
 from models_registry.quotas import MODELS
@@ -144,7 +145,9 @@ def _require_edit(actor: User, suite: AgentSuite) -> None:
 
 def _require_manage(actor: User, suite: AgentSuite) -> None:
     if not permissions.can_manage(actor, suite):
-        raise PermissionDenied("only the owner can delete a suite or change its visibility and secrets")
+        raise PermissionDenied(
+            "only the owner and staff can delete a suite or change its visibility and secrets"
+        )
 
 
 def _require_steer(actor: User, run: AgentRun) -> None:
@@ -167,7 +170,7 @@ def save_suite(
             _require_manage(actor, suite)
     new_judge = before is None or suite.judge_id != before.judge_id
     if suite.judge is not None and new_judge and not judges_for(actor).filter(pk=suite.judge.pk).exists():
-        raise ValidationError({"judge": "You may not use this judge."})
+        raise ValidationError({"judge": "This judge is not ready, or you may not use it."})
     if suite.judge_agent and (new_judge or before is None or suite.judge_agent != before.judge_agent):
         _require_listed(suite)
     suite.slug = suite.slug or slug_from(suite.title, "agent-tests", 80)
@@ -292,7 +295,7 @@ def queue_run(
     """
     require_may_run(actor, suite, server, checked=not unchecked)
     if reading not in READINGS:
-        raise ValidationError(f"Unknown reading {reading!r}.")
+        raise ValidationError(f"There is no reading {reading!r}. Choose from: {', '.join(READINGS)}.")
     selected = list(suite.cases.all()) if cases is None else cases
     if not selected:
         raise ValidationError("There are no cases to run.")
@@ -374,9 +377,9 @@ def _require_short(
     limit = settings.GYM_AGENT_RUN_SECONDS
     if seconds > limit:
         raise ValidationError(
-            f"The pauses of these cases (SLEEP) take at least {seconds:,.0f} seconds with {options.parallel} "
-            f"parallel iterations, but a run may take {limit:,} seconds (GYM_AGENT_RUN_SECONDS). Run "
-            "fewer cases or iterations, or shorten the pauses."
+            f"The pauses of these cases (SLEEP) take at least {seconds:,.0f} seconds with "
+            f"{count(options.parallel, 'parallel iteration')}, but a run may take {limit:,} seconds "
+            "(GYM_AGENT_RUN_SECONDS). Run fewer cases or iterations, or shorten the pauses."
         )
 
 
@@ -402,10 +405,10 @@ def queue_rescoring(run: AgentRun, *, actor: User, reading: str = "", ask_judge:
     """
     _require_steer(actor, run)
     if reading and reading not in READINGS:
-        raise ValidationError(f"Unknown reading {reading!r}.")
+        raise ValidationError(f"There is no reading {reading!r}. Choose from: {', '.join(READINGS)}.")
     require_may_run(actor, run.suite, run.server, checked=False)
     if not run.is_done:
-        raise ValidationError("This run has not finished.")
+        raise ValidationError(f"Only a finished run can be rescored; this run is {run.state}.")
     with AGENT_RUNS.growing(actor, new=True):
         new = AgentRun.objects.create(
             suite=run.suite,

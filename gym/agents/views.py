@@ -35,7 +35,7 @@ def visible_suite(request: HttpRequest, slug: str) -> AgentSuite:
 def editable_suite(request: HttpRequest, slug: str) -> AgentSuite:
     suite = visible_suite(request, slug)
     if not permissions.can_edit(request.user, suite):
-        raise PermissionDenied("you may not edit these tests")
+        raise PermissionDenied("this suite belongs to another user, and you are not one of its editors")
     return suite
 
 
@@ -227,7 +227,9 @@ def schedule_new(request: SignedInRequest, slug: str) -> HttpResponse:
             show_error(request, error)
         else:
             messages.success(
-                request, "The schedule was added. You will be notified if pass rates fall significantly."
+                request,
+                "The schedule was added. You will be notified if pass rates fall significantly or a case loses its "
+                "verdict.",
             )
     return redirect(f"{suite.get_absolute_url()}#schedules")
 

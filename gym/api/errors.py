@@ -159,7 +159,7 @@ def _invalid(error: ValidationError) -> ApiProblem:
 
 @problem_for(PermissionDenied)
 def _denied(error: PermissionDenied) -> ApiProblem:
-    return ApiProblem(403, f"You may not do this: {error}." if str(error) else "You may not do this.")
+    return ApiProblem(403, f"Permission denied: {error}." if str(error) else "Permission denied.")
 
 
 @problem_for(Http404)
@@ -181,7 +181,9 @@ def _suspicious(error: SuspiciousOperation) -> ApiProblem:
 
 @problem_for(RequestDataTooBig)
 def _too_big(error: RequestDataTooBig) -> ApiProblem:
-    return ApiProblem(413, "The request is too large. Send it in parts.", "too-large")
+    return ApiProblem(
+        413, "The body of the request is too large. Send the data in several requests.", "too-large"
+    )
 
 
 @problem_for(IntegrityError)

@@ -77,7 +77,9 @@ def _claim(user: Any, key: str, digest: str) -> SentRequest:
             continue
         if known.digest != digest:
             field_error = FieldError(
-                HEADER, "This key was already used for a different request.", "Use a new key for each."
+                HEADER,
+                "This key was already used for a different request.",
+                "Use a new key for each request.",
             )
             raise ApiProblem(422, field_error.message, "key-reused", [field_error])
         if known.status is None:

@@ -19,7 +19,7 @@ class SentRequest(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=200)
-    digest = models.CharField(max_length=64, help_text="sha256 of method, address and body")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of method, address and body")
     status = models.PositiveSmallIntegerField(null=True, blank=True)
     headers = models.JSONField(default=dict, blank=True)
     answer = models.JSONField(null=True, blank=True)

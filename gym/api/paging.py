@@ -80,12 +80,16 @@ class Pages(BasePagination):
         try:
             path, cursor_order, values = signing.loads(cursor, salt=SALT)
         except (signing.BadSignature, ValueError, TypeError) as error:
-            raise invalid(FieldError("?cursor", "This cursor is not valid.", "Follow `next`.")) from error
+            raise invalid(
+                FieldError("?cursor", "This cursor is not valid.", "Follow the address in `next`.")
+            ) from error
         if path != self.request.path:
-            raise invalid(FieldError("?cursor", "This cursor belongs to another list.", "Start without one."))
+            raise invalid(
+                FieldError("?cursor", "This cursor belongs to another list.", "Start without a cursor.")
+            )
         if cursor_order != order:
             raise invalid(
-                FieldError("?cursor", "This cursor is for a different sort order.", "Start without one.")
+                FieldError("?cursor", "This cursor is for a different sort order.", "Start without a cursor.")
             )
         return list(values)
 
@@ -125,7 +129,7 @@ class Pages(BasePagination):
             {
                 "name": "limit",
                 "in": "query",
-                "description": "Rows on a page; fewer if they are large.",
+                "description": "Maximum number of rows on a page; pages of large rows have fewer.",
                 "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT},
             },
         ]

@@ -30,7 +30,7 @@ class JSONParser(RestJSONParser):
             data = load(text, LIMITS, parse_constant=strict_constant)
             _check(data, "$")
         except RecursionError as error:
-            raise ParseError("JSON parse error - nested too deep") from error
+            raise ParseError("JSON parse error - nested too deeply") from error
         except ValueError as error:
             raise ParseError(f"JSON parse error - {error}") from error
         return data
@@ -51,5 +51,5 @@ def _check(value: Any, path: str) -> None:
             _check(element, f"{path}[{place}]")
     elif isinstance(value, dict):
         for name, element in value.items():
-            _check(name, f"{path} (a name in it)")
+            _check(name, f"A name in {path}")
             _check(element, f"{path}.{name}")

@@ -75,11 +75,11 @@ class Query(serializers.Serializer[Any]):
 class Several(Query):
     """Query with the ids of two or more objects; each `second` is compared with `first`."""
 
-    first = serializers.SlugField(max_length=24, help_text="id; the baseline")
+    first = serializers.SlugField(max_length=24, help_text="id of the baseline")
     second = serializers.ListField(
         child=serializers.SlugField(max_length=24),
         min_length=1,
-        help_text="id; repeat the parameter for more",
+        help_text="id of the object to compare with `first`; repeat the parameter for several objects",
     )
 
 

@@ -104,11 +104,14 @@ class GymSchema(AutoSchema):
     def _shared_parameters(self) -> list[dict[str, Any]]:
         parameters = []
         if self.method == "POST":
-            text = "Any text; a request that is repeated with its key has no further effect."
+            text = (
+                "1 to 200 printable ASCII characters without spaces. Within 24 hours, repeating a request with its "
+                "key returns the first response and has no further effect."
+            )
             parameters.append(_header(HEADER, text, pattern=PATTERN))
         described = self._operation()
         if described is not None and 412 in described.also:
-            parameters.append(_header("If-Match", "ETag that the draft must have."))
+            parameters.append(_header("If-Match", "ETag that the draft must have; * accepts any."))
         return parameters
 
     def _statuses(self) -> list[int]:
@@ -198,7 +201,7 @@ def shared_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         "token": {
             "type": "http",
             "scheme": "bearer",
-            "description": "A token from your profile page, with scopes read, write and run.",
+            "description": "A token from your profile page, with one or more of the scopes read, write and run.",
         }
     }
     return result

@@ -50,7 +50,7 @@ DEMO_MODELS: list[DemoModel] = [
         name="Demo 5-gram",
         backend="ngram",
         config={"path": "demo-ngram"},
-        description="A 5-gram model with modified Kneser-Ney smoothing, counted on the same corpus. It sees "
+        description="A 5-gram model with modified Kneser-Ney smoothing, counted on the demo corpus. It sees "
         "the last four words and nothing else: it knows that kings laugh, but forgets who laughs once four words "
         "intervene.",
         corpus=_CORPUS,

@@ -46,7 +46,7 @@ class JobAdmin(ReadOnlyAdmin):
             else:
                 count += 1
         if count:
-            messages.success(request, f"{count} {outcome}.")
+            messages.success(request, f"{count} {'job' if count == 1 else 'jobs'} {outcome}.")
 
 
 @admin.register(WorkerHeartbeat)

@@ -32,7 +32,7 @@ class Batch(models.Model):
     joined = models.DateTimeField(default=timezone.now, help_text="when the last job was added")
 
     def __str__(self) -> str:
-        return f"jobs of {self.owner}, queued until {self.joined:%Y-%m-%d %H:%M:%S}"
+        return f"jobs of {self.owner}, last added {self.joined:%Y-%m-%d %H:%M:%S}"
 
 
 class Job(models.Model):
@@ -60,7 +60,9 @@ class Job(models.Model):
     tries = models.PositiveSmallIntegerField(default=0)
     max_attempts = models.PositiveSmallIntegerField(default=3)
     deaths = models.PositiveSmallIntegerField(default=0)
-    lost_at = models.DateTimeField(null=True, blank=True, help_text="when its worker last died")
+    lost_at = models.DateTimeField(
+        null=True, blank=True, help_text="when a worker last died while running this job"
+    )
     waits_for = models.CharField(
         max_length=200, blank=True, help_text="resource missing on the workers that returned this job"
     )
@@ -178,7 +180,9 @@ class WorkerHeartbeat(models.Model):
     threads = models.PositiveSmallIntegerField(default=1)
     device = models.CharField(max_length=200, blank=True)
     memory = models.JSONField(default=dict, blank=True, help_text="loaded models; see gym.jobs.worker.report")
-    process_bytes = models.BigIntegerField(null=True, blank=True, help_text="memory at the last heartbeat")
+    process_bytes = models.BigIntegerField(
+        null=True, blank=True, help_text="unshared resident memory in bytes, at the last heartbeat"
+    )
     started = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
     last_error = models.TextField(blank=True)

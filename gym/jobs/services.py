@@ -46,7 +46,9 @@ def enqueue(
     """
     kinds.require(kind)
     if queue not in conf.queues():
-        raise UnknownQueue(f"There is no queue {queue!r}; GYM_JOB_QUEUES has {', '.join(conf.queues())}.")
+        raise UnknownQueue(
+            f"There is no queue {queue!r}; GYM_JOB_QUEUES contains {', '.join(conf.queues())}."
+        )
     with transaction.atomic():
         check_limit(owner)
         job = Job.objects.create(
@@ -86,7 +88,7 @@ def check_limit(owner: User | None) -> None:
     if active >= limit:
         raise LimitReached(
             f"You have {count(active, 'job')} queued or running; the limit is {limit}. "
-            "Wait for some to finish, or cancel some."
+            "Wait for one to finish, or cancel one."
         )
 
 

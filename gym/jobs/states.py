@@ -136,7 +136,9 @@ def lose_attempt(live: QuerySet[Job], how: str) -> str | None:
         error = f"The worker died {f'{deaths} times ' if deaths > 1 else ''}while running this job ({how})."
         if 1 < deaths == job.max_attempts:
             minutes = max(1, round(conf.get("GYM_JOB_QUIET_SECONDS") / 60))
-            error += f" It will be tried once more when no worker has died for {count(minutes, 'minute')}."
+            error += (
+                f" The job will be tried once more when no worker has died for {count(minutes, 'minute')}."
+            )
         now = timezone.now()
         silent = (now - (job.heartbeat_at or now)).total_seconds()
         delay = max(0.0, conf.retry_seconds(job.tries) - silent)

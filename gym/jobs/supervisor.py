@@ -18,8 +18,8 @@ from types import FrameType
 
 FAST_SECONDS = 10.0  # a death within this time after the start is a fast death
 READY = "is ready for jobs"
-"""Output of a worker that has started. If it dies later, a job may have killed it. It is then restarted
-without a pause, because such a job fails once its tries are used up."""
+"""Printed by a worker once it has started. If the worker dies after that, a job may have killed it; the worker is then
+restarted without a pause, because such a job fails once its tries are used up."""
 MANY_FAST_DEATHS = 5  # consecutive fast deaths before a report
 MAX_BACKOFF = 30.0
 STOP_SECONDS = 28.0

@@ -95,7 +95,9 @@ def _player(game: Game) -> Player:
     if game.kind == Game.Kind.PROCESS:
         command = players.configured(settings.GYM_LMC_PLAYERS).get(game.player)
         if command is None:
-            raise PermanentFailure(f"The model program {game.player!r} is no longer in the settings.")
+            raise PermanentFailure(
+                f"The model program {game.player!r} is no longer in the settings (GYM_LMC_PLAYERS)."
+            )
         return ProcessPlayer(command, transcript=_Transcript() if game.options.get("transcript") else None)
     if game.model is None or not game.model.is_ready:
         raise PermanentFailure("The model was deleted or is not ready.")
@@ -200,7 +202,7 @@ def _commit(context: JobContext, game: Game, waiting: list[str], done: int) -> N
             Game.objects.filter(pk=game.pk).update(report=game.report)
     if game.packed_size > MAX_LOG_PACKED:
         raise PermanentFailure(
-            f"The compressed log is larger than {MAX_LOG_PACKED / 1e6:,.0f} MB. Played lines are kept. "
+            f"The compressed log is larger than {MAX_LOG_PACKED / 1e6:,.0f} MB. Lines already played are kept. "
             "Play fewer lines, or use fewer candidates."
         )
 

@@ -67,7 +67,7 @@ def read_changes(baseline: Game, game: Game, keep: str, number: int) -> ChangedP
     """Read a page of changes. Raises LogError if the games or texts differ, and Http404 for a missing page."""
     if baseline.game != game.game:
         raise LogError(
-            f"{baseline.title} is a game of {baseline.game}, {game.title} one of {game.game}.",
+            f"{baseline.title} plays {baseline.game}, but {game.title} plays {game.game}.",
             "Compare games of the same kind.",
         )
     if baseline.lines != game.lines:
@@ -89,12 +89,12 @@ def _lines(baseline: Game, game: Game, keep: str, first: int, last: int) -> Iter
     for (_, before), (number, now) in pairs:
         if before.game == "tc" and not _is_one_text(before, now):
             raise LogError(
-                f"Line {number}: the logs have different texts.", "Compare runs on the same corpus."
+                f"Line {number}: the logs have different texts.", "Compare games on the same corpus."
             )
         line_changes = pretty.changes([before, now], keep, mixes, f"Line {number}", MOST_STARS)
         if game.game != "tc" and len(before.entries) != len(now.entries):
             raise LogError(
-                f"Line {number}: the logs have different texts.", "Compare runs on the same corpus."
+                f"Line {number}: the logs have different texts.", "Compare games on the same corpus."
             )
         user = None if now.user is UNSET else now.user
         yield ChangedLine(

@@ -110,7 +110,7 @@ def _small_enough_to_mix(counts: version5.Counts) -> None:
         raise LogError(
             f"The log has {len(counts.lengths):,} tokens with up to {max(counts.lengths):,} candidates, a table of "
             f"{size:,} scores; the search for a mixture allows at most {MAX_MATRIX:,}.",
-            "Split the log, or count it with `lmc stats`.",
+            "Split the log, or count it with `lmgym lmc stats`.",
         )
 
 
@@ -134,7 +134,7 @@ def _by_user_5(table: Table) -> list[dict[str, Any]] | str:
 
 
 def _too_many(parts: Ints) -> str:
-    return f"There are {int(parts[-1]) + 1:,} groups of lines; at most {MAX_PARTS:,} are counted separately."
+    return f"The log has {int(parts[-1]) + 1:,} users; statistics by user are limited to {MAX_PARTS:,}."
 
 
 def rank_base_of(game: Game) -> int | None:
@@ -244,9 +244,9 @@ def small_enough(*games: Game) -> None:
     for game in games:
         if game.size > MAX_SIZE_NOW:
             raise LmcError(
-                f"The log of {game.title} is {game.size / 1e6:,.0f} MB; up to {MAX_SIZE_NOW / 1e6:,.0f} MB are "
-                "counted on this site.",
-                "Download it and use `lmgym lmc`.",
+                f"The log of {game.title} is {game.size / 1e6:,.0f} MB; requests like this are limited to "
+                f"logs of at most {MAX_SIZE_NOW / 1e6:,.0f} MB.",
+                "Download the log and use `lmgym lmc`.",
             )
 
 
@@ -286,12 +286,12 @@ def compare_games(games: Sequence[Game], keep: str, cluster: str, metric: str = 
     share, and LmcError for logs that are too large.
     """
     if not 2 <= len(games) <= MOST_COMPARED or len({game.pk for game in games}) < len(games):
-        raise LogError(f"Compare two to {MOST_COMPARED} different games.", "Select them in the list.")
+        raise LogError(f"Compare 2 to {MOST_COMPARED} different games.", "Select them in the list.")
     first = games[0]
     for other in games[1:]:
         if not games_correspond(first.game, other.game):
             raise LogError(
-                f"{first.title} is a game of {first.game}, {other.title} one of {other.game}.",
+                f"{first.title} plays {first.game}, but {other.title} plays {other.game}.",
                 "Compare games of the same kind.",
             )
     metric = metric_of([game.game for game in games], metric)
@@ -375,6 +375,6 @@ def table_of_version_5(game: Game) -> Table:
 
 def _other_text(first: Game, other: Game) -> LogError:
     return LogError(
-        f"{other.title} was played on a different text than {first.title}.",
-        "Their text fingerprints differ, so they cannot be compared.",
+        f"{first.title} and {other.title} were played on different texts, so they cannot be compared.",
+        "Compare games on the same text.",
     )

@@ -18,7 +18,7 @@ from lmgym.charts.xy import Point, xy_chart
 from lmgym.stats.intervals import wilson
 
 PLOT_WIDTH = 280.0
-"""Width at which two charts fit side by side, or one on a phone."""
+"""Width in pixels at which two charts fit side by side, or one on a phone."""
 MOST_RANK = 20
 """Highest rank in the charts."""
 

@@ -197,7 +197,7 @@ def game_text(request: HttpRequest, key: str) -> HttpResponse:
     """
     game = selectors.get_game(request.user, key)
     if not game.is_counted:
-        raise Http404("Nothing has been played yet.")
+        raise Http404("This game has no statistics yet.")
     keep = filter_of(request, game)
     context = about(request, game) | {
         "keep": keep,
@@ -297,7 +297,7 @@ def compare_text(request: HttpRequest) -> HttpResponse:
     """
     comparison = _compared(request)
     if len(comparison.games) != 2:
-        raise Http404("Select two games.")
+        raise Http404("Select exactly two games.")
     first, game = comparison.games
     context: dict[str, Any] = {
         "first": first,
@@ -385,7 +385,7 @@ def chart_of(kind: str) -> Callable[[HttpRequest], Figure]:
     def chart(request: HttpRequest) -> Figure:
         comparison = _compared(request, "game")
         if not 1 <= len(comparison.games) <= counting.MOST_COMPARED:
-            raise Http404("Select at least one game.")
+            raise Http404(f"Select 1 to {counting.MOST_COMPARED} games.")
         figure = figures.BUILDERS[kind](comparison.games, comparison.keep)
         if figure is None:
             raise Http404("Not all of these games have data for this chart.")

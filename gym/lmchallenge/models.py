@@ -110,7 +110,9 @@ class Game(models.Model):
         max_length=200, blank=True, help_text="slug of the model, or name of the program"
     )
     options = models.JSONField(default=dict, help_text="GameOptions, or Options of version 5, by field name")
-    words = models.BinaryField(default=bytes, help_text="vocabulary of ic and wr, one word per line, gzip")
+    words = models.BinaryField(
+        default=bytes, help_text="vocabulary of ic and wr, one word per line, compressed with gzip"
+    )
     n_words = models.PositiveIntegerField(default=0)
     filename = models.CharField(max_length=200, blank=True)
     job = models.OneToOneField(
@@ -130,7 +132,7 @@ class Game(models.Model):
         help_text="{filter: {all, user, mix, search, more, notices}}; see gym.lmchallenge.counting",
     )
     report = models.JSONField(default=dict, help_text="latency, oddities, provenance")
-    problem = models.TextField(blank=True, help_text="why it ended before the end of the corpus")
+    problem = models.TextField(blank=True, help_text="why the game ended before the end of the corpus")
     counted_at = models.DateTimeField(null=True, blank=True)
     created = models.DateTimeField(auto_now_add=True)
 

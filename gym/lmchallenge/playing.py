@@ -99,9 +99,9 @@ class Player:
     player: str = described("in the form that a new game accepts")
     name: str = described("name of the model or program")
     kind: str = described("causal, ngram, process or adaptive")
-    learns: bool = described("can it be trained?")
-    options: dict[str, Option] = described("its options by name")
-    words: str = described("its name on the form")
+    learns: bool = described("whether the player can be trained")
+    options: dict[str, Option] = described("options of the player, by name")
+    words: str = described("name of the player on the form")
 
 
 def players_for(user: AnyUser) -> list[Player]:
@@ -167,7 +167,7 @@ def start_game(corpus: Corpus, game_request: GameRequest, *, actor: User) -> Gam
     if kind == Game.Kind.MODEL and options.train:
         raise ValidationError({"train": ["Models of this site do not learn. Turn training off."]})
     if game_request.transcript and kind != Game.Kind.PROCESS:
-        raise ValidationError({"transcript": ["Transcripts are only available for programs."]})
+        raise ValidationError({"transcript": ["Transcripts are only available for model programs."]})
     words = _vocabulary(corpus, game_request.words) if options.game in WITH_VOCABULARY else []
     with GAMES.growing(actor, new=True):
         daily_sentences.charge(actor, corpus.lines)
@@ -284,7 +284,9 @@ def _vocabulary(corpus: Corpus, data: bytes) -> list[str]:
     except CorpusError as error:
         raise ValidationError({"words": [str(error)]}) from error
     if len(words) > MAX_WORDS:
-        raise ValidationError({"words": [f"{len(words):,} words; at most {MAX_WORDS:,} are allowed."]})
+        raise ValidationError(
+            {"words": [f"The vocabulary has {len(words):,} words; at most {MAX_WORDS:,} are allowed."]}
+        )
     return words
 
 
@@ -304,7 +306,7 @@ def upload_log(
     OverQuota, LimitReached and PermissionDenied.
     """
     if not actor.is_authenticated or (corpus is not None and not permissions.can_play(actor, corpus)):
-        raise PermissionDenied("you may not upload a log here")
+        raise PermissionDenied("only signed-in users who may play on the corpus can upload a log")
     if visibility not in Visibility.values:
         raise ValidationError({"visibility": [f"Choose one of {', '.join(Visibility.values)}."]})
     with GAMES.growing(actor, new=True):
@@ -377,7 +379,7 @@ def cancel_game(game: Game, *, actor: User) -> None:
     """Cancel a game. Played lines are kept."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
-        raise ValidationError("The job of this game no longer exists.")
+        raise ValidationError("The job of this game no longer exists, so there is nothing to cancel.")
     jobs.request_cancel(game.job, actor=actor)
 
 
@@ -385,7 +387,9 @@ def retry_game(game: Game, *, actor: User) -> None:
     """Queue the job of a failed or cancelled game again. Play resumes after the last stored line."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
-        raise ValidationError("The job of this game no longer exists. Start a new game.")
+        raise ValidationError(
+            "The job of this game no longer exists. Start a new game, or upload the log again."
+        )
     with transaction.atomic():
         jobs.retry(game.job, actor=actor, batch=jobs.batch_of(game.owner) if game.owner else None)
 

@@ -79,7 +79,7 @@ def parse_search(game: Game, keep: str, values: Mapping[str, Any]) -> TextSearch
                 f"There is no {name} {values[name]!r}. Choose one of {', '.join(filter(None, known))}."
             ]
     if values.get("word") and not game.has_targets:
-        wrong["word"] = ["The log has no words."]
+        wrong["word"] = ["The log has no words to search for."]
     if wrong:
         raise ValidationError(wrong)
     names = ("order", "outcome", "word", "user", "page", "line")
@@ -196,7 +196,7 @@ def html_of(game: Game, query: TextSearch) -> Iterator[str]:
     conditions += [f"with “{query.word}”" if query.word else "", f"by {query.user}" if query.user else ""]
     about.append(f"{len(places):,} of {len(index.numbers):,} lines: {', '.join(filter(None, conditions))}")
     if len(rows) > MOST_FOUND:
-        about.append(f"Only the first {MOST_FOUND:,} matching rows.")
+        about.append(f"Only the first {MOST_FOUND:,} matching rows are shown.")
     return pretty_html.document(game.title, game.game, _coloured(game, query.keep, rows[:MOST_FOUND]), about)
 
 

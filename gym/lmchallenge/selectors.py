@@ -138,5 +138,5 @@ def get_steered_game(user: AnyUser, key: str) -> Game:
 def get_counted_game(user: AnyUser, key: str) -> Game:
     game = get_game(user, key)
     if not game.is_counted:
-        raise Http404("This game is not counted yet.")
+        raise Http404("The statistics of this game have not been computed yet.")
     return game

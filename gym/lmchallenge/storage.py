@@ -242,7 +242,8 @@ class LogContents:
             raise LogError(f"{where}: the line has no results.", f"One of {keys} is required.")
         if self.game not in ("", token.game):
             raise LogError(
-                f"{where}: a line of {token.game} in a log of {self.game}.", "A log contains one game."
+                f"{where}: this line is of the game {token.game}, but earlier lines are of {self.game}.",
+                "A log contains one game.",
             )
         try:
             fingerprint_of(token)
@@ -302,7 +303,9 @@ def parse_upload(stream: Any, source: str, limit: int, contents: LogContents) ->
         size += len(spelled)
         total += len(spelled)
         if total > limit:
-            raise LogError(f"{source}: more than {limit / 1e6:,.0f} MB.", "Split the log.")
+            raise LogError(
+                f"{source}: the log is larger than {limit / 1e6:,.0f} MB when uncompressed.", "Split the log."
+            )
         if size >= CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0

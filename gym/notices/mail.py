@@ -33,7 +33,7 @@ def send(user: int, kind: str) -> None:
         return
     send_mail(
         SUBJECTS[Notice.Kind(kind)],
-        f"Sign in to LM Gym as {account.username} to read it: {_page()}\n\n"
+        f"To read the notification, sign in to LM Gym as {account.username} and open {_page()}\n\n"
         "You receive this e-mail because you enabled notifications by e-mail. Switch them off under Profile › Name "
         "and e-mail.\n",
         None,

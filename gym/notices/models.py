@@ -21,9 +21,13 @@ class Notice(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     text = models.CharField(max_length=TEXT)
-    address = models.CharField(max_length=500, blank=True, help_text="page of this site to go to")
+    address = models.CharField(
+        max_length=500,
+        blank=True,
+        help_text="address of the page of this site that the notification is about",
+    )
     about = models.CharField(
-        max_length=100, blank=True, help_text="a later notice with the same value replaces this one"
+        max_length=100, blank=True, help_text="a later notification with the same value replaces this one"
     )
     created = models.DateTimeField(default=timezone.now, db_index=True)
     read = models.DateTimeField(null=True, blank=True)

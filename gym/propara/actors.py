@@ -59,7 +59,7 @@ def score_version(context: JobContext) -> None:
             except ProParaError as error:
                 message = reason(error)
                 services.note_incompatible(row, version, message)
-                context.log(f"A submission does not fit v{version.number}: {message}")
+                context.log(f"A submission does not fit version {version.number}: {message}")
             except ValidationError as error:
                 context.log(f"A submission was not scored: {' '.join(error.messages)}")
     with context.finish():

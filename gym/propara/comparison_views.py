@@ -30,9 +30,9 @@ def not_comparable(submissions: Sequence[Submission]) -> str:
     if len(submissions) > MAX_COMPARED:
         return f"At most {MAX_COMPARED} submissions can be compared at once."
     if len({row.version_id for row in submissions}) > 1:
-        return "These submissions were scored on different answers, so their numbers cannot be compared."
+        return "These submissions were scored on different reference answers, so they cannot be compared."
     without = [row.system for row in submissions if row.reference is None]
-    return f"{', '.join(without)}: no score to compare." if without else ""
+    return f"Without a score to compare: {', '.join(without)}." if without else ""
 
 
 def requested_submissions(request: HttpRequest) -> list[Submission]:

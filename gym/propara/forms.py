@@ -81,7 +81,7 @@ class AboutForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cannot
         help_texts = {
             "system": "Name on the leaderboard.",
             "visibility": "Public submissions are shown to everybody on the leaderboard.",
-            "paper": "Enter it as you would cite it.",
+            "paper": "The paper, as you would cite it.",
         }
 
     def about(self) -> About:
@@ -95,7 +95,10 @@ class SubmitForm(AboutForm):
         error_messages={"empty": "The file is empty."},
     )
     system = forms.CharField(
-        max_length=200, required=False, label="System", help_text="Name on the leaderboard."
+        max_length=200,
+        required=False,
+        label="System",
+        help_text="Name on the leaderboard. Default: the name of the file.",
     )
 
     def clean(self) -> dict[str, Any]:

@@ -129,16 +129,17 @@ class Submission(models.Model):
     repairs = models.JSONField(default=list, help_text="[{line, column, code, message}]")
     agreed_at = models.DateTimeField(null=True, blank=True, help_text="when the owner agreed to the repairs")
     samples = models.JSONField(
-        default=list, help_text="[{text, failures, precision, recall, f1}]; the first is on the leaderboard"
+        default=list,
+        help_text="[{text, failures, precision, recall, f1, corrected_f1}]; the first is on the leaderboard",
     )
 
     n_samples = models.PositiveSmallIntegerField(
-        default=1, help_text="samples of a language model; other files have one"
+        default=1, help_text="number of samples from a language model; 1 for other files"
     )
 
     evaluator = models.CharField(max_length=20, blank=True)
     report = models.JSONField(default=dict, help_text="scores, intervals, warnings, mistakes; by process")
-    f1 = models.FloatField(null=True, blank=True, help_text="of the reference, for sorting")
+    f1 = models.FloatField(null=True, blank=True, help_text="F1 of the official metric, for sorting")
     scored_at = models.DateTimeField(null=True, blank=True)
     history = models.JSONField(default=list, help_text="[{evaluator, scored_at, precision, recall, f1}]")
 

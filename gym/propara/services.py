@@ -129,7 +129,8 @@ def edit_answer_set(answer_set: AnswerSet, *, actor: User, **fields: str) -> Non
     hides = fields.get("visibility") == Visibility.PRIVATE and answer_set.visibility != Visibility.PRIVATE
     if hides and (n := _count_of_others(answer_set)):
         raise ValidationError(
-            f"The set cannot become private: submissions by other people depend on it ({n})."
+            "These reference answers cannot become private, because other people's submissions depend on them "
+            f"(submissions: {n})."
         )
     was = answer_set.visibility
     for name in ABOUT:
@@ -148,7 +149,10 @@ def delete_answer_set(answer_set: AnswerSet, *, actor: User, note: str = "") -> 
     owner or staff."""
     _require(permissions.can_manage(actor, answer_set))
     if n := _count_of_others(answer_set):
-        raise ValidationError(f"The set cannot be deleted: submissions by other people depend on it ({n}).")
+        raise ValidationError(
+            "These reference answers cannot be deleted, because other people's submissions depend on them "
+            f"(submissions: {n})."
+        )
     with transaction.atomic():
         # Checked, unsaved submissions by other people do not prevent deletion.
         mine = Submission.objects.filter(version__answer_set=answer_set)

@@ -215,7 +215,7 @@ def submission_score_on(request: SignedInRequest, key: str, number: int) -> Http
     try:
         return redirect(services.score_on_version(submission, version, actor=request.user))
     except ProParaError as error:
-        messages.error(request, f"The file does not fit v{number}: {reason(error)}")
+        messages.error(request, f"The file does not fit version {number}: {reason(error)}")
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect(submission)

@@ -215,7 +215,7 @@ def score_earlier(request: SignedInRequest, slug: str, number: int) -> HttpRespo
     done = (
         f"{count(job.total or 0, 'earlier submission')} queued for scoring on v{number}."
         if job
-        else "All submissions are already scored on this version."
+        else "There are no earlier submissions left to score on this version."
     )
     messages.success(request, done)
     return redirect(version)
@@ -254,7 +254,7 @@ def published(request: SignedInRequest, slug: str, number: int, pk: int = 0) -> 
 def published_delete(request: SignedInRequest, slug: str, number: int, pk: int) -> HttpResponse:
     row = get_object_or_404(_editable_version(request, slug, number).published, pk=pk)
     services.delete_published(row, actor=request.user)
-    messages.success(request, f"{row.system} is no longer on the leaderboard.")
+    messages.success(request, f"The published result of {row.system} is no longer on the leaderboard.")
     return redirect("propara-published", slug, number)
 
 
@@ -288,7 +288,7 @@ def set_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(answer_set)
-    messages.success(request, f"{answer_set.title} was deleted with its versions and your submissions.")
+    messages.success(request, f"{answer_set.title} was deleted with its versions and submissions.")
     return redirect("propara-list")
 
 
@@ -298,7 +298,7 @@ def rescore(request: SignedInRequest) -> HttpResponse:
     job = services.queue_rescore(actor=request.user)
     messages.success(
         request,
-        f"{count(job.total or 0, 'submission')} queued for scoring." if job else "All scores are current.",
+        f"{count(job.total or 0, 'submission')} queued for scoring." if job else "All scores are up to date.",
     )
     return redirect("propara-list")
 

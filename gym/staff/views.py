@@ -30,7 +30,7 @@ class AgeForm(forms.Form):
     """Form for the minimum age of the jobs and runs to preview."""
 
     days = forms.IntegerField(
-        min_value=MIN_DAYS, max_value=MAX_DAYS, initial=USUAL_DAYS, label="Days since they ended"
+        min_value=MIN_DAYS, max_value=MAX_DAYS, initial=USUAL_DAYS, label="Ended at least this many days ago"
     )
 
 

@@ -47,7 +47,7 @@ def test_one_more_than_the_number_is_refused_in_words_that_help(people, settings
     settings.GYM_QUOTA_MODELS = (2, 0)
     register(people.alice)
     register(people.alice)
-    with pytest.raises(OverQuota, match=r"You have 2 models; the limit is 2\. Delete some .* ask staff"):
+    with pytest.raises(OverQuota, match=r"You have 2 models; the limit is 2\. Delete what .* ask staff"):
         register(people.alice)
     assert people.alice.models.count() == 2
     register(people.bob)  # other accounts have their own quota
@@ -56,7 +56,9 @@ def test_one_more_than_the_number_is_refused_in_words_that_help(people, settings
 def test_what_would_exceed_the_bytes_is_undone(people, settings):
     settings.GYM_QUOTA_MODELS = (0, 2_000)
     register(people.alice)
-    with pytest.raises(OverQuota, match=r"With this, your models would take up 5.* kB; the limit is 2 kB\."):
+    with pytest.raises(
+        OverQuota, match=r"With this change, your models would take up 5.* kB; the limit is 2 kB\."
+    ):
         register(people.alice, description="x" * 5_000)
     assert people.alice.models.count() == 1
 

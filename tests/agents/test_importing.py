@@ -138,8 +138,8 @@ def test_without_paths_a_folder_is_taken_by_names(alice, people):
         ({"folder": ["a.hocon"], "paths": '["a.hocon", "b.hocon"]'}, "number of paths differs"),
         ({"folder": ["a.hocon"], "paths": "[1]"}, "must be a list of names"),
         ({"folder": ["a.hocon"], "paths": "[" * 10_000}, "must be a list of names"),
-        ({"folder": ["README.md"]}, "Choose at least one file"),
-        ({"paths": ""}, "Choose at least one file"),
+        ({"folder": ["README.md"]}, "Choose at least one .hocon"),
+        ({"paths": ""}, "Choose at least one .hocon"),
     ],
 )
 def test_odd_folders_are_refused_with_a_reason(alice, people, given, says):

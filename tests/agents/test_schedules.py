@@ -311,7 +311,7 @@ def test_a_run_without_any_verdict_is_told(people, server):
     schedule = schedules.add_schedule(suite, server, actor=people.alice, every="night")
     due(schedule)
     passes(suite)
-    assert "has no verdict" in Notice.objects.get().text
+    assert "ended without a verdict" in Notice.objects.get().text
 
 
 def test_what_cannot_start_says_why_and_tries_again_later(people, suite, server):

@@ -38,7 +38,7 @@ def test_it_cancels_and_retries_what_can_be_and_says_what_cannot(request_of_staf
     job.refresh_from_db()
     assert job.state == "queued"
     said = [note.message for note in request_of_staff._messages._queued_messages]
-    assert said[:2] == ["1 cancelled or asked to stop.", "1 put back into the queue."]
+    assert said[:2] == ["1 job cancelled or asked to stop.", "1 job put back into the queue."]
     assert "only a failed or cancelled job" in said[2]
 
 

@@ -223,7 +223,7 @@ def test_a_job_that_kills_its_workers_fails_with_the_number_of_deaths_and_the_si
     assert job.state == "failed"
     assert job.error == (
         "The worker died 3 times while running this job (killed by signal 9: often out of memory). "
-        "It will be tried once more when no worker has died for 5 minutes."
+        "The job will be tried once more when no worker has died for 5 minutes."
     )
 
 

@@ -101,14 +101,14 @@ def test_draining_takes_the_job_of_a_killed_worker_and_leaves_that_of_a_living_o
     killed = lab.worker()
     lab.until(lambda: lab.ask("count_chunks") >= 2)
     killed.kill()
-    assert lab.run("worker", "--drain").stdout == "1 job attempt run\n"
+    assert lab.run("worker", "--drain").stdout == "Job attempts run: 1\n"
     assert lab.job(lost)["state"] == "done"
     assert lab.ask("chunks", lost) == expected_chunks(10)
 
     long = lab.enqueue("lab.deaf", {"seconds": 30})
     lab.worker()
     lab.wait_for(long, "running")
-    assert lab.run("worker", "--drain").stdout == "0 job attempts run\n"
+    assert lab.run("worker", "--drain").stdout == "Job attempts run: 0\n"
     assert lab.job(long)["state"] == "running"
 
 
@@ -209,7 +209,7 @@ def test_a_job_goes_to_the_worker_that_has_its_files(lab):
     time.sleep(1)  # three rounds of the reaper
     assert (lab.job(picky)["state"], lab.job(picky)["attempt"]) == ("queued", 2)
     left = lab.run("worker", "--drain").stdout
-    assert "Left for a worker with the files of the model x." in left
+    assert "Some jobs were left for a worker with the files of the model x." in left
     lab.env["LAB_FILES"] = "there"
     lab.worker()
     assert lab.wait_for(picky, "done")["attempt"] == 4
@@ -246,16 +246,16 @@ def is_running(pid: int) -> bool:
 def test_once_runs_one_job_and_drain_all_of_them(lab):
     jobs = [lab.enqueue("lab.chunks", {"n": 1}) for _ in range(3)]
     flaky = lab.enqueue("lab.fail", {"message": "flaky", "times": 1})
-    assert lab.run("worker", "--once").stdout == "1 job attempt run\n"
+    assert lab.run("worker", "--once").stdout == "Job attempts run: 1\n"
     assert [lab.job(job)["state"] for job in jobs] == ["done", "queued", "queued"]
-    assert lab.run("worker", "--drain").stdout == "4 job attempts run\n"
+    assert lab.run("worker", "--drain").stdout == "Job attempts run: 4\n"
     assert lab.ask("states") == {"done": 4}
     assert lab.job(flaky)["tries"] == 2
 
 
 def test_a_queue_that_is_not_there_is_named(lab):
     done = lab.run("worker", "--queues", "gpu")
-    assert "Unknown queues: gpu. GYM_JOB_QUEUES has default." in done.stderr
+    assert "Not in GYM_JOB_QUEUES: gpu. Choose from: default." in done.stderr
 
 
 def test_a_worker_imports_no_torch(lab):

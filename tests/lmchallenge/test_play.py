@@ -339,7 +339,7 @@ def test_what_a_program_says_is_kept_on_demand(people, client, program):
     silent = play(corpus, people.alice, player="process:tiny")
     assert client.get(f"/games/{silent.key}/download/transcript.txt/").status_code == 404
     recorded = playing.GameRequest("adaptive", GameOptions("wp", train=True), transcript=True)
-    with pytest.raises(ValidationError, match="only available for programs"):
+    with pytest.raises(ValidationError, match="only available for model programs"):
         playing.start_game(corpus, recorded, actor=people.alice)
 
 

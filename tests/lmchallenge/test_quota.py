@@ -31,6 +31,6 @@ def test_a_log_that_does_not_fit_leaves_nothing(client, people, settings):
     client.force_login(people.alice)
     answer = client.post(reverse("api-lmc-logs"), {"file": SimpleUploadedFile("wp.log", LOG.encode())})
     assert answer.status_code == 400
-    assert "With this, your games would take up" in answer.json()["detail"]
+    assert "With this change, your games would take up" in answer.json()["detail"]
     assert [model.objects.count() for model in (Game, LogChunk, Job)] == [0, 0, 0]
     assert GAMES.amount_of(people.alice).bytes == 0

@@ -75,7 +75,10 @@ def test_the_api_has_the_figures_of_the_reference(client, people):
 @pytest.mark.parametrize(
     ("log", "words"),
     [
-        (a_log({"logp": -1.0}, {"completions": [[]]}), "my.log, line 2: a line of wc in a log of we."),
+        (
+            a_log({"logp": -1.0}, {"completions": [[]]}),
+            "my.log, line 2: this line is of the game wc, but earlier lines are of we.",
+        ),
         (a_log({"logp": -1.0}, {"logp": "x"}), "my.log, line 2: "),
         (a_log({"logp": -1.0}, {}), "my.log, line 2: the line has no results."),
         (a_log(*RESULTS["we"], message=[1]), "my.log, line 1: message is "),

@@ -99,7 +99,7 @@ def test_an_address_that_is_taken_registers_nothing(people, server):
 
 def test_the_quota_counts_every_checkpoint(people, server, settings):
     settings.GYM_QUOTA_MODELS = (2, 0)
-    with pytest.raises(ValidationError, match="These 3 would exceed it"):
+    with pytest.raises(ValidationError, match="Adding 3 would exceed it"):
         register(people.alice)
     assert not RegisteredModel.objects.exists()
 

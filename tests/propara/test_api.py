@@ -44,7 +44,7 @@ def test_repairs_wait_unless_they_are_agreed_to_beforehand(bob, people):
     assert (waiting["state"], waiting["reference"], len(waiting["repairs"])) == ("waiting", None, 1)
     report = bob.get(reverse("api-propara-report", args=[waiting["id"]]))
     assert (report.status_code, report.json()["code"]) == (409, "no-results")
-    assert "It is waiting for your agreement to its repairs." in report.json()["detail"]
+    assert "It is waiting for its owner to agree to the repairs." in report.json()["detail"]
     agreed = bob.post(reverse("api-propara-agree", args=[waiting["id"]])).json()
     assert agreed["state"] == "scored"
     body = {"answer_set": "light", "file": file("\n" + LATE), "agree_to_repairs": "true"}

@@ -113,7 +113,7 @@ def test_one_or_more_than_five_are_refused_with_a_reason(client, people, n):
 def test_systems_on_different_answers_are_not_compared(client, people, three):
     other = hand_in(make_version(people.alice), people.alice)
     answer = client.get(reverse("propara-compare"), query(three[0], other))
-    assert (answer.status_code, "different answers" in answer.content.decode()) == (400, True)
+    assert (answer.status_code, "different reference answers" in answer.content.decode()) == (400, True)
     assert client.get(reverse("propara-compare-process", args=[1]), query(three[0], other)).status_code == 404
     assert client.get(reverse("api-propara-compare"), query(three[0], other)).status_code == 400
 

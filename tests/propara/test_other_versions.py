@@ -105,7 +105,7 @@ def test_the_log_says_why_a_file_does_not_fit_a_new_version_but_not_whose_and_th
     [job] = run_pending()
     assert job.state == "done"
     assert "fits not" not in job.log
-    assert "A submission does not fit v2: Process 8 is missing." in job.log
+    assert "A submission does not fit version 2: Process 8 is missing." in job.log
     assert second.submissions.count() == 1
     assert not services.unscored_on(second).exists()
     assert [row.system for row in services.incompatible(second)["Process 8 is missing."]] == ["fits not"]

@@ -192,4 +192,4 @@ def test_uploaded_runs_count_against_the_runs_one_may_keep(client, people, setti
         reverse("results-upload"), {"file": file, "kind": "auto", "unit": "bits", "visibility": "public"}
     )
     assert response.status_code == 400
-    assert "Delete some that you no longer need" in response.content.decode()
+    assert "Delete what you no longer need" in response.content.decode()

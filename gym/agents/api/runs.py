@@ -41,23 +41,26 @@ class _RunOptions(Body):
         min_length=1,
         max_length=MAX_CASES,
         required=False,
-        help_text="names; default: all",
+        help_text="names of the cases to run; default: all",
     )
     reading = serializers.ChoiceField(READINGS, required=False, help_text=f"{RULES}; default: document")
     early_stop = serializers.BooleanField(required=False)
     parallel = serializers.IntegerField(
-        required=False, min_value=1, max_value=16, help_text="parallel iterations"
+        required=False,
+        min_value=1,
+        max_value=16,
+        help_text="iterations that run at the same time; default: 4",
     )
     iterations = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=MAX_ITERATIONS,
-        help_text="of each case; default: as specified in each case. Required rates are unchanged",
+        help_text="iterations of each case; default: as specified in the case. Required rates do not change",
     )
 
 
 class AgentRunBody(_RunOptions):
-    server = serializers.SlugField(max_length=80, help_text="its slug")
+    server = serializers.SlugField(max_length=80, help_text="slug of the server")
 
 
 class RunView(ObjectView[AgentRun]):
@@ -190,7 +193,7 @@ class AgentCompare(ApiView):
         the rows of all comparisons."""
         keys = list(dict.fromkeys([self.query["first"], *self.query["second"]]))
         if not 2 <= len(keys) <= MOST_COMPARED:
-            raise invalid(FieldError("?second", f"Specify 1 to {MOST_COMPARED - 1} other runs."))
+            raise invalid(FieldError("?second", f"Name 1 to {MOST_COMPARED - 1} runs other than `first`."))
         visible: QuerySet[AgentRun] = selectors.runs_visible_to(request.user)
         runs = [get_or_404(visible, key=key) for key in keys]
         for run in runs:

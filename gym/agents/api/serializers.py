@@ -22,7 +22,7 @@ from models_registry.models import RegisteredModel
 from models_registry.permissions import can_manage
 from models_registry.selectors import visible_to as visible_models
 
-VERSION = "as reported by the server during the run; several versions joined by arrows if it changed"
+VERSION = "version that the server reported during the run; if it changed, all versions, joined by arrows"
 
 
 class AgentServerSerializer(serializers.ModelSerializer[AgentServer]):
@@ -52,7 +52,7 @@ class AgentServerDetailSerializer(AgentServerSerializer):
     graphs = serializers.DictField(help_text="call graph of each agent, as reported by the server")
     url = serializers.SerializerMethodField(help_text="null unless you may change the server")
     secret_headers = serializers.SerializerMethodField(
-        help_text="names; null unless you may change the server. Values are never returned."
+        help_text="names of the secret headers; null unless you may change the server. Values are never returned."
     )
 
     class Meta(AgentServerSerializer.Meta):
@@ -83,9 +83,11 @@ class AgentSuiteSerializer(serializers.ModelSerializer[AgentSuite]):
 
 
 class AgentSuiteDetailSerializer(AgentSuiteSerializer):
-    judge = serializers.SerializerMethodField(help_text="the judge, if you may see it")
+    judge = serializers.SerializerMethodField(
+        help_text="slug of the judge; null if there is none or you may not see it"
+    )
     variables = serializers.SerializerMethodField(
-        help_text="names; null unless you are the owner or staff. Values are never returned."
+        help_text="names of the variables; null unless you are the owner or staff. Values are never returned."
     )
     n_cases = serializers.IntegerField()
     n_runs = serializers.IntegerField()
@@ -124,13 +126,13 @@ class AgentFindingSerializer(RecordSerializer):
         ref_name = "AgentFinding"
         extra_kwargs = {
             "where": {"help_text": "a path such as interactions[0].response.text"},
-            "line": {"help_text": "from 1; 0: unknown"},
+            "line": {"help_text": "line of the text, from 1; 0: unknown"},
         }
 
 
 class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
     run = serializers.CharField(source="run.key")
-    server = serializers.CharField(source="run.server.model.slug", help_text="its slug")
+    server = serializers.CharField(source="run.server.model.slug", help_text="slug of the server")
     created = serializers.DateTimeField(source="run.created")
     version = serializers.CharField(source="run.server_version", help_text=VERSION)
 
@@ -142,8 +144,12 @@ class AgentCaseHistorySerializer(serializers.ModelSerializer[CaseRun]):
 
 class AgentCaseDetailSerializer(AgentCaseSerializer):
     findings = AgentFindingSerializer(many=True)
-    flaky = serializers.BooleanField(help_text="whether the unchanged case both passed and failed")
-    history = AgentCaseHistorySerializer(many=True, help_text="finished runs, newest first, at most 50")
+    flaky = serializers.BooleanField(
+        help_text="whether the unchanged case both passed and failed on the same version of a server"
+    )
+    history = AgentCaseHistorySerializer(
+        many=True, help_text="runs in which the case has ended, newest first, at most 50"
+    )
 
     class Meta(AgentCaseSerializer.Meta):
         fields = [*AgentCaseSerializer.Meta.fields, "text", "findings", "flaky", "history"]
@@ -168,10 +174,10 @@ class AgentAtKSerializer(RecordSerializer):
 class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     id = serializers.CharField(source="key")
     suite = serializers.CharField(source="suite.slug")
-    server = serializers.CharField(source="server.model.slug", help_text="its slug")
+    server = serializers.CharField(source="server.model.slug", help_text="slug of the server")
     versions = serializers.ListField(
         child=serializers.CharField(),
-        help_text="as reported by the server during the run; several versions if it changed",
+        help_text="versions that the server reported during the run; several if the version changed",
     )
     state = serializers.ChoiceField(Job.State.choices)
     job = serializers.UUIDField(source="job_id", allow_null=True)
@@ -180,19 +186,21 @@ class AgentRunSerializer(serializers.ModelSerializer[AgentRun]):
     early_stop = serializers.BooleanField()
     parallel = serializers.IntegerField()
     iterations = serializers.IntegerField(
-        allow_null=True, help_text="of each case; null: as specified in each case"
+        allow_null=True, help_text="iterations of each case; null: as specified in the case"
     )
     rescored_from = serializers.CharField(source="rescored_from.key", allow_null=True, default=None)
     ask_judge = serializers.BooleanField(
         help_text="for rescored answers: the judge was asked again, ignoring earlier verdicts"
     )
     cases = AgentCaseRunSerializer(source="case_runs", many=True)
-    at_k = serializers.SerializerMethodField(help_text="pass@k and pass^k, mean over the cases of the run")
+    at_k = serializers.SerializerMethodField(
+        help_text="pass@k and pass^k, averaged over the finished cases that do not stop early"
+    )
     regression = serializers.DictField(
         allow_null=True,
         help_text="regression test of a scheduled run against earlier runs: before, now (rates), p (one-sided, exact, "
         "corrected), cases; `regressed`: cases with a significant drop (name, before and now as passed and n, p); "
-        "`lost`: names of cases that no longer have a verdict",
+        "`lost`: names of cases that no longer have a verdict; null if the run is not scheduled or has not ended",
     )
 
     class Meta:

@@ -32,14 +32,18 @@ def secrets(what: str) -> serializers.DictField:
     return serializers.DictField(
         child=serializers.CharField(max_length=MAX_LENGTH, allow_null=True, trim_whitespace=False),
         required=False,
-        help_text=f"{what}: name -> value, stored encrypted and never returned; null deletes a value, others are kept",
+        help_text=f"{what}: name -> value, stored encrypted and never returned; null deletes a value, and values that "
+        "are not sent are kept",
     )
 
 
 class ServerAddress(Body):
     url = serializers.CharField(max_length=500, allow_blank=True, required=False)
     chat_model = serializers.CharField(
-        max_length=200, allow_blank=True, required=False, help_text="name of the model at the endpoint"
+        max_length=200,
+        allow_blank=True,
+        required=False,
+        help_text="for a chat endpoint: its name for the model; empty: the agent named in the case",
     )
     secret_headers = secrets("headers of each request to the server")
 
@@ -77,7 +81,7 @@ def chosen(rows: Any, slug: str | None, where: str, message: str) -> Any:
 
 
 class ServerView(ObjectView[AgentServer]):
-    denied_message = "you may not change this server"
+    denied_message = "this server belongs to another user, and you are not one of its editors"
 
     def visible_rows(self, address: str) -> QuerySet[AgentServer]:
         return selectors.servers_visible_to(self.request.user).filter(model__slug=address)

@@ -49,7 +49,10 @@ class AgentSuiteCard(Body):
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, required=False)
     description = serializers.CharField(max_length=MOST_TEXT, allow_blank=True, required=False)
     judge = serializers.SlugField(
-        max_length=80, allow_null=True, required=False, help_text="an agent or a model; null: none"
+        max_length=80,
+        allow_null=True,
+        required=False,
+        help_text="slug of the agent server or chat endpoint that judges; null: no judge",
     )
     judge_agent = serializers.CharField(max_length=200, allow_blank=True, required=False)
     judge_votes = serializers.IntegerField(min_value=1, max_value=15, required=False)
@@ -73,7 +76,7 @@ class AgentCasesFile(Body):
         child=serializers.FileField(),
         min_length=1,
         max_length=MAX_FILES,
-        help_text="a .hocon file, or a zip archive of them; may be repeated",
+        help_text="a .hocon, .conf or .json file, or a zip archive of such files; may be repeated",
     )
 
 
@@ -83,7 +86,7 @@ class AgentCaseBody(Body):
 
 
 class SuiteView(ObjectView[AgentSuite]):
-    denied_message = "you may not edit these tests"
+    denied_message = "this suite belongs to another user, and you are not one of its editors"
 
     def visible_rows(self, address: str) -> QuerySet[AgentSuite]:
         return selectors.visible_to(self.request.user).filter(slug=address)
@@ -102,7 +105,7 @@ def save(suite: AgentSuite, *, actor: User, **body: Any) -> AgentSuite:
             selectors.judges_for(actor),
             body.pop("judge"),
             "$.judge",
-            "You may not use this judge.",
+            "There is no ready server with this slug that you may use as a judge.",
         )
     for name, value in body.items():
         setattr(suite, name, value)

@@ -47,7 +47,7 @@ class GameSerializer(serializers.ModelSerializer[Game]):
     )
     options = serializers.DictField()
     progress = serializers.SerializerMethodField(
-        help_text="lines played and total, the job's error, and what it waits for (`behind`, empty in lists)"
+        help_text="lines played and in total, the job's error, and what the job waits for (`behind`, empty in lists)"
     )
     version = serializers.IntegerField(
         help_text="version of LM Challenge: 4 (wp, tc, ic) or 5 (wc, we, ce, wr)"
@@ -55,7 +55,7 @@ class GameSerializer(serializers.ModelSerializer[Game]):
     figure = serializers.SerializerMethodField(
         help_text="main metric: hit3, pcpc or accuracy over tokens with a letter or an emoji (filter alphaemoji), or "
         "over all tokens (filter all) if the log has no words; in version 5, hit3 (wc), mean in nats (we, ce) or "
-        "accuracy (wr) over the selected tokens; null before it is counted"
+        "accuracy (wr) over the selected tokens; null before the statistics are computed"
     )
 
     class Meta:
@@ -131,7 +131,9 @@ class HowToPlay(Body):
     targets = serializers.BooleanField(default=True, help_text="include the words in the log")
     predictions = serializers.BooleanField(default=False, help_text="wp: include all predictions in the log")
     readings = serializers.ChoiceField(["reference", "corrected"], default="reference")
-    select_from = serializers.IntegerField(default=SELECT_FROM, min_value=1, max_value=100, help_text="tc")
+    select_from = serializers.IntegerField(
+        default=SELECT_FROM, min_value=1, max_value=100, help_text="tc: number of predictions considered"
+    )
     next_word_only = serializers.BooleanField(
         default=False, help_text="wc: predict once per word, before its first letter"
     )
@@ -142,10 +144,16 @@ class HowToPlay(Body):
         help_text="ic, wr: vocabulary; default: the words of the corpus, most frequent first",
     )
     num_candidates = serializers.IntegerField(
-        default=typing_errors.CANDIDATES, min_value=2, max_value=1_000, help_text="ic, wr"
+        default=typing_errors.CANDIDATES,
+        min_value=2,
+        max_value=1_000,
+        help_text="ic, wr: candidates per word",
     )
     seed = serializers.IntegerField(
-        default=typing_errors.SEED, min_value=1, max_value=2**31 - 1, help_text="ic, wr"
+        default=typing_errors.SEED,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="ic, wr: seed of the typing errors",
     )
     p_anykey = serializers.FloatField(
         default=typing_errors.P_ANYKEY, min_value=0.0001, max_value=0.9999, help_text="ic, wr"
@@ -154,10 +162,13 @@ class HowToPlay(Body):
         default=typing_errors.ERROR_CHARS, max_length=500, trim_whitespace=False, help_text="ic, wr"
     )
     transcript = serializers.BooleanField(
-        default=False, help_text="programs: keep the end of all traffic, for transcript.txt"
+        default=False,
+        help_text="model programs: keep the end of all commands and replies, for transcript.txt",
     )
     player_options = serializers.DictField(
-        child=serializers.IntegerField(), default=dict, help_text="by name; see lmc/players/"
+        child=serializers.IntegerField(),
+        default=dict,
+        help_text="options of the player, by name; lmc/players/ lists them",
     )
 
 

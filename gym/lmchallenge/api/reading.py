@@ -43,10 +43,13 @@ class LmcFilter(Query):
 class LmcPart(LmcFilter):
     partition = serializers.ChoiceField(["all", "user", "line"], default="all")
     first = serializers.IntegerField(
-        default=1, min_value=1, max_value=2**31 - 1, help_text="first line, if by line"
+        default=1, min_value=1, max_value=2**31 - 1, help_text="number of the first line, for partition=line"
     )
     last = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="last line, if by line"
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="number of the last line, for partition=line; default: as many as one request returns",
     )
 
 
@@ -67,12 +70,14 @@ class LmcSavings(LmcPart):
 
 class LmcSought(LmcFilter):
     order = serializers.ChoiceField(
-        list(reading.ORDERS), default="log", help_text="order of the log, or highest loss first"
+        list(reading.ORDERS),
+        default="log",
+        help_text="log: in the order of the log; worst: highest loss first",
     )
     outcome = serializers.CharField(
         required=False,
         max_length=20,
-        help_text="lines with a token of this outcome; errors: with any error",
+        help_text="lines with a token of this outcome; errors: lines with any error",
     )
     word = serializers.CharField(
         required=False,
@@ -90,7 +95,7 @@ class LmcGames(Several, LmcFilter):
     metric = serializers.CharField(
         required=False,
         max_length=30,
-        help_text="default: the game's main metric; see `metrics` of the response",
+        help_text="default: the game's main metric; `metrics` in the response lists the choices",
     )
     cluster = serializers.ChoiceField(list(counting.CLUSTERS), default="auto")
 

@@ -28,7 +28,7 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     )
     system = serializers.CharField()
     submission = serializers.CharField(
-        source="submission.key", allow_null=True, default=None, help_text="its id"
+        source="submission.key", allow_null=True, default=None, help_text="id of the submission"
     )
     owner = serializers.CharField(source="submission.owner.username", allow_null=True, default=None)
     precision = serializers.FloatField(source="reference.precision", allow_null=True, default=None)
@@ -39,9 +39,11 @@ class ProParaBoardRowSerializer(serializers.Serializer[Any]):
     )
     high = serializers.FloatField(allow_null=True, help_text="upper limit of the 95% interval")
     questions = serializers.DictField(
-        source="reference.questions", allow_null=True, default=None, help_text="question: its scores"
+        source="reference.questions", allow_null=True, default=None, help_text="scores by question"
     )
-    corrected_f1 = serializers.SerializerMethodField(help_text="another metric, not comparable with f1")
+    corrected_f1 = serializers.SerializerMethodField(
+        help_text="F1 of the corrected metric, not comparable with `f1`"
+    )
     citation = serializers.CharField(source="published.citation", allow_null=True, default=None)
     link = serializers.CharField(source="published.link", allow_null=True, default=None)
     created = serializers.DateTimeField(allow_null=True)

@@ -40,7 +40,7 @@ def _unreadable(error: ProParaError) -> ApiProblem:
     problems = problems_of(error)
     groups = problem_groups(error.problems)
     if more := groups[MOST_GROUPS:]:
-        message = f"{count(len(more), 'more kind')} of problems."
+        message = f"{count(len(more), 'more kind')} of problem."
         groups = [*groups[:MOST_GROUPS], Group(message, "", sum(group.n for group in more), ())]
     detail = " ".join([f"{count(len(problems), 'problem')} in the file.", *map(str, groups)])
     errors = [FieldError(row["where"], row["message"], row["hint"]) for row in problems]
@@ -52,7 +52,9 @@ class AnswerSetVersionSerializer(serializers.ModelSerializer[AnswerSetVersion]):
     n_processes = serializers.IntegerField(read_only=True)
     process_ids = serializers.ListField(child=serializers.IntegerField())
     events = serializers.DictField(child=serializers.IntegerField(), help_text="number of steps by action")
-    notices = serializers.ListField(child=serializers.CharField(), help_text="oddities that were accepted")
+    notices = serializers.ListField(
+        child=serializers.CharField(), help_text="unusual features of the files that were accepted"
+    )
 
     class Meta:
         model = AnswerSetVersion
@@ -74,7 +76,7 @@ class AnswerSetVersionSerializer(serializers.ModelSerializer[AnswerSetVersion]):
 
 class AnswerSetSerializer(serializers.ModelSerializer[AnswerSet]):
     owner = serializers.CharField(source="owner.username")
-    versions = serializers.SerializerMethodField(help_text="numbers, newest first")
+    versions = serializers.SerializerMethodField(help_text="version numbers, newest first")
 
     class Meta:
         model = AnswerSet
@@ -111,8 +113,10 @@ class ChangedAnswerSet(AnswerSetAbout, FormerNoteBody):
 class NewAnswerSet(AnswerSetAbout):
     title = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=70, required=False, help_text="default: derived from the title")
-    answers = serializers.FileField(help_text="action file with six columns")
-    sentences = serializers.FileField(required=False, help_text="process, number, sentence")
+    answers = serializers.FileField(help_text="action file: tab-separated, with six columns")
+    sentences = serializers.FileField(
+        required=False, help_text="tab-separated file with three columns: process, number, sentence"
+    )
 
 
 class NewAnswerVersion(Body):

@@ -48,17 +48,21 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     answer_set = serializers.CharField(source="version.answer_set.slug")
     version = serializers.IntegerField(source="version.number")
     owner = serializers.CharField(source="owner.username", allow_null=True)
-    link = serializers.CharField(help_text="to the system, or empty")
-    repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
+    link = serializers.CharField(help_text="link to the system; empty if there is none")
+    repairs = serializers.ListField(
+        child=serializers.DictField(), help_text="each with line, column, code and message"
+    )
     repair_groups = serializers.SerializerMethodField(
         help_text="`repairs` grouped by kind: where, message, n, lines"
     )
     reference = serializers.DictField(allow_null=True, help_text="official scores; null without a score")
-    corrected = serializers.SerializerMethodField(help_text="another metric, not comparable with `reference`")
+    corrected = serializers.SerializerMethodField(
+        help_text="scores by the corrected metric, not comparable with `reference`"
+    )
     same_file_as = serializers.CharField(
         allow_null=True,
         default=None,
-        help_text="id of an earlier submission of the same file to these answers",
+        help_text="id of the earliest submission of the same file to any version of these reference answers",
     )
     rescored_from = serializers.CharField(
         source="rescored_from.key",
@@ -111,10 +115,10 @@ class ProParaProcessSerializer(serializers.Serializer[Any]):
     process_id = serializers.IntegerField()
     f1 = serializers.FloatField(allow_null=True)
     scores = serializers.DictField(
-        allow_null=True, child=serializers.ListField(), help_text="question: [precision, recall]"
+        allow_null=True, child=serializers.ListField(), help_text="[precision, recall] by question"
     )
     corrected = serializers.DictField(
-        child=serializers.ListField(), help_text="question: [precision, recall]"
+        child=serializers.ListField(), help_text="[precision, recall] by question"
     )
     corrected_f1 = serializers.FloatField()
     error = serializers.CharField(allow_blank=True)
@@ -133,7 +137,7 @@ class ProParaAbout(Body):
 class ProParaTarget(Body):
     answer_set = serializers.SlugField(max_length=80)
     version = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest"
+        required=False, min_value=1, max_value=2**31 - 1, help_text="default: the newest version"
     )
 
 
@@ -142,7 +146,8 @@ class ProParaUpload(ProParaTarget, ProParaAbout):
         help_text="action file, state file, JSON grids, or answers to the prompt pack"
     )
     agree_to_repairs = serializers.BooleanField(
-        default=False, help_text="score repaired files immediately; default: the submission waits for `agree`"
+        default=False,
+        help_text="score a file that needs repairs at once; default: the submission waits for `agree/`",
     )
 
 
@@ -150,8 +155,10 @@ class ProParaEvaluation(Body):
     file = serializers.FileField(help_text="predictions")
     answer_set = serializers.SlugField(max_length=80, required=False)
     version = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
-    answers = serializers.FileField(required=False, help_text="instead of `answer_set`")
-    sentences = serializers.FileField(required=False, help_text="of `answers`")
+    answers = serializers.FileField(
+        required=False, help_text="your own reference answers, instead of `answer_set`"
+    )
+    sentences = serializers.FileField(required=False, help_text="sentences that belong to `answers`")
     agree_to_repairs = serializers.BooleanField(default=False)
     details = serializers.BooleanField(
         default=False, help_text=f"include grids, summaries and pairs of the first {MOST_DETAILS} processes"
@@ -176,7 +183,9 @@ def scored(request: Request, key: str) -> Submission:
 
 def _require_scored(submission: Submission) -> None:
     if submission.state == Submission.State.WAITING:
-        raise results_unavailable("This submission", None, "It is waiting for your agreement to its repairs.")
+        raise results_unavailable(
+            "This submission", None, "It is waiting for its owner to agree to the repairs."
+        )
     if not submission.has_scores:
         raise results_unavailable("This submission", None)
 
@@ -267,10 +276,15 @@ class Evaluate(ApiView):
 def _answers_of(request: Request, body: dict[str, Any]) -> tuple[str, str]:
     """Return answers and sentences of a version or, if sent, from the body."""
     if ("answers" in body) == ("answer_set" in body):
-        raise invalid(FieldError("$", "Send either answer_set or answers."))
+        raise invalid(FieldError("$", "Send either `answer_set` or `answers`."))
     if "answers" not in body:
         if "sentences" in body:
-            raise invalid(FieldError("sentences", "Stored reference answers have their own sentences."))
+            raise invalid(
+                FieldError(
+                    "sentences",
+                    "Send sentences only with `answers`; stored reference answers have their own.",
+                )
+            )
         version = target(request, body)
         return version.answers, version.sentences
     files = [read_upload(body[name], MAX_BYTES) if name in body else b"" for name in ("answers", "sentences")]

@@ -14,13 +14,15 @@ from gym.site_command import SiteCommand
 
 
 class Command(SiteCommand):
-    help = "Run queued jobs until stopped (Ctrl-C or SIGTERM), or until none is left with --drain."
+    help = "Run queued jobs until stopped (Ctrl-C or SIGTERM) or, with --drain, until none is left."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--threads", type=int, default=1, help="jobs run at the same time (default 1)")
+        parser.add_argument("--threads", type=int, default=1, help="jobs to run at the same time (default 1)")
         parser.add_argument("--queues", nargs="+", metavar="QUEUE", help="serve only these queues")
         parser.add_argument("--once", action="store_true", help="run one job and exit")
-        parser.add_argument("--drain", action="store_true", help="exit when no job is queued")
+        parser.add_argument(
+            "--drain", action="store_true", help="run queued jobs until none is left, then exit"
+        )
         parser.add_argument("--id", default="", help="name under which this worker claims jobs")
         parser.add_argument("--parent", type=int, metavar="PID", help="exit when this parent process exits")
         pipe = "file descriptor of a pipe to which a sign of life is written every second"
@@ -34,14 +36,14 @@ class Command(SiteCommand):
             "--exit-code",
             type=int,
             metavar="CODE",
-            help="exit code of the dead worker, or its signal number negated",
+            help="exit code of the dead worker; if a signal killed it, the negated signal number",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         queues = options["queues"] or list(conf.queues())
         if unknown := set(queues) - set(conf.queues()):
             raise CommandError(
-                f"Unknown queues: {', '.join(sorted(unknown))}. GYM_JOB_QUEUES has {', '.join(conf.queues())}."
+                f"Not in GYM_JOB_QUEUES: {', '.join(sorted(unknown))}. Choose from: {', '.join(conf.queues())}."
             )
         if options["threads"] < 1:
             raise CommandError("--threads must be at least 1.")
@@ -51,9 +53,9 @@ class Command(SiteCommand):
         if options["once"] or options["drain"]:
             signal.signal(signal.SIGTERM, lambda number, frame: runner.stopping.set())
             ran = drain(queues, once=options["once"])
-            self.stdout.write(f"{ran} job attempt{'' if ran == 1 else 's'} run")
+            self.stdout.write(f"Job attempts run: {ran}")
             for what in fairness.missing_resources():
-                self.stdout.write(f"Left for a worker with {what}.")
+                self.stdout.write(f"Some jobs were left for a worker with {what}.")
             return
         WorkerProcess(
             queues,
