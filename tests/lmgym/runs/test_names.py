@@ -33,7 +33,8 @@ def test_one_name_has_one_type_in_every_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [tables.RunFacts, tables.StoredRunFacts, *{k for t in names.TABLES.values() for k in t}]
+    "kind",
+    [tables.RunFacts, tables.StoredRunFacts, *dict.fromkeys(k for t in names.TABLES.values() for k in t)],
 )
 def test_every_column_has_a_meaning(kind: type) -> None:
     assert all(one.metadata["meaning"] for one in fields(kind))
