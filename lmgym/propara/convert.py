@@ -218,7 +218,7 @@ def _raise_if_any(problems: list[Problem], file: str) -> None:
 
 INSTRUCTION = (
     "Read the paragraph. For each participant, say where it is before the first sentence and after each sentence. "
-    'Use words of the paragraph for a place. Use "?" if it exists at a place the paragraph does not tell, and null '
+    'Use words of the paragraph for a place. Use "?" if it exists at a place the paragraph does not name, and null '
     "while it does not exist. Answer with one JSON object that fits the schema, and nothing else."
 )
 
@@ -317,5 +317,5 @@ def _schema_error(error: Any, grid: Grid) -> str:
         return f"{at}location {path[2] + 1} is {_shown(value)}; expected text or null."
     if len(path) == 2:
         shown = count(len(value), "location") if isinstance(value, list) else _shown(value)
-        return f"{at}{shown}; expected a list of {grid.steps + 1}: before the first sentence and after each sentence."
+        return f"{at}{shown}; expected {grid.steps + 1} locations: before the first sentence and after each."
     return f"{'participants' if path else 'The answer'} is {_shown(value)}; expected an object."
