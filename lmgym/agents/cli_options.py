@@ -121,7 +121,7 @@ def from_environment(name: str) -> str:
     if not value:
         raise CommandError(f"The environment variable {name} is not set.")
     if not all(map(can_be_hidden, header_words(value))):
-        raise CommandError(f"The environment variable {name} is too short. {TOO_SHORT}")
+        raise CommandError(f"The value of the environment variable {name} is too short. {TOO_SHORT}")
     return value
 
 

@@ -41,7 +41,7 @@ class AtK:
     k: int = described("the k in pass@k and pass^k", "iterations")
     cases: int = described("cases in the mean, the same for every k", "cases")
     of: int = described(
-        "finished cases, including those with too few iterations with a verdict for the mean", "cases"
+        "finished cases, also those with too few iterations with a verdict to be in the mean", "cases"
     )
     any: float = described("pass@k: chance that at least one of k iterations passes", "0 to 1")
     any_low: float | None = described(

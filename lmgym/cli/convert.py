@@ -25,7 +25,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         prog=prog,
         description="Write a suite in another format. Notices about the input go to standard error.",
     )
-    top.add_argument("suite", metavar="SUITE", help="JSON, JSON Lines, CSV, TSV, .xlsx or .ods")
+    top.add_argument("suite", metavar="SUITE", help="suite file: JSON, JSON Lines, CSV, TSV, .xlsx or .ods")
     top.add_argument(
         "--to",
         dest="form",

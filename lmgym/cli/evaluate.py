@@ -27,9 +27,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     shared.add_output(top, (*shared.FORMATS, *shared.PAPER_FORMATS))
     top.add_argument(
         "--rows", choices=("rates", "outcomes", "regions", "tokens", "suites"), default="rates",
-        help="one row per prediction, per item and prediction, per region, or per token; table shows only rates. "
-        "latex and markdown are tables for papers: rates are predictions by models, regions conditions by regions, "
-        "suites suites by models",
+        help="rates: one row per prediction; outcomes: per item and prediction; regions: per region; tokens: per "
+        "token. The format table has only rates. latex and markdown, tables for papers, have rates (predictions by "
+        "models), regions (conditions by regions) and suites (suites by models); default: rates",
     )  # fmt: skip
     top.add_argument(
         "--by",
@@ -63,7 +63,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     _require_possible(options.format, options.rows)
     if options.by is not None and (options.rows != "rates" or options.format in shared.PAPER_FORMATS):
         raise shared.Failed(
-            "--by gives rates as a table, csv, json or parquet; leave out --rows and other formats."
+            "--by works only with rates, as table, csv, json or parquet: omit --rows and other formats."
         )
     _require_different_names(options.models)
     documents = [load(path, options) for path in _paths(options.suites)]
@@ -109,7 +109,7 @@ _PAPER_TABLES = {"rates": "predictions", "regions": "regions", "suites": "suites
 def _require_possible(form: str, rows: str) -> None:
     """Raise Failed if this format does not have these rows."""
     if form in shared.PAPER_FORMATS and rows not in _PAPER_TABLES:
-        raise shared.Failed(f"--format {form} has rows of {', '.join(_PAPER_TABLES)}, not of {rows}.")
+        raise shared.Failed(f"--format {form} needs one of --rows {', '.join(_PAPER_TABLES)}, not {rows}.")
     if rows == "suites" and form not in shared.PAPER_FORMATS:
         raise shared.Failed("--rows suites needs --format latex or markdown.")
     if form == "table" and rows != "rates":

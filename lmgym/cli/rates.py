@@ -48,8 +48,8 @@ def table(rates: Any) -> str:
         for row in rates.to_dict("records")
     ]  # fmt: skip
     notes = [
-        f"{row['suite']}, {row['model']}, {row['prediction']}: {int(row['passed_with_means'])} items pass with means "
-        f"per token, {int(row['passed_with_sums'])} with sums of bits.\n"
+        f"{row['suite']}, {row['model']}, {row['prediction']}: items that pass: {int(row['passed_with_means'])} with "
+        f"means per token, {int(row['passed_with_sums'])} with sums of bits.\n"
         for row in rates[rates["changed_by_length"].fillna(0) > 0].to_dict("records")
     ]
     return aligned((head, *body), right=(3, 4, 5, 6)) + "".join(notes)

@@ -225,8 +225,8 @@ def _run_options(run: argparse.ArgumentParser) -> None:
         "--readings",
         choices=["reference", "corrected"],
         default="reference",
-        help="version 4 games: rules where the reference differs from its documentation; default: reference; see "
-        "docs/lmchallenge-reference.md",
+        help="version 4 games: rules to follow where the reference differs from its documentation; default: reference; "
+        "see docs/lmchallenge-reference.md",
     )
     run.add_argument(
         "--skip",
@@ -252,12 +252,12 @@ def _run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--quiet", action="store_true", help="print no progress and no warnings on standard error"
     )
-    for name, reply in (("start", "the first reply"), ("reply", "each later reply")):
+    for name, reply, usual in (("start", "the first reply", 120), ("reply", "each later reply", 30)):
         run.add_argument(
             f"--{name}-timeout",
             type=above_zero,
             metavar="SECONDS",
-            help=f"time limit for {reply} of a model program",
+            help=f"time limit for {reply} of a model program; default: {usual}, or as configured for the player",
         )
 
 
