@@ -32,10 +32,12 @@ def name_of(path: str) -> str:
     """
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or ":" in path or any(ord(sign) < 32 for sign in path):
-        raise ArchiveError(f"{path!r} points outside the archive.")
+        raise ArchiveError(
+            f"{path!r} is not a path inside the archive: it is absolute, or has .., a colon or a control character."
+        )
     name = str(pure).removesuffix(SUFFIXES[0])
     if not name or len(name) > 200:
-        raise ArchiveError(f"{path[:60]!r} is not a valid name for a case.")
+        raise ArchiveError(f"{path[:60]!r} is not a valid name for a case: a name has 1 to 200 characters.")
     return name
 
 
@@ -61,7 +63,7 @@ def _cases(archive: Archive) -> dict[str, str]:
             raise ArchiveError(f"The archive contains {name!r} twice.")
         files[name] = text_of(content, info.filename)
     if not files:
-        raise ArchiveError(f"The archive contains no file that ends in {', '.join(SUFFIXES)}.")
+        raise ArchiveError(f"The archive contains no file with an extension of {', '.join(SUFFIXES)}.")
     return files
 
 

@@ -351,7 +351,7 @@ def text_report(assessment: Assessment) -> str:
             lines.append("Tip: a success_ratio with a larger denominator gives more samples.")
         lines.append(f"{failed}/{total} attempts failed.")
         if errors:
-            lines.append(f"{format_errors(errors)} more: attempts without a verdict.")
+            lines.append(f"{format_errors(errors)}: attempts without a verdict, not counted above.")
     else:
         lines = [f"No verdict: {format_errors(errors)}."]
     if samples:

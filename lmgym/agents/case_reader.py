@@ -207,10 +207,10 @@ def _seconds(value: Any, path: KeyPath, notes: Notes) -> float | None:
     else:
         number = float(value)
     if not math.isfinite(number) or number > 1e9:
-        notes.error("limit", path, "The timeout is too long.")
+        notes.error("limit", path, "The timeout is too long: at most 1,000,000,000 seconds are allowed.")
         return None
     if number <= 0:
-        notes.warn("timeout", path, "With this timeout every request times out.")
+        notes.warn("timeout", path, "With this timeout, every request times out.")
     return number
 
 
@@ -256,12 +256,12 @@ def _connections(value: Any, path: KeyPath, notes: Notes) -> tuple[str, ...]:
         if not isinstance(name, str):
             notes.error("type", here, f"A connection must be text, not {kind(name)}.", near("", CONNECTIONS))
         elif name in UNSUPPORTED:
-            message = f"Connections by {name} are not supported, so this case cannot be run here."
+            message = f"Connections over {name} are not supported, so this case cannot be run here."
             notes.warn("connection-unsupported", here, message, "Use http.")
         elif name not in CONNECTIONS:
             notes.error("connection", here, f"Unknown connection {name!r}.", near(name, CONNECTIONS))
         elif name == "direct":
-            message = "Agents are not run in this process: “direct” calls the chosen server over http."
+            message = "“direct” does not run the agent in the same process here: it calls the chosen server."
             notes.info("connection-direct", here, message)
     return tuple(name for name in names if isinstance(name, str))
 
@@ -272,7 +272,9 @@ def _metadata(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | None:
     for name, content in (headers or {}).items():
         here = (*path, name)
         if not HEADER.fullmatch(name) or name.lower() in RESERVED_HEADERS:
-            notes.error("metadata", here, f"{name!r} is not a valid header name.")
+            notes.error(
+                "metadata", here, f"A case cannot set the header {name!r}: the name is invalid or reserved."
+            )
         elif isinstance(content, dict | list):
             notes.error("metadata", here, f"A header value must be text, not {kind(content)}.")
         elif isinstance(content, str):
@@ -282,7 +284,7 @@ def _metadata(value: Any, path: KeyPath, notes: Notes) -> dict[str, Any] | None:
                 notes.error("metadata", here, "A header can contain only ASCII characters.")
         elif content is not None:
             message = (
-                "Headers are text: the number is sent as text here, but breaks the request in neuro-san."
+                "Headers are text: this value is sent as text here, but breaks the request in neuro-san."
             )
             notes.warn("metadata", here, message, "Put it in quotes.")
     return headers

@@ -33,7 +33,7 @@ LABELS = {
     "gist": "meets (LLM judge)",
     "not_gist": "does not meet (LLM judge)",
     "regex": "matches the regex",
-    "not_regex": "does not match regex",
+    "not_regex": "does not match the regex",
     "json_schema": "fits the JSON Schema",
     "not_json_schema": "does not fit the JSON Schema",
 }
@@ -202,7 +202,7 @@ def _read(test: str, text: str, where: str, problems: list[str]) -> Any:
     try:
         return read(f"value: {stripped}").value["value"]
     except HoconError as error:
-        problems.append(f"{where}: {error.message}. Put text in quotes.")
+        problems.append(f"{where}: {error.message} Put text in quotes.")
         return None
 
 

@@ -85,7 +85,7 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
         breaks = ordered and reading == "reference-compatible" and not check.only_present
         return Verdict("error" if breaks else "fail", "no such value in the answer")
     if check.only_present:
-        return Verdict("pass", "value is there")
+        return Verdict("pass", "the value exists")
     if check.test in EXTENSIONS:
         return _extension(check, actual)
     expected, answer = f"expected {shorten(check.expected)}", f"answer {shorten(actual)}"
@@ -96,8 +96,10 @@ def apply_check(check: Check, actual: Any, reading: Reading) -> Verdict:
         else:
             passed, comparison = relation(check.expected, actual), f"{expected} {sign} {answer}"
     except TypeError:
-        why = "cannot be ordered" if ordered else "cannot be searched for each other"
-        message = f"{kind(check.expected)} and {kind(actual)} {why}"
+        if ordered:
+            message = f"{kind(check.expected)} and {kind(actual)} cannot be ordered"
+        else:
+            message = f"{kind(actual)} cannot be searched for {kind(check.expected)}"
         return Verdict("error", f"{expected}, {answer}", message)
     differs_in_form = not ordered and bool(
         relation(_normalised(check.expected), _normalised(actual))

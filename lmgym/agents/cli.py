@@ -25,12 +25,12 @@ COMMANDS = {
     "agenttest": (
         "Run agent test cases (HOCON) against an agent server. Exit status: 0 if all passed, 1 if some failed, "
         "2 if a file could not be read or a case ran none of its checks, 3 if no case failed but some have no "
-        "verdict because a server or judge could not be reached."
+        "verdict, for example because a server or judge could not be reached."
     ),
     "assess": (
         "Run all iterations of an agent test case and group its failures into modes. Exit status: 0 if the "
-        "iterations were run, 2 if a file could not be read, 3 if no iteration has a verdict because a server or "
-        "judge could not be reached."
+        "iterations were run, 2 if a file could not be read, 3 if no iteration has a verdict, for example because a "
+        "server or judge could not be reached."
     ),
 }
 INTERRUPTED = 130

@@ -33,7 +33,12 @@ class CommandError(Exception):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--server", required=True, metavar="URL", help='an agent server, or "embedded"')
+    parser.add_argument(
+        "--server",
+        required=True,
+        metavar="URL",
+        help='an agent server, or "embedded": the built-in demo agents',
+    )
     parser.add_argument(
         "--reference-compatible",
         action="store_true",
@@ -41,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "“reference-compatible”)",
     )
     parser.add_argument(
-        "--judge", metavar="AGENT", help="agent that judges gist; without a judge, gist is an error"
+        "--judge",
+        metavar="AGENT",
+        help="agent that judges gist and not_gist; without a judge, these checks are errors",
     )
     parser.add_argument(
         "--strict",
@@ -49,17 +56,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="treat warnings about a file, such as an unknown test, as errors and do not run it",
     )
     parser.add_argument(
-        "--judge-server", metavar="URL", help="the judge's server; default: the server of --server"
+        "--judge-server", metavar="URL", help="URL of the judge's server; default: the server of --server"
     )
     parser.add_argument(
-        "--votes", type=int, default=1, help="number of votes of the judge; the majority decides"
+        "--votes", type=int, default=1, help="number of votes of the judge; the majority decides; default: 1"
     )
     parser.add_argument(
         "--header",
         action="append",
         default=[],
         metavar="NAME=VARIABLE",
-        help="send the value of this environment variable as a header; it is hidden in all output",
+        help="send the value of this environment variable as a header; it is hidden in all output; may be repeated",
     )
     parser.add_argument(
         "--judge-header",
@@ -73,10 +80,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="environment variable that files may use as ${NAME}; its value is hidden in all output",
+        help="environment variable that files may use as ${NAME}; its value is hidden in all output; may be repeated",
     )
-    parser.add_argument("--parallel", type=int, default=4, help="iterations to run at the same time")
-    parser.add_argument("--seconds", type=float, default=300.0, help="time limit of a request in seconds")
+    parser.add_argument(
+        "--parallel", type=int, default=4, help="iterations to run at the same time; default: 4"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=300.0,
+        help="time limit of a request in seconds, if the case sets none; default: 300",
+    )
     parser.add_argument("--output", "-o", type=Path, help="default: standard output")
 
 
@@ -107,7 +121,7 @@ def from_environment(name: str) -> str:
     if not value:
         raise CommandError(f"The environment variable {name} is not set.")
     if not all(map(can_be_hidden, header_words(value))):
-        raise CommandError(f"The environment variable {name} is too short. {TOO_SHORT}")
+        raise CommandError(f"The value of the environment variable {name} is too short. {TOO_SHORT}")
     return value
 
 

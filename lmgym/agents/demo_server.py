@@ -400,7 +400,10 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument(
-        "--version", choices=[VERSION, FORGETFUL], default=VERSION, help="2.0 forgets earlier turns"
+        "--version",
+        choices=[VERSION, FORGETFUL],
+        default=VERSION,
+        help="version that the server reports; 2.0 forgets earlier turns",
     )
     args = parser.parse_args()
     with (

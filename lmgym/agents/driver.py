@@ -166,7 +166,7 @@ class Driver:
         until = self._time_for(interaction, deadline)
         try:
             if connection in UNSUPPORTED:
-                message = f"Connections by {UNSUPPORTED[connection]} are not supported; use http."
+                message = f"Connections over {UNSUPPORTED[connection]} are not supported; use http."
                 raise TransportError("unsendable", message)
             answer = self._ask(body, until)
         except TransportError as error:
@@ -249,7 +249,9 @@ def headers_for(case: TestCase, options: Options) -> Mapping[str, str]:
             continue
         if not isinstance(value, str):
             if compatible:
-                message = f"neuro-san's client cannot send the number {value!r} as the header {name}."
+                message = (
+                    f"neuro-san's client cannot send {value!r} as the header {name}, because it is not text."
+                )
                 raise TransportError("unsendable", message)
             value = str(value).lower() if isinstance(value, bool) else str(value)
         headers[name] = value

@@ -175,7 +175,9 @@ def _json_within(text: str) -> list[Any]:
     Raises _TooMuch.
     """
     if len(text) > MAX_VALUE:
-        raise _TooMuch(f"The text has more than {MAX_VALUE:,} characters.")
+        raise _TooMuch(
+            f"The text of the answer has more than {MAX_VALUE:,} characters, so it is not searched for JSON."
+        )
     fenced = (FENCE_LANGUAGE.sub("", part) for part in text.split("```")[1::2])
     values = [value for part in fenced if isinstance(value := _json_or_none(part), dict | list)]
     if values:
@@ -188,7 +190,7 @@ def _json_within(text: str) -> list[Any]:
             at, tries = bracket.end(), tries + 1
             if tries > MAX_TRIES:
                 raise _TooMuch(
-                    f"No JSON was found after {MAX_TRIES} brackets, so the search was stopped."
+                    f"The search for JSON was stopped: more than {MAX_TRIES} brackets in the text begin no JSON."
                 ) from None
         else:
             values.append(value)

@@ -134,13 +134,13 @@ def verdict_of(answer: str) -> tuple[Word, str]:
     first, *others = answer.strip().strip(MARKS).strip().split("\n")
     match = VERDICT.fullmatch(first.strip())
     if not match:
-        return "error", "the answer does not begin with just pass or fail"
+        return "error", "the judge's reply does not begin with just pass or fail"
     word: Word = "pass" if match[1].lower() == "pass" else "fail"
     later = [again[1].lower() for line in others if (again := LATER.match(line.strip(" \t#>")))]
     if {word, *later, *(both.lower() for both in BOTH.findall(first))} != {word}:
-        return "error", "the answer contains both words"
+        return "error", "the judge's reply contains both pass and fail"
     if HEDGED.match(first.strip()):
-        return "error", "the answer contradicts its verdict"
+        return "error", "the judge's reply qualifies its verdict"
     reason = match["reason"] or ""
     if bracketed := BRACKETED.fullmatch(reason.strip()):
         reason = bracketed[1]
@@ -152,7 +152,8 @@ def reference_verdict(answer: str) -> tuple[Word, str]:
     lower = answer.lower()
     passing, failing = "pass" in lower, "fail" in lower
     if passing == failing:
-        return "error", "the answer contains both words" if passing else "the answer contains neither word"
+        found = "both pass and fail" if passing else "neither pass nor fail"
+        return "error", f"the judge's reply contains {found}"
     return ("pass" if passing else "fail"), ""
 
 

@@ -8,6 +8,7 @@ from math import comb
 from statistics import fmean
 
 from lmgym.stats.intervals import Interval, wilson
+from lmgym.text import count
 from lmgym.text.columns import described
 
 
@@ -39,17 +40,19 @@ class AtK:
 
     k: int = described("the k in pass@k and pass^k", "iterations")
     cases: int = described("cases in the mean, the same for every k", "cases")
-    of: int = described("finished cases; the others have too few iterations with a verdict", "cases")
+    of: int = described(
+        "finished cases, also those with too few iterations with a verdict to be in the mean", "cases"
+    )
     any: float = described("pass@k: chance that at least one of k iterations passes", "0 to 1")
     any_low: float | None = described(
         "lower limit of the 95% interval of pass@k; empty for several cases", "0 to 1"
     )
-    any_high: float | None = described("upper limit of the 95% interval", "0 to 1")
+    any_high: float | None = described("upper limit of the 95% interval of pass@k", "0 to 1")
     all: float = described("pass^k: chance that all of k iterations pass", "0 to 1")
     all_low: float | None = described(
         "lower limit of the 95% interval of pass^k; empty for several cases", "0 to 1"
     )
-    all_high: float | None = described("upper limit of the 95% interval", "0 to 1")
+    all_high: float | None = described("upper limit of the 95% interval of pass^k", "0 to 1")
 
     @property
     def any_text(self) -> str:
@@ -144,7 +147,7 @@ class Evidence:
 
     @property
     def sentence(self) -> str:
-        return self._with_errors(f"{self.passed} of {self.n} iterations passed")
+        return self._with_errors(f"{self.passed} of {count(self.n, 'iteration')} passed")
 
     def _with_errors(self, rate: str) -> str:
         if self.errors and not self.n:

@@ -169,7 +169,9 @@ MAX_ALL = 500_000
 def cut(text: str, limit: int = MAX_TEXT) -> str:
     if len(text) <= limit:
         return text
-    return f"{text[:limit]}… ({len(text) - limit:,} more characters were not stored)"
+    n_more = len(text) - limit
+    noun = "character was" if n_more == 1 else "characters were"
+    return f"{text[:limit]}… ({n_more:,} more {noun} not stored)"
 
 
 def bounded(value: Any) -> Any:

@@ -99,7 +99,7 @@ class Regression:
         evidence = (
             f"one-sided exact {format_named_p('p', max(case.p for case in self.regressed))}, Holm-corrected"
         )
-        return f"{n} fell significantly ({evidence}): {listing(self.regressed, MAX_LISTED)}."
+        return f"Pass rates fell significantly in {n} ({evidence}): {listing(self.regressed, MAX_LISTED)}."
 
     @property
     def lost_sentence(self) -> str:

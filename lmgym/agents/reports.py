@@ -74,7 +74,7 @@ def table(results: Named) -> str:
             lines.append(f"        Run once, because no iteration can pass. {result.unsatisfiable}")
         lines += [f"        {line}" for line in lines_of(result)]
     passed = sum(result.outcome == "pass" for _, result in results)
-    lines.append(f"{passed} of {len(results)} cases passed")
+    lines.append(f"{passed} of {count(len(results), 'case')} passed")
     return "\n".join(_terminal(line) for line in lines) + "\n"
 
 

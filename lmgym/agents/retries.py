@@ -86,7 +86,7 @@ class RetryingTransport:
 def _too_busy(deadline: Deadline, pause: float, limit: str, message: str) -> TransportError:
     """Build the error for a busy server. `message`: from the server's last response."""
     before = f"The request waited for {deadline.waited:,.0f} s. " if deadline.waited else ""
-    text = f"The server is busy. {before}It accepts another request in {pause:,.0f} s, but {limit}. {message}"
+    text = f"The server is busy. {before}The server accepts another request in {pause:,.0f} s, but {limit}. {message}"
     return TransportError("status", text, code=BUSY[0])
 
 

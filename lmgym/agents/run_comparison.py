@@ -27,7 +27,7 @@ Verdicts: TypeAlias = Mapping[CheckKey, Mapping[int, bool]]
 """By check: {number of the iteration: True if it passed}."""
 MAX_CHECKS = 2_000
 EARLY_STOP = "no p: with early stopping the number of iterations is not fixed"
-NO_VERDICT = "no p: one side has no iteration with a verdict"
+NO_VERDICT = "no p: at least one run has no iteration with a verdict"
 ONE_RUN = "only one of the runs has this case"
 
 

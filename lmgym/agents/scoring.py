@@ -15,7 +15,7 @@ from lmgym.agents.results import NOT_CHECKED, CheckResult, IterationResult, Turn
 from lmgym.agents.thinking import without_thinking
 from lmgym.agents.transport import Deadline
 
-NOT_COMPARABLE = "Values hidden in the transcript cannot be compared in this way. Run the case again."
+NOT_COMPARABLE = "This test cannot be applied to values hidden in the transcript. Run the case again."
 WITHHELD = "No verdict: the answer or the expected value contains a secret, which a verdict could reveal."
 WHOLE = frozenset(("value", "not_value", "keywords", "not_keywords"))
 """Tests that can match a secret represented by a placeholder; other tests get no verdict."""
@@ -74,7 +74,11 @@ def score_check(
     elif (
         stored_paths is not None and check.part == "sly_data" and _was_not_stored(check, actual, stored_paths)
     ):
-        verdict = Verdict("error", "", "Private data is stored only if tested. Run the case again.")
+        verdict = Verdict(
+            "error",
+            "",
+            "Private data (sly_data) is stored only if a check tests it, and none tested this. Run the case again.",
+        )
     elif check.test in ("gist", "not_gist") and actual is not MISSING and not check.only_present:
         verdict, opinion = _gist(check, actual, judge, reading, deadline)
     else:

@@ -17,7 +17,7 @@ class IterationRow:
     """An iteration of a run. The last five columns describe the first check that did not pass, or the turn that got no
     answer."""
 
-    case: str = described("name of the case; its file on the command line")
+    case: str = described("name of the case; on the command line, the path of its file")
     agent: str = described("agent tested")
     iteration: int = described("number of the iteration, from 1")
     outcome: str = described("pass, fail, error, timeout or skipped")
@@ -27,13 +27,15 @@ class IterationRow:
     )
     total_tokens: int | None = described("tokens of agent and judge; empty: not reported", "tokens")
     total_cost: float | None = described("cost of agent and judge; empty: not reported", "US dollars")
-    checks_made: int = described("checks that had something to compare", "checks")
+    checks_made: int = described(
+        "checks that were made; without an answer or a judge, none is made", "checks"
+    )
     checks_passed: int = described("checks that passed", "checks")
-    failed_turn: int | None = described("turn that failed, from 1")
-    failed_check: str | None = described("path of the check that failed")
+    failed_turn: int | None = described("number of the turn that did not pass, from 1")
+    failed_check: str | None = described("path of the check that did not pass")
     criterion: str | None = described("expected value, or the judge’s criterion")
-    answer: str | None = described("answer to the turn, its first 2,000 characters")
-    reason: str | None = described("why it did not pass")
+    answer: str | None = described("answer to that turn, at most its first 2,000 characters")
+    reason: str | None = described("why the check or turn did not pass")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class TrendRow:
     """A run in a trend."""
 
     run: str = described("id of the run")
-    created: str = described("when it was queued", "ISO 8601")
+    created: str = described("when the run was queued", "ISO 8601")
     server: str = described("name of the server")
     version: str = described("version reported by the server; several versions are joined by arrows")
     passed: int = described("iterations that passed", "iterations")
@@ -49,7 +51,7 @@ class TrendRow:
     errors: int = described("iterations without a verdict", "iterations")
     rate: float | None = described("pass rate", "0 to 1")
     low: float | None = described("lower limit of the rate’s 95% interval (Wilson)", "0 to 1")
-    high: float | None = described("upper limit of the 95% interval", "0 to 1")
+    high: float | None = described("upper limit of the rate’s 95% interval", "0 to 1")
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class CaseTrendRow(TrendRow):
 
     required_rate: float = described("rate that the case requires", "0 to 1")
     outcome: str = described("outcome of the case in the run")
-    text_as_now: bool = described("whether the case had its current text")
+    text_as_now: bool = described("whether the run used the case’s current text")
     early_stop: bool = described(
-        "whether iterations stopped once the ratio was decided; the rate has no interval"
+        "whether iterations stopped once the ratio was decided; if so, the rate has no interval"
     )
 
 

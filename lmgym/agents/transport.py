@@ -270,7 +270,7 @@ def server_address_problem(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
         return "The address must begin with http:// or https:// and name a host, such as https://agents.example.org:8080."
     if parts.username or parts.password:
-        return "Put keys into secret headers, not into the address."
+        return "The address may not contain a user name or password. Put them into secret headers."
     if parts.query or parts.fragment:
         return "The address may not contain ? or #."
     return ""

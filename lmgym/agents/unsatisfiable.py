@@ -17,7 +17,7 @@ def unsatisfiable_reason(case: TestCase, reading: Reading, *, has_judge: bool) -
         return ""
     for connection in case.connections:
         if connection in UNSUPPORTED:
-            return f"Connections by {connection} are not supported; use http."
+            return f"Connections over {connection} are not supported; use http."
     for number, turn in enumerate(case.interactions, 1):
         for check in turn.checks:
             if not skipped_by(check, reading) and (why := _failure_reason(check, has_judge)):

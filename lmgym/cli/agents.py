@@ -51,7 +51,12 @@ def _add_site_commands(names: Any) -> None:
     start = _added(names, "run", run, "on a site: run the cases, wait and print the report")
     start.add_argument("suite", help="slug")
     start.add_argument("--agent-server", required=True, metavar="SLUG", help="a registered server")
-    start.add_argument("--case", action="append", metavar="NAME", help="run only this case; may be repeated")
+    start.add_argument(
+        "--case",
+        action="append",
+        metavar="NAME",
+        help="run only this case; may be repeated; default: all cases",
+    )
     start.add_argument(
         "--reading",
         choices=READINGS,
@@ -64,7 +69,9 @@ def _add_site_commands(names: Any) -> None:
     start.add_argument(
         "--early-stop", action="store_true", help="stop a case as soon as its pass ratio is decided"
     )
-    start.add_argument("-o", "--output", type=Path, help="file for the report; the run's id is then printed")
+    start.add_argument(
+        "-o", "--output", type=Path, help="file for the report; the command then prints the run's id"
+    )
     add_waiting(start)
 
     versus = _added(names, "compare", compare, "on a site: compare runs with an earlier run, case by case")

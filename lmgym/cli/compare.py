@@ -21,10 +21,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top.add_argument(
         "first", metavar="FIRST", help="folder written by lmgym evaluate --save; with --site: a run's id"
     )
-    top.add_argument("second", metavar="SECOND", help="another folder or run, or the same folder")
+    top.add_argument(
+        "second", metavar="SECOND", help="another folder or run, or the same folder with another model"
+    )
     for side in ("first", "second"):
         top.add_argument(
-            f"--{side}-model", metavar="NAME", help=f"model in the {side} folder, if it has several"
+            f"--{side}-model", metavar="NAME", help=f"model in the {side} folder; required if it has several"
         )
     shared.add_output(top)
     at_site.add_choice_of_site(top, "compare two runs on a suite, over all its predictions together")

@@ -63,7 +63,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     _require_possible(options.format, options.rows)
     if options.by is not None and (options.rows != "rates" or options.format in shared.PAPER_FORMATS):
         raise shared.Failed(
-            "--by gives rates as a table, csv, json or parquet; leave out --rows and other formats."
+            "--by works only with rates, as table, csv, json or parquet: omit --rows and other formats."
         )
     _require_different_names(options.models)
     documents = [load(path, options) for path in _paths(options.suites)]

@@ -41,7 +41,7 @@ def _add_site_forms(names: Any) -> None:
     versus.add_argument("second", nargs="+", help="ids of other games, each compared with the baseline")
     versus.add_argument("--filter", help="tokens to count; default: alphaemoji")
     versus.add_argument("--metric", help="default: the games' main metric, such as hit3")
-    versus.add_argument("--cluster", help="unit of resampling: auto, user or line")
+    versus.add_argument("--cluster", help="unit of resampling: auto, user or line; default: auto")
 
 
 def main(argv: Sequence[str], prog: str = "lmgym lmc") -> int:
@@ -71,7 +71,9 @@ def _model(name: str, options: Mapping[str, Any]) -> Player:
 def _add_site_commands(names: Any) -> None:
     send = at_site.add_command(names, "upload", _upload, "on a site: upload logs and print their metrics")
     send.add_argument("file", nargs="+", type=Path, help="a log, optionally gzipped")
-    send.add_argument("--corpus", metavar="SLUG", help="corpus it was played on; checked against the log")
+    send.add_argument(
+        "--corpus", metavar="SLUG", help="corpus on which the log was played; checked against the log"
+    )
     start = at_site.add_command(names, "play", _play, "on a site: start a game, wait and print its metrics")
     start.add_argument("corpus", help="slug")
     start.add_argument("--game", required=True, choices=GAMES)

@@ -45,6 +45,6 @@ def _token(site: str) -> str:
         token = sys.stdin.readline().strip()
     if not token or not token.isascii() or not token.isprintable():
         raise shared.Failed(
-            "Not a token. Tokens begin with lmg_; your profile page shows a token when you create it."
+            "Not a token. Tokens begin with lmg_; your profile page shows a token only when you create it."
         )
     return token

@@ -32,7 +32,9 @@ def stored() -> Login | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failed(f"{path()} cannot be read. Run: lmgym logout") from error
+        raise Failed(
+            f"{path()} cannot be read. Delete it with lmgym logout, then run lmgym login."
+        ) from error
 
 
 def store(login: Login) -> Path:

@@ -16,7 +16,8 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--bos",
         metavar="auto|always|never|TOKEN",
-        help="start token: the model's own (auto), none (never), or a token of the vocabulary",
+        help="start token: the model's own if it has one (auto), the model's own or an error (always), none (never), "
+        "or a token of the vocabulary; default: auto",
     )
     group.add_argument("--eos", action="store_true", default=None, help="also score the end of the sentence")
     group.add_argument(

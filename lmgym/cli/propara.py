@@ -98,8 +98,8 @@ def _submit(client: Client, options: argparse.Namespace) -> int:
         shared.note(f"This file was submitted before, as {same}.")
     if made.state == "waiting":
         shared.note(
-            "It will be scored once you agree to these repairs: on its page, or by repeating this command with "
-            "--agree-to-repairs."
+            "The submission will be scored once you agree to these repairs, on its page or by repeating this command "
+            "with --agree-to-repairs."
         )
     return shared.DONE if made.f1 is not None else shared.WRONG
 

@@ -16,14 +16,20 @@ def parser(prog: str) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=prog,
         description="Upload suite files. Prints one line per file: the slug of the suite, and its revision if it is "
-        "frozen. A file that is identical to one of your suites does not create a new suite.",
+        "frozen. Without --again, a file that is identical to one of your suites does not create a new suite.",
     )
     top.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="in any format that lmgym convert reads"
     )
-    top.add_argument("--into", metavar="SLUG", help="create a new revision of this suite if anything changed")
     top.add_argument(
-        "--freeze", action="store_true", help="freeze the suite, so that models can be run on it"
+        "--into",
+        metavar="SLUG",
+        help="store the file as the draft of this suite's next revision if anything changed",
+    )
+    top.add_argument(
+        "--freeze",
+        action="store_true",
+        help="freeze the new suite or revision, so that models can be run on it",
     )
     top.add_argument("--title", default="", help="title of a new suite; default: the name in the file")
     top.add_argument(

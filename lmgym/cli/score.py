@@ -20,7 +20,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     top.add_argument("texts", nargs="*", metavar="TEXT", help="default: one text per line of standard input")
     top.add_argument(
-        "--model", "-m", required=True, help="a folder, an n-gram file, or a hub id; with --site: a slug"
+        "--model",
+        "-m",
+        required=True,
+        help="a folder, an n-gram or GGUF file, or organisation/name[@revision] on the Hub; with --site: a slug",
     )
     shared.add_output(top, ("csv", "json", "parquet"))
     add_policy(top)

@@ -13,7 +13,7 @@ from typing import Any
 DONE, BELOW, WRONG, NO_VERDICT, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_STATUS = {
     DONE: "success",
-    BELOW: "a pass rate is below --fail-under, agent tests failed, or a check found an error",
+    BELOW: "a pass rate is below --fail-under or fell, agent tests failed, or a check found errors or made repairs",
     WRONG: "an error in an argument, a file, a model or a site",
     NO_VERDICT: "no agent test failed, but some have no verdict",
     INTERRUPTED: "interrupted",

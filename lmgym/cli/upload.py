@@ -34,7 +34,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     top.add_argument("--name", help="name of a new model")
     top.add_argument("--kind", choices=("auto", *KINDS), help="kind of the file; default: detected")
-    top.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
+    top.add_argument(
+        "--unit",
+        choices=UNITS,
+        default=AUTO,
+        help="unit of the values; default: as the name of their column states",
+    )
     top.add_argument(
         "--visibility", choices=("private", "public"), help="visibility of new models; default: private"
     )

@@ -40,7 +40,8 @@ def finished(client: Client, keys: Sequence[str], options: argparse.Namespace) -
     try:
         runs = client.wait_all(keys, on_update=_Progress(), seconds=options.timeout)
     except (KeyboardInterrupt, TimeoutError):
-        shared.note(f"The runs continue on the site. To wait again: lmgym wait {' '.join(keys)}")
+        continuing = "The run continues" if len(keys) == 1 else "The runs continue"
+        shared.note(f"{continuing} on the site. To wait again: lmgym wait {' '.join(keys)}")
         raise
     for run in runs:
         shared.note(f"{run.model} on {run.suite} r{run.revision}: {client.transport.server}/runs/{run.id}/")

@@ -25,7 +25,7 @@ def add_waiting(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=3600.0,
         metavar="SECONDS",
-        help="maximum time to wait; default: 3600",
+        help="maximum time to wait in seconds; default: 3600",
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from lmgym.lmchallenge.errors import CorpusError
 from lmgym.lmchallenge.gzip_reader import ZIP
+from lmgym.text import listing
 
 FORMATS = ("text", "json")
 MISSING = object()
@@ -108,7 +109,7 @@ def _json_line(text: str, where: str) -> tuple[str, dict[str, Any]]:
     if "text" not in row:
         raise CorpusError(
             f'{where}: the key "text" is missing.',
-            f"The keys are {', '.join(map(repr, list(row)[:8])) or 'none'}.",
+            f"Keys of this line: {listing(list(map(repr, row))) or 'none'}.",
         )
     words = row.pop("text")
     if not isinstance(words, str):

@@ -22,26 +22,29 @@ KNOWN = ("userId", "timestamp")
 
 MESSAGES = {
     "crlf": "Lines end in carriage return and newline. Carriage returns at the end of a line are not part of the text.",
-    "bom": "The file begins with a byte order mark, which is part of the first line's context.",
+    "bom": "The file begins with a byte order mark. It belongs to no token, but models receive it with the text.",
     "tab": "A tab in the text. Tabs separate fields of the protocol, so a model program receives a space instead.",
     "return": "A carriage return inside a line. It does not end the line; a model program receives a space instead.",
     "newline": "A newline inside the text. It would end the command, so a model program receives a space instead.",
-    "separator": "A line or paragraph separator (U+2028, U+2029, U+0085, form feed). It does not end the line.",
+    "separator": "A line or paragraph separator (such as U+2028, U+0085 or a form feed). It does not end the line.",
     "surrogate": "A lone surrogate, which is not a character. A model program receives U+FFFD instead.",
-    "control": "A control character. It belongs to no token but is part of contexts.",
+    "control": "A control character. It belongs to no token, but models receive it with the text.",
     "marks": "Combining marks (decomposed accents, vowel signs). They belong to no token, so they split words.",
-    "json-as-text": "This looks like a line of JSON, but the corpus is read as plain text.",
-    "user-key": 'Games of LM Challenge 5 use the key "user", those of LM Challenge 4 "userId". For the latter a line '
-    "without it is anonymous.",
-    "user-kind": "userId is a list or an object. It is compared as a whole.",
-    "returning-user": "A user returns after another one. With training, the model is cleared in between.",
-    "time-order": "The timestamp is earlier than the previous one. Lines are played in the order of the file.",
-    "time-kind": "The timestamp is not a number.",
-    "null-time": "Several lines with the timestamp null are one batch; lines without a timestamp are not.",
-    "batch": "Several lines share a timestamp: all are played before any is learnt. From here on, the reference's "
-    "trainingChars counts the batch's last line once for each of them.",
-    "extra-key": "A key besides userId, timestamp and text. It is copied into the log, even without targets.",
-    "reserved-key": "A key reserved for logs. The game overwrites it, or readers mistake it for a result.",
+    "json-as-text": "This looks like a line of JSON, but the corpus is read as plain text. If it is JSON, choose the "
+    "format json.",
+    "user-key": 'Only games of LM Challenge 5 read the key "user". Games of LM Challenge 4 read "userId": for them, a '
+    'line without "userId" has no user.',
+    "user-kind": "userId is a list or an object. Lines have the same user only if the whole values are equal.",
+    "returning-user": "A user reappears after lines by another user. With training, the model is cleared at every "
+    "change of user.",
+    "time-order": "The timestamp is earlier than that of the previous line. Lines are played in the order of the file.",
+    "time-kind": "The timestamp is not a number. Timestamps are compared only for equality.",
+    "null-time": "Consecutive lines have the timestamp null and form one batch; lines without a timestamp would not.",
+    "batch": "Consecutive lines have the same timestamp: with training, all are played before any is learnt. From here "
+    "on, the reference's trainingChars counts the last of these lines once for each of them.",
+    "extra-key": "A key besides userId, timestamp and text. It is copied into the log, even if the words are not.",
+    "reserved-key": "A key reserved for logs. The game overwrites it, or programs that read the log mistake it for a "
+    "result.",
     "empty": "An empty text. It is played (and learnt) but has no tokens.",
 }
 MAX_FINDINGS = 200

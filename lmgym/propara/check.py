@@ -122,7 +122,9 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
     elif before in ("", "-"):
         problems.append(
             problem(
-                5, f"{action} from {quoted(before)}.", "Write the location before, or ? if it is unknown."
+                5,
+                f"{action} from {quoted(before)}.",
+                "Write the location before the step, or ? if it is unknown.",
             )
         )
     if action == "DESTROY":
@@ -136,7 +138,11 @@ def _action_problems(row: FileRow, file: str) -> list[Problem]:
             )
     elif after in ("", "-"):
         problems.append(
-            problem(6, f"{action} to {quoted(after)}.", "Write the location after, or ? if it is unknown.")
+            problem(
+                6,
+                f"{action} to {quoted(after)}.",
+                "Write the location after the step, or ? if it is unknown.",
+            )
         )
     return problems
 

@@ -33,7 +33,7 @@ def parser(prog: str, more: Callable[[Any], None] = lambda commands: None) -> ar
     """Build the parser. `more` adds subcommands that are run by the caller."""
     top = _Parser(
         prog=prog,
-        description="Score predictions about processes (ProPara), or describe an action file in words.",
+        description="Score, check, compare and convert predictions about processes (ProPara).",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     evaluate = commands.add_parser(
@@ -83,7 +83,7 @@ def main(
         if sys.stdout:
             sys.stdout.flush()
     except OSError as error:
-        print(f"Error: Cannot write standard output: {error.strerror}.", file=err)
+        print(f"Error: Cannot write to standard output: {error.strerror}.", file=err)
         _silence()
         return Crash.exit_code
     return code

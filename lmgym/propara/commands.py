@@ -39,7 +39,7 @@ WRONG = 2
 def add_parsers(commands: Any) -> None:
     """Add the subcommands. In the parsed arguments, `run` is the subcommand's function."""
     command = _added(commands, "check", check, "list problems and warnings of predictions, and their score")
-    command.add_argument("predictions", help="predictions in any format that the site accepts")
+    command.add_argument("predictions", help="action file, state file, JSON grids or a model's answers")
     _add_answers_options(command, formats=True)
     command = _added(
         commands, "compare", compare, "compare systems on the same processes, with intervals and p values"
@@ -60,7 +60,7 @@ def add_parsers(commands: Any) -> None:
         type=positive,
         default=1,
         metavar="N",
-        help="number of the sample of a model's answers; default: 1",
+        help="which sample of a model's answers to convert, from 1; default: 1",
     )
     _add_answers_options(command)
     command = _added(commands, "prompts", prompts, "write a prompt for each process, as JSON Lines")
@@ -93,8 +93,10 @@ def _added(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentPa
 def _add_answers_options(
     command: argparse.ArgumentParser, *, sentences: bool = False, formats: bool = False
 ) -> None:
-    command.add_argument("-a", "--answers", required=True, help="file with answers")
-    command.add_argument("-s", "--sentences", required=sentences, help="file with sentences")
+    command.add_argument("-a", "--answers", required=True, help="action file with the reference answers")
+    command.add_argument(
+        "-s", "--sentences", required=sentences, help="file with the sentences of the processes"
+    )
     if formats:
         command.add_argument("--format", choices=["text", "json"], default="text", help="default: text")
 
@@ -167,7 +169,7 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
             print(f"{question.question.capitalize():<12} {_difference(row)}", file=out)
         print(
             f"Better on {comparison.overall.only_second}, worse on {comparison.overall.only_first}, "
-            f"equal on {comparison.n_equal} of {comparison.n} processes",
+            f"equal on {comparison.n_equal} of {count(comparison.n, 'process', 'processes')}",
             file=out,
         )
         for pid, value in sorted(comparison.differences.items(), key=lambda item: (-abs(item[1]), item[0])):

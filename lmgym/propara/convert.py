@@ -317,5 +317,5 @@ def _schema_error(error: Any, grid: Grid) -> str:
         return f"{at}location {path[2] + 1} is {_shown(value)}; expected text or null."
     if len(path) == 2:
         shown = count(len(value), "location") if isinstance(value, list) else _shown(value)
-        return f"{at}{shown}; expected a list of {grid.steps + 1}: before the first sentence and after each sentence."
+        return f"{at}{shown}; expected {grid.steps + 1} locations: before the first sentence and after each."
     return f"{'participants' if path else 'The answer'} is {_shown(value)}; expected an object."

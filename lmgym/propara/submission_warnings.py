@@ -18,7 +18,7 @@ from lmgym.propara.terms import location_terms
 from lmgym.text import quoted
 
 CODES = {
-    "no-score": "the reference's arithmetic fails for this process",
+    "no-score": "the reference's arithmetic fails for a process",
     "pair-above-one": "a pair of items scores above 1",
     "pair-below-zero": "a pair of items scores below 0",
     "location-variants": "several names of one location have the same normalised form",
@@ -88,7 +88,7 @@ def _row_warnings(rows: list[FileRow], answers: dict[int, Grid]) -> Iterator[Sub
                 yield _at(row, "literal-token", f"{quoted(location)} is read as {sign}.")
                 break
         if row.process_id not in answers:
-            yield _at(row, "extra-row", f"Process {row.process_id} is not in the answers and not scored.")
+            yield _at(row, "extra-row", f"Process {row.process_id} is not in the answers and is not scored.")
         elif row.step > answers[row.process_id].steps:
             yield _at(row, "extra-row", f"The answers end at step {answers[row.process_id].steps}.")
     for process_id in sorted({row.process_id for row in rows if row.step == 0}):
@@ -116,7 +116,7 @@ def _track_warnings(
             yield _at(
                 row,
                 "chain-break",
-                f"{quoted(row.before)} before, but {quoted(previous.after)} after step {step - 1}.",
+                f"The location before is {quoted(row.before)}, but after step {step - 1} {quoted(previous.after)}.",
             )
 
 

@@ -325,9 +325,16 @@ def _returned(items: list[Any], grids: Grids, file: str, lines: list[int]) -> di
                 Problem(file, line, 0, "json", f"Object {number}: process_id must be a whole number.")
             )
         elif pid not in grids:
-            hint = "Use the process ids of these reference answers."
+            hint = "Use the process ids of the reference answers."
             problems.append(
-                Problem(file, line, 0, "json", f"Object {number}: process {pid} does not exist.", hint)
+                Problem(
+                    file,
+                    line,
+                    0,
+                    "json",
+                    f"Object {number}: process {pid} is not in the reference answers.",
+                    hint,
+                )
             )
         else:
             key = _response_key(item)

@@ -15,7 +15,7 @@ CASE = 'agent: echo, success_ratio: "{}", {}interactions: [{{text: q, response: 
 @pytest.mark.parametrize(
     ("more", "response", "outcome", "why"),
     [
-        ("connections: grpc, ", "text: {keywords: q}", "error", "Connections by grpc are not supported"),
+        ("connections: grpc, ", "text: {keywords: q}", "error", "Connections over grpc are not supported"),
         ("", "text: {value: 3}", "fail", "Turn 1, text.value: Text never equals a number."),
         ("", "text: {k: {value: x}}", "fail", "The text of an answer has no keys."),
         ("", "text: {keywords: 3}", "error", "Text cannot be searched for a number."),

@@ -182,7 +182,7 @@ def test_the_command_line_and_the_assessment_say_it():
     some = run(case_text(), answering(*["ok"] * 3, *["no"] * 5, DOWN, DOWN), parallel=1)
     assert "3/8 [0.14, 0.69], 2 errors, 5/10 needed" in reports.table([("case", some)])
     told = text_report(assess(some))
-    assert told.startswith("3/8 attempts passed.\n5/8 attempts failed.\n2 errors more")
+    assert told.startswith("3/8 attempts passed.\n5/8 attempts failed.\n2 errors: attempts without a verdict")
     assert assess(some).as_dict()["iterations"] == {"passed": 3, "n": 8, "errors": 2}
 
 

@@ -134,7 +134,7 @@ def test_without_paths_a_folder_is_taken_by_names(alice, people):
     [
         ({"folder": ["a.hocon", "a.hocon"]}, "Several files have the case name"),
         ({"file": ["a.hocon"], "folder": ["a.hocon"]}, "Several files have the case name"),
-        ({"folder": ["a.hocon"], "paths": '["../a.hocon"]'}, "points outside"),
+        ({"folder": ["a.hocon"], "paths": '["../a.hocon"]'}, "not a path inside"),
         ({"folder": ["a.hocon"], "paths": '["a.hocon", "b.hocon"]'}, "number of paths differs"),
         ({"folder": ["a.hocon"], "paths": "[1]"}, "must be a list of names"),
         ({"folder": ["a.hocon"], "paths": "[" * 10_000}, "must be a list of names"),
@@ -154,7 +154,7 @@ def test_odd_folders_are_refused_with_a_reason(alice, people, given, says):
 
 
 HOSTILE = {
-    "points outside": zipped({"../a.hocon": GOOD}),
+    "not a path inside": zipped({"../a.hocon": GOOD}),
     "absolute": zipped({"/etc/a.hocon": GOOD}),
     "drive": zipped({"C:\\a.hocon": GOOD}),
     "bomb": zipped({"a.hocon": b"#" * 30_000_000}),

@@ -264,7 +264,7 @@ def test_every_check_shows_expected_actual_and_the_order_of_the_operands(alice, 
 
 
 def test_direct_has_a_note_on_the_case_and_while_it_is_written(alice, people):
-    note = "“direct” calls the chosen server over http"
+    note = "“direct” does not run the agent in the same process here: it calls the chosen server"
     direct, http = (
         GOOD.replace("agent: echo", f"agent: echo\nconnections: {name}") for name in ("direct", "http")
     )

@@ -250,8 +250,8 @@ def test_a_dead_case_and_a_lost_verdict_are_told_beside_flaky_cases(people, serv
         reap()
     text = Notice.objects.get().text
     assert (
-        "1 case fell significantly (one-sided exact p < 0.001, Holm-corrected): solid (20/20 before, 0/20 now)."
-        in text
+        "Pass rates fell significantly in 1 case (one-sided exact p < 0.001, Holm-corrected): "
+        "solid (20/20 before, 0/20 now)." in text
     )
     assert "1 case no longer has a verdict: gone." in text
     assert "the pass rate fell" not in text

@@ -135,12 +135,12 @@ def test_lines_without_a_user_are_one_part(wp: Path):
         (b"", "log is empty"),
         (b'{"a": 1}\n', "not a game log"),
         (b'{"wordPredictions": [{"rank": 1}]}\n', "both target and targetChars are missing"),
-        (b'{"wordPredictions": [{"target": "a", "rank": "x"}]}\n', "not a count"),
+        (b'{"wordPredictions": [{"target": "a", "rank": "x"}]}\n', "not a whole number"),
         (b'{"wordPredictions": []}\n{"textCompletions": []}\n', "line 2: a line of tc"),
         (b'{"wordPredictions": [', "cut off here"),
         (
             b'{"inputCorrections": [{"target": "a", "score": [1, 2], "candidates": []}]}\n',
-            "verbatim is missing",
+            "verbatimMatch is missing",
         ),
         (
             b'{"inputCorrections": [{"target": "a", "verbatim": "a", "score": [1, 2], '
@@ -358,7 +358,7 @@ def test_a_log_without_words_is_compared_by_all_tokens(tmp_path: Path, wp: Path)
     hidden.write_bytes(call("run", "-W", PROGRAM, "wp", stdin=CORPUS)[1])
     code, out, err = call("compare", str(wp), str(hidden))
     assert code == 0, err
-    assert "hidden.log: no words, so all tokens are counted" in err
+    assert "hidden.log has no words, so all tokens are counted" in err
     assert (json.loads(out)["filter"], json.loads(out)["comparisons"][0]["difference"]) == ("all", 0.0)
     other = tmp_path / "other.log"
     other.write_bytes(call("run", PROGRAM, "wp", stdin="another text\n")[1])
@@ -445,8 +445,11 @@ def test_a_terminal_gets_the_words_of_the_colours_of_a_difference(tmp_path: Path
         (["stats", "-n", "x"], "-n/--lines: 'x' is not a whole number"),
         (["ic-opt", "-n", "0", "x"], "-n/--lines: 0 is too small: the minimum is 1"),
         (["stats", "--selection-cost", "nan"], "--selection-cost: nan is not a finite number"),
-        (["stats", "--selection-cost=-5"], "--selection-cost: -5 is out of range: between 0 and 100"),
-        (["pretty", "-i", "0"], "0 is out of range: above 0"),
+        (
+            ["stats", "--selection-cost=-5"],
+            "--selection-cost: -5 is out of range: it must be between 0 and 100",
+        ),
+        (["pretty", "-i", "0"], "0 is out of range: it must be above 0"),
         (["run", "--skip", "-3", "adaptive", "wp"], "--skip: -3 is too small: the minimum is 0"),
         (["run", "--reply-timeout", "inf", "adaptive", "wp"], "--reply-timeout: inf is not a finite number"),
         (["run", "adaptive", "tc", "-n", "-1"], "-n/--select-from: -1 is too small: the minimum is 0"),
@@ -483,7 +486,7 @@ def test_a_file_that_cannot_be_read_is_named_in_words(tmp_path: Path, wp: Path):
 @pytest.mark.parametrize("argv", [["{}"], ["--baseline", "{}", "{}"]])
 def test_a_comparison_needs_two_logs(wp: Path, argv: list[str]):
     code, out, err = call("compare", *(word.format(wp) for word in argv))
-    assert (code, out, "A comparison needs two logs." in err) == (2, b"", True)
+    assert (code, out, "A comparison needs at least two logs." in err) == (2, b"", True)
 
 
 def test_options_may_stand_anywhere(wp: Path):

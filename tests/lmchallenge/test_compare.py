@@ -149,7 +149,10 @@ def test_what_limits_a_difference_is_said_on_the_page_in_its_csv_and_in_the_api(
         upload(people.alice, a_log(*({"logp": score} for score in scores), targets=targets), title=title)
         for title, scores in (("Whole", (-0.5, -6, -1)), ("Easy words", (-0.5, None, -1)))
     ]
-    words = "The two logs score different tokens. The difference counts the 2 of 3 tokens that both score."
+    words = (
+        "The two logs score different tokens. "
+        "Tokens that both score, which alone count in the difference: 2 of 3."
+    )
     page, api = asked(client, games)
     assert f"Easy words: {words}" in text_of(page)
     [row] = api.json()["comparisons"]

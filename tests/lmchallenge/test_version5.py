@@ -84,7 +84,8 @@ def test_a_run_can_go_on_after_a_break(train: list[str], words: str):
 
 
 @pytest.mark.parametrize(
-    ("option", "words"), [("-W", "always contain the words"), ("--readings=corrected", "games of version 4")]
+    ("option", "words"),
+    [("-W", "always contain the words"), ("--readings=corrected", "only to version 4 games")],
 )
 def test_options_of_version_4_are_refused(option: str, words: str):
     code, _, err = call("run", option, PROGRAM, "wc", stdin=CORPUS)
@@ -209,7 +210,7 @@ def test_a_model_does_not_look_better_for_leaving_hard_tokens_without_a_score(tm
         found, err = compared(tmp_path, scored(*hard), scored(*easy), "-m", metric)
         assert found["first_value"] > found["second_value"], "each log keeps its own figure"
         assert (found["difference"], found["verdict"]) == (0, "no significant difference")
-        assert "The difference counts the 30 of 60 tokens that both score." in found["note"]
+        assert "Tokens that both score, which alone count in the difference: 30 of 60." in found["note"]
         assert found["note"] in err
     found, err = compared(tmp_path, scored(*hard), scored(*easy), "-m", "entropy.hit")
     assert (found["difference"], found["note"], err) == (-0.5, "", "")

@@ -116,8 +116,9 @@ def test_messages_are_compared_with_the_lines_of_the_corpus(client, people, game
     assert "2 of 3 lines, in the order of the corpus." in client.get(made.get_absolute_url()).content.decode()
     other = [*texts[1][:-1], "?"]
     first = len(texts[0]) + 1
+    unit = {"we": "Token", "ce": "Character"}[game]
     with pytest.raises(
-        LogError, match=rf"the log, line {first}: the logged text does not match the corpus\. Token 1 is"
+        LogError, match=rf"the log, line {first}: the logged text does not match the corpus\. {unit} 1 is"
     ):
         upload(people.alice, rows(texts[0], other), corpus=corpus)
 

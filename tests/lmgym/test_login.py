@@ -164,5 +164,5 @@ def test_a_damaged_login_says_how_to_start_over(capsys):
     login_file.path().parent.mkdir(parents=True)
     login_file.path().write_text("{")
     assert main(["suites", "list"]) == 2
-    assert "Run: lmgym logout" in capsys.readouterr().err
+    assert "Delete it with lmgym logout" in capsys.readouterr().err
     assert main(["logout"]) == 0

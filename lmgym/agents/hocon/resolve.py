@@ -236,8 +236,8 @@ class Resolver:
             for mark, name in self.under_way.items()
             if name and marks.index(mark) >= marks.index(id(node))
         ]
-        shown = " → ".join([*names, names[0]] if names else ["itself"])
-        return self._error("cycle", f"These values refer to each other in a cycle: {shown}.", node)
+        shown = " → ".join([*names, names[0]] if names else ["this value"])
+        return self._error("cycle", f"A value depends on itself, in a cycle: {shown}.", node)
 
     def _error(self, code: str, message: str, node: Node, hint: str = "") -> HoconError:
         return self.source.error(code, message, node.at, hint)

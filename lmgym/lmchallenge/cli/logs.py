@@ -130,7 +130,7 @@ def show_stats(options: argparse.Namespace, streams: Streams) -> int:
             elif log.is_version_5 not in (is_of_5, None):
                 raise OptionError(
                     f"{name} is a version {5 if log.is_version_5 else 4} log.",
-                    "Run stats separately on logs of each version; -H only applies to version 5.",
+                    "Run stats on the logs of each version separately. -H applies only to version 5.",
                 )
             if is_of_5:
                 _only_version_5(options)
@@ -158,7 +158,7 @@ def _statistics(
     lines = read_lines(log.lines, log.source, options.lines)
     table = read_table(lines, filters=[options.filter or FILTER], mixes=mixes)
     if mix and table.game != "ic":
-        raise OptionError(f"{name} is a log of {table.game}.", "Mixtures (-a) only apply to ic.")
+        raise OptionError(f"{name} is a log of {table.game}.", "Mixtures (-a) apply only to ic: omit -a.")
     if table.game == "ic" and not mix:
         mix = searched(stats.search(table), "accuracy", options.verbose, streams)
     statistics: Any = stats.statistics(table, options.partition, mix)
@@ -183,12 +183,12 @@ def _only_version_5(options: argparse.Namespace) -> None:
         "-p": options.partition != "all",
         "-a": options.opt_args,
         "--more": options.more,
-        "keystroke savings": _savings(options),
+        "options of keystroke savings": _savings(options),
     }
     if wrong := [name for name, value in values.items() if value]:
         raise OptionError(
             f"{', '.join(wrong)}: not available for logs of version 5.",
-            "Select tokens with `lmc grep`; -H gives sums.",
+            "To count only some of the tokens, select them with `lmc grep` first.",
         )
 
 
@@ -216,7 +216,7 @@ def _json(results: list[tuple[str, Any]]) -> str:
 def _csv(results: list[tuple[str, Any]]) -> str:
     """Format statistics as the reference does: tab-separated, one line per log, with the columns of the first log."""
     if any(not isinstance(parts, list) or len(parts) != 1 for _, parts in results):
-        raise OptionError("CSV has one line per log.", "Omit -p and --more, or write JSON.")
+        raise OptionError("CSV has one line per log.", "Omit -p and --more, or use -o json.")
     keys = sorted(results[0][1][0])
     lines = [["log", *keys], *([name, *(str(row.get(key, "")) for key in keys)] for name, (row,) in results)]
     return "\n".join("\t".join(line) for line in lines)
@@ -233,7 +233,7 @@ def show_best_mixture(options: argparse.Namespace, streams: Streams) -> int:
         )
         table = read_table(lines, filters=[options.filter or FILTER], mixes=mixes)
     if table.game != "ic":
-        raise OptionError(f"{options.log} is a log of {table.game}.", "ic-opt only works on ic logs.")
+        raise OptionError(f"{options.log} is a log of {table.game}.", "ic-opt works only on ic logs.")
     mix = searched(stats.search(table, options.target), options.target, options.verbose, streams)
     answer: dict[str, Any] = mix.as_dict()
     if options.cross_validate:
@@ -281,7 +281,7 @@ def show_colours(options: argparse.Namespace, streams: Streams) -> int:
 def _html(options: argparse.Namespace, keep: str, streams: Streams) -> int:
     """Write one log as an HTML file."""
     if len(options.log) > 1 or len(options.opt_args) > 1:
-        raise OptionError("`-o html` accepts only one log.", "Omit -o to compare several logs.")
+        raise OptionError("`-o html` shows one log, with at most one mixture.", "Omit -o to compare several.")
     (name, mix), *_ = paired(options.log, options.opt_args)
     with raw(name, streams) as log:
         if log.is_version_5:
@@ -295,7 +295,10 @@ def _html(options: argparse.Namespace, keep: str, streams: Streams) -> int:
             first = list(itertools.islice(decoded, 1))
             if first and first[0][1].game == "ic" and mix is None:
                 if name == "-":
-                    raise OptionError("An ic log needs a mixture.", "Pass a file name, or a mixture with -a.")
+                    raise OptionError(
+                        "An ic log on standard input needs a mixture.",
+                        "Pass it with -a, or pass the log as a file to use the best mixture.",
+                    )
                 mix = _best_of(name, keep, streams)
             game = first[0][1].game if first else ""
             about = (
@@ -329,7 +332,7 @@ def _legend_of_changes(words: Mapping[pretty.Change, str], colours: Mapping[str,
 def _colours_5(options: argparse.Namespace, log: Log, streams: Streams) -> int:
     if len(options.log) > 1:
         raise OptionError(
-            "`pretty` accepts only one version 5 log.", "To compare two, use lmc diff BASELINE LOG."
+            "`pretty` accepts only one log of version 5.", "To compare two, use lmc diff BASELINE LOG."
         )
     _no_filter(options)
     tokens = list(version5_log.read(log.lines, log.source))
@@ -427,7 +430,7 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
     others = [name for name in options.log if name != options.baseline]
     pairs = paired([options.baseline, *others] if options.baseline else options.log, options.opt_args)
     if len(pairs) < 2:
-        raise OptionError("A comparison needs two logs.", "Pass both: lmc compare BASELINE LOG")
+        raise OptionError("A comparison needs at least two logs.", "Pass them: lmc compare BASELINE LOG …")
     sides = [_side(name, mix, token_filter, streams) for name, mix in pairs]
     first = sides[0]
     for side in sides[1:]:
@@ -438,7 +441,7 @@ def show_comparison(options: argparse.Namespace, streams: Streams) -> int:
             )
         if not side.is_like(first):
             raise OptionError(
-                f"{side.name} was played on a different text than {first.name}.",
+                f"{side.name} was played on a different text from {first.name}.",
                 "Compare logs of the same text.",
             )
     of_5 = [side for side in sides if side.text is None]
@@ -500,6 +503,6 @@ def _side(name: str, mix: Mix | None, token_filter: str, streams: Streams) -> _S
         table = read_table(lines, filters=[token_filter, "all"], mixes=[mix] if mix else interpolation.grid())
     if text.hidden:
         streams.err.write(
-            f"note: {name}: no words, so all tokens are counted and texts are compared by length.\n"
+            f"note: {name} has no words, so all tokens are counted and texts are compared by length.\n"
         )
     return _Side(name, table, mix, words, text)

@@ -206,9 +206,11 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run_options(run: argparse.ArgumentParser) -> None:
-    run.add_argument("-w", "--targets", dest="targets", action="store_true", default=True, help="(default)")
     run.add_argument(
-        "-W", "--no-targets", dest="targets", action="store_false", help="omit the words from the log"
+        "-w", "--targets", dest="targets", action="store_true", default=True, help="log the words (default)"
+    )
+    run.add_argument(
+        "-W", "--no-targets", dest="targets", action="store_false", help="log only the lengths of the words"
     )
     run.add_argument("-t", "--train", action="store_true", help="learn each line after playing it")
     run.add_argument("--no-train", dest="train", action="store_false", help="(default)")
@@ -216,34 +218,46 @@ def _run_options(run: argparse.ArgumentParser) -> None:
         "-f",
         "--format",
         choices=["auto", "text", "json"],
-        help="corpus format (text; for version 5 games auto, which is detected from the first line)",
+        help="format of the corpus; default: text, for version 5 games auto (detected from the first line)",
     )
     _options(run)
     run.add_argument(
         "--readings",
         choices=["reference", "corrected"],
         default="reference",
-        help="rules where the reference differs from its documentation; see docs/lmchallenge-reference.md",
+        help="version 4 games: rules to follow where the reference differs from its documentation; default: reference; "
+        "see docs/lmchallenge-reference.md",
     )
     run.add_argument(
         "--skip",
         type=whole(0),
         default=0,
         metavar="N",
-        help="resume after this many lines",
+        help="resume after this many lines of the corpus",
     )
     run.add_argument(
         "--log",
         metavar="FILE",
-        help="write the log to this file; if it exists, resume after its last complete line",
+        help="write the log to this file; if it exists, a version 4 game resumes after its last complete line",
     )
-    run.add_argument("--gzip", action="store_true", help="compress the log")
-    run.add_argument("--transcript", metavar="FILE", help="record all traffic with a model program")
-    run.add_argument("--report", metavar="FILE", help="write latencies and warnings to this file as JSON")
-    run.add_argument("--quiet", action="store_true", help="print no progress on standard error")
-    for name in ("start", "reply"):
+    run.add_argument("--gzip", action="store_true", help="compress standard output; not with --log")
+    run.add_argument(
+        "--transcript", metavar="FILE", help="record all traffic with a model program in this file"
+    )
+    run.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write latencies, warnings and the error, if any, to this file as JSON",
+    )
+    run.add_argument(
+        "--quiet", action="store_true", help="print no progress and no warnings on standard error"
+    )
+    for name, reply, usual in (("start", "the first reply", 120), ("reply", "each later reply", 30)):
         run.add_argument(
-            f"--{name}-timeout", type=above_zero, metavar="SECONDS", help="time limit for a model program"
+            f"--{name}-timeout",
+            type=above_zero,
+            metavar="SECONDS",
+            help=f"time limit for {reply} of a model program; default: {usual}, or as configured for the player",
         )
 
 
@@ -253,7 +267,7 @@ def _run(run: argparse.ArgumentParser) -> None:
         "predictor",
         metavar="PLAYER",
         help="model:NAME (a folder, a file or a hub id; with manage.py: a slug), adaptive, a name in GYM_LMC_PLAYERS, "
-        "or a command",
+        "module:name of a Python object, or a command",
     )
     games = run.add_subparsers(dest="game", required=True, metavar="GAME")
     wp = games.add_parser("wp", help=GAME_WORDS["wp"])
@@ -261,9 +275,16 @@ def _run(run: argparse.ArgumentParser) -> None:
     wp.add_argument("--no-predictions", dest="predictions", action="store_false", help="(default)")
     tc = games.add_parser("tc", help=GAME_WORDS["tc"])
     tc.add_argument(
-        "-n", "--select-from", type=whole(0), default=SELECT_FROM, help="number of predictions considered (3)"
+        "-n",
+        "--select-from",
+        type=whole(0),
+        default=SELECT_FROM,
+        help="number of predictions considered; default: 3",
     )
-    _correction(games.add_parser("ic", help=GAME_WORDS["ic"]), "random seed; 0 uses the clock (42)")
+    _correction(
+        games.add_parser("ic", help=GAME_WORDS["ic"]),
+        "random seed; 0: a different one each time; default: 42",
+    )
     wc, _, _, wr = (
         games.add_parser(game, help=f"{words} (version 5)") for game, words in GAME_WORDS_5.items()
     )
@@ -271,7 +292,7 @@ def _run(run: argparse.ArgumentParser) -> None:
         "-p", "--next-word-only", action="store_true", help="predict once per word, before its first letter"
     )
     wc.add_argument("--no-next-word-only", dest="next_word_only", action="store_false", help="(default)")
-    _correction(wr, "random seed (42)")
+    _correction(wr, "random seed; default: 42")
 
 
 def _correction(game: argparse.ArgumentParser, seed: str) -> None:
@@ -282,13 +303,19 @@ def _correction(game: argparse.ArgumentParser, seed: str) -> None:
         "--num-candidates",
         type=whole(1),
         default=typing_errors.CANDIDATES,
-        help="candidates per word (100)",
+        help="candidates per word; default: 100",
     )
     game.add_argument(
-        "--error-chars", default=typing_errors.ERROR_CHARS, help="characters used for typing errors"
+        "--error-chars",
+        default=typing_errors.ERROR_CHARS,
+        help="characters used for typing errors; default: letters and _-#@",
     )
     game.add_argument(
-        "-p", "--p-anykey", type=float, default=typing_errors.P_ANYKEY, help="error probability (0.1)"
+        "-p",
+        "--p-anykey",
+        type=float,
+        default=typing_errors.P_ANYKEY,
+        help="probability of an error at each character; default: 0.1",
     )
 
 
@@ -301,7 +328,22 @@ def _verbose(command: argparse.ArgumentParser) -> None:
 def _filter(command: argparse.ArgumentParser) -> None:
     shown = "; ".join(f"{name}: {words}" for name, words in FILTER_WORDS.items())
     command.add_argument(
-        "-f", "--filter", choices=list(FILTERS), help=f"version 4: tokens to count (alphaemoji); {shown}"
+        "-f",
+        "--filter",
+        choices=list(FILTERS),
+        help=f"version 4: tokens to count; default: alphaemoji. {shown}",
+    )
+
+
+def _mixture(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-a",
+        "--opt-args",
+        type=mixture,
+        action="append",
+        default=[],
+        metavar="JSON",
+        help="ic: mixture, as ic-opt prints it; one for all logs, or one per log; default: the best",
     )
 
 
@@ -310,7 +352,8 @@ def _colours(command: argparse.ArgumentParser) -> None:
         "--readings",
         choices=["reference", "corrected"],
         default="reference",
-        help="see docs/lmchallenge-reference.md",
+        help="colours of wp and wr as in the reference, or corrected; default: reference; see "
+        "docs/lmchallenge-reference.md",
     )
     command.add_argument(
         "-i",
@@ -319,7 +362,7 @@ def _colours(command: argparse.ArgumentParser) -> None:
         type=above_zero,
         default=10.0,
         metavar="NATS",
-        help="version 5: range of the colours of we and ce (10)",
+        help="version 5: range of entropies that the colours of we and ce cover; default: 10",
     )
 
 
@@ -335,14 +378,16 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     stats.add_argument("-n", "--lines", type=whole(1), help="read only this many lines")
     _output(stats, "csv")
     stats.add_argument(
-        "-H", "--no-human", dest="human", action="store_false", help="version 5: counts and sums, no rates"
+        "-H",
+        "--no-human",
+        dest="human",
+        action="store_false",
+        help="version 5: print counts and sums, not rates",
     )
     stats.add_argument("--human", action="store_true", default=True, help="(default)")
     stats.add_argument("-p", "--partition", choices=list(PARTITIONS), default="all")
     _filter(stats)
-    stats.add_argument(
-        "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
-    )
+    _mixture(stats)
     stats.add_argument(
         "--more", action="store_true", help="add metrics that the reference lacks, under `more`"
     )
@@ -350,7 +395,7 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     savings.add_argument(
         "--selection-cost",
         type=number(0, MOST_SELECTION_COST),
-        help="keystrokes to accept a prediction (1)",
+        help="keystrokes to accept a prediction; default: 1",
     )
     savings.add_argument(
         "--auto-space", action="store_true", help="spaces after accepted predictions are free"
@@ -363,31 +408,31 @@ def _stats(stats: argparse.ArgumentParser) -> None:
 def _ic_opt(search: argparse.ArgumentParser) -> None:
     search.add_argument("log")
     _verbose(search)
-    search.add_argument("-t", "--target", default="accuracy", help="metric to maximise")
+    search.add_argument("-t", "--target", default="accuracy", help="metric to maximise; default: accuracy")
     search.add_argument("-n", "--lines", type=whole(1), help="read only this many lines")
     _filter(search)
     search.add_argument("-a", "--alpha", type=domain, metavar="MIN:MAX:N|VALUE")
     search.add_argument("-o", "--oov-penalty", type=domain, metavar="MIN:MAX:N|VALUE")
     search.add_argument(
-        "--cross-validate", action="store_true", help="also print the held-out accuracy, as JSON"
+        "--cross-validate", action="store_true", help="also print the accuracy on held-out text"
     )
 
 
 def _pretty(pretty: argparse.ArgumentParser) -> None:
     pretty.add_argument(
-        "log", nargs="*", help="with several, the last is compared with the best of the others"
+        "log",
+        nargs="*",
+        help="default: standard input. Of several version 4 logs, the last is compared with the best of the others",
     )
     _filter(pretty)
-    pretty.add_argument(
-        "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
-    )
+    _mixture(pretty)
     _colours(pretty)
     pretty.add_argument(
         "-o",
         "--output",
         choices=["ansi", "html"],
         default="ansi",
-        help="html: one log as a file with a legend, in the colours of --readings corrected",
+        help="html: one log as an HTML page with a legend, in the colours of --readings corrected; default: ansi",
     )
 
 
@@ -401,16 +446,20 @@ def _grep(grep: argparse.ArgumentParser) -> None:
     grep.add_argument(
         "pattern",
         metavar="PATTERN",
-        help="regular expression, ~expression, $nospace, $alpha, $alphaonly, $emoji, $alphaemoji, $user=expression "
-        "(or $message, $token, $character)",
+        help="REGEX (found in the token), ~REGEX (not found), $nospace, $alpha, $alphaonly, $emoji, $alphaemoji, or "
+        "$user=REGEX (or $message, $token, $character), which must match the whole value",
     )
     grep.add_argument("log", nargs="?", default="-", metavar="LOG")
     grep.add_argument(
-        "-k", "--keep", choices=["all", "message", "token"], default="all", help="rows of the new log (all)"
+        "-k",
+        "--keep",
+        choices=["all", "message", "token"],
+        default="all",
+        help="rows to write: all, those of messages with a selected token, or those of selected tokens; default: all",
     )
     grep.add_argument(
         "-a", "--and", "--and-pattern", dest="more", action="append", default=[], metavar="PATTERN",
-        help="another pattern that must match",
+        help="another pattern that must match; may be repeated",
     )  # fmt: skip
 
 
@@ -420,23 +469,25 @@ def _validate(validate: argparse.ArgumentParser) -> None:
 
 def _compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("log", nargs="+", help="files, each compared with the first or with --baseline")
-    compare.add_argument("--baseline", metavar="LOG", help="log to compare with (the first file)")
+    compare.add_argument("--baseline", metavar="LOG", help="log to compare with; default: the first file")
     compare.add_argument(
         "-m",
         "--metric",
         default="",
-        help="wp, wc: hit1, hit2 and so on (hit3), hit, mrr, bits (wp), idx0_hit3 to idx4_hit3, completion.characters "
-        "(wc); tc: pcpc (default), kpc, keystroke_savings; ic, wr: accuracy (default), base_accuracy, "
+        help="wp, wc: hit3 (default), hit1, hit2 and so on, hit, mrr, bits (wp), idx0_hit3 to idx4_hit3, "
+        "completion.characters and completion.tokens (wc); tc: pcpc (default), kpc, keystroke_savings; ic, wr: "
+        "accuracy (default), base_accuracy, "
         "corrected_errors, miscorrected, improvement, bits (ic); we, ce: entropy.mean (default), entropy.bits, "
         "entropy.hit",
     )
     _output(compare, "csv")
     _filter(compare)
+    _mixture(compare)
     compare.add_argument(
-        "-a", "--opt-args", type=mixture, action="append", default=[], metavar="JSON", help="ic: mixture"
-    )
-    compare.add_argument(
-        "--cluster", choices=["auto", "user", "line"], default="auto", help="unit of resampling"
+        "--cluster",
+        choices=["auto", "user", "line"],
+        default="auto",
+        help="unit of resampling; auto (default): users if there are at least 10, else lines",
     )
 
 
@@ -445,7 +496,7 @@ def _serve(serve: argparse.ArgumentParser) -> None:
         "--model",
         required=True,
         metavar="MODEL",
-        help="model to serve (NAME of model:NAME in run), or `adaptive`",
+        help="model to serve, the NAME in model:NAME of `run`, or `adaptive`",
     )
     _options(serve)
 
@@ -454,9 +505,11 @@ def _corpus(tools: argparse.ArgumentParser) -> None:
     kinds = tools.add_subparsers(dest="tool", required=True, metavar="TOOL")
     to_json = kinds.add_parser("to-json", help="convert plain text to JSON lines")
     to_json.add_argument("--user", help="userId for lines without one")
-    to_json.add_argument("--timestamps", action="store_true", help="number the lines")
+    to_json.add_argument("--timestamps", action="store_true", help="number the lines that have no timestamp")
     kinds.add_parser("to-text", help="convert JSON lines to plain text")
-    check = kinds.add_parser("check", help="report errors, warnings and tokens as JSON")
+    check = kinds.add_parser(
+        "check", help="print the number of tokens, the warnings and the first lines as JSON"
+    )
     check.add_argument("-f", "--format", choices=["text", "json"], default="text")
 
 

@@ -56,11 +56,14 @@ def run(options: argparse.Namespace, streams: Streams, model: ModelPlayer, named
         if existing and isinstance(game_options, version5.Options):
             raise OptionError(
                 f"{options.log} already exists, and a log of version 5 does not show which messages are done.",
-                "Choose a new file, and pass the number of played lines with --skip.",
+                "Choose a new file, and pass the number of corpus lines already played with --skip.",
             )
         skip = options.skip or existing
         if skip and options.game == "ic" and not options.seed:
-            raise OptionError("Seed 0 uses the clock, so the errors cannot be reproduced.", "Set a seed.")
+            raise OptionError(
+                "A game with seed 0 cannot be resumed, because its typing errors cannot be reproduced.",
+                "Play it again from the first line, with another seed.",
+            )
         form, source = _corpus(options, streams)
         inspector = CorpusInspector(form)
         lines = inspector.inspect(corpus.read(source, form, "standard input"))
@@ -88,7 +91,7 @@ def _game_options(options: argparse.Namespace) -> GameOptions | version5.Options
     if not options.targets:
         raise OptionError("Logs of version 5 always contain the words.", "Omit -W.")
     if options.readings != "reference":
-        raise OptionError("--readings applies to games of version 4.", "Omit it.")
+        raise OptionError("--readings applies only to version 4 games.", "Omit it.")
     return version5.Options.of(vars(options))
 
 
@@ -205,7 +208,7 @@ class _Progress:
             times = f", {warning.count} times" if warning.count > 1 else ""
             self.err.write(f"warning: line {warning.line}{times}: {warning.message}\n")
         for name, count in _protocol_warnings(player).items():
-            self.err.write(f"note: {count:,} {_WARNING_WORDS[name]}\n")
+            self.err.write(f"note: {_WARNING_WORDS[name]}: {count:,}\n")
         calls = player.latency.calls("predict")
         self.err.write(
             f"lines: {inspector.lines:,}, predictions: {calls:,}, {time.monotonic() - self.start:.1f} s\n"
@@ -213,9 +216,9 @@ class _Progress:
 
 
 _WARNING_WORDS = {
-    "odd_fields": "replies whose last field had no score and was dropped",
+    "odd_fields": "replies whose last field was dropped because it had no score",
     "not_finite": "non-finite scores",
-    "repeated": "candidates scored more than once; the last score was used",
+    "repeated": "repeated scores of a candidate (the last one was used)",
     "unasked": "scored candidates that were not requested",
     "omitted": "requested candidates without a score",
     "empty": "replies without a prediction",

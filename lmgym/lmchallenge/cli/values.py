@@ -42,7 +42,7 @@ def number(least: float, most: float = math.inf) -> Callable[[str], float]:
             raise ArgumentTypeError(f"{text} is not a finite number")
         if not least <= value <= most:
             limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-            raise ArgumentTypeError(f"{text} is out of range: {limits}")
+            raise ArgumentTypeError(f"{text} is out of range: it must be {limits}")
         return value
 
     return read
@@ -52,7 +52,7 @@ def above_zero(text: str) -> float:
     """Convert to a finite number above 0."""
     value = number(0)(text)
     if not value:
-        raise ArgumentTypeError(f"{text} is out of range: above 0")
+        raise ArgumentTypeError(f"{text} is out of range: it must be above 0")
     return value
 
 
@@ -82,7 +82,7 @@ def mixture(text: str) -> Mix:
     value = json_object(text)
     numbers = [value.get(key) for key in ("alpha", "oov_penalty")]
     if len(value) != 2 or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
-        raise ArgumentTypeError('write {"alpha": 0.5, "oov_penalty": -4}')
+        raise ArgumentTypeError('expected an object such as {"alpha": 0.5, "oov_penalty": -4}')
     return Mix(*map(float, numbers))  # type: ignore[arg-type]
 
 

@@ -57,12 +57,18 @@ class Match:
     def words(self) -> str:
         """Description of the match in one or two sentences."""
         if self.lines == self.of:
-            which = f"{self.lines:,} of {self.of:,} lines"
+            which = f"{self.lines:,} of {self.of:,} line{'s' * (self.of != 1)}"
+        elif self.lines == 1:
+            which = f"line {self.first:,} of {self.of:,}"
         elif self.last - self.first + 1 == self.lines:
             which = f"lines {self.first:,} to {self.last:,} of {self.of:,}"
         else:
             which = f"{self.lines:,} of {self.of:,} lines, in the order of the corpus"
-        recut = f" Lines split into different tokens here: {self.recut:,}." if self.recut else ""
+        recut = (
+            f" Lines whose tokens in the log differ from those of the corpus: {self.recut:,}."
+            if self.recut
+            else ""
+        )
         return f"{_WORDS[self.compared]}: {which}.{recut}"
 
 
@@ -177,7 +183,8 @@ class LogText:
         in_log, in_corpus = (
             _described(parts[at : at + 1], self.hidden) for parts in (logged_parts, corpus_parts)
         )
-        return LogError(f"{where} Token {at + 1} is {in_log}; in {corpus_line} it is {in_corpus}.", hint)
+        unit = "Character" if self.game == "ce" else "Token"
+        return LogError(f"{where} {unit} {at + 1} is {in_log}; in {corpus_line} it is {in_corpus}.", hint)
 
 
 def _apart(first: Iterable[Part], second: Iterable[Part]) -> Iterator[int]:

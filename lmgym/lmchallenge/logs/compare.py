@@ -121,12 +121,19 @@ class GameComparison(Comparison):
     """
 
     cluster: str = described("unit of resampling: user or line", default="line")
-    clusters: int = described("number of clusters; no interval with fewer than two", "clusters", default=0)
+    clusters: int = described(
+        "number of resampled units; no interval with fewer than two", "clusters", default=0
+    )
     p_mcnemar: float | None = described(
-        "exact p of McNemar’s test; empty if tokens are not right or wrong", default=None
+        "exact p of McNemar’s test; empty unless the metric counts each token, the same in both logs, as right or "
+        "wrong",
+        default=None,
     )
     verdict: str = described(
-        "better, worse, no significant difference, or why it cannot be tested", init=False, default=""
+        "verdict on the second log: better, worse, no significant difference, or why the difference cannot be "
+        "tested",
+        init=False,
+        default="",
     )
 
     def __post_init__(self) -> None:
@@ -225,12 +232,12 @@ def _check_comparable(first: Table, second: Table) -> None:
         raise LogError("The logs are counted with different filters.", "Choose one filter for both.")
     if len(first.lines) != len(second.lines):
         raise LogError(
-            f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare complete runs."
+            f"The logs have {len(first.lines):,} and {len(second.lines):,} lines.", "Compare complete games."
         )
     if first.game == "tc":
         return
     if not (np.array_equal(first.line, second.line) and np.array_equal(first.chars, second.chars)):
-        raise LogError("The logs have different texts.", "Compare runs on the same corpus.")
+        raise LogError("The logs have different texts.", "Compare games on the same corpus.")
     if not np.array_equal(first.selected, second.selected):
         raise LogError("The logs select different tokens.", "Select the same tokens in both.")
 
@@ -243,7 +250,7 @@ def _other_scored(a: Measured, b: Measured, both: int, counted: int) -> list[str
         return []
     return [
         "The two logs score different tokens. "
-        f"The difference counts the {both:,} of {counted:,} tokens that both score."
+        f"Tokens that both score, which alone count in the difference: {both:,} of {counted:,}."
     ]
 
 

@@ -224,7 +224,7 @@ def _row(raw: bytes, where: str, game: str) -> Row | None:
     if not game:
         game = line_game
     elif RESULT_KEYS[game] not in row:
-        raise LogError(f"{where}: a line of {line_game} in a log of {game}.", "A log contains one game.")
+        raise LogError(f"{where}: a line of {line_game} in a log of {game}.", "A log contains only one game.")
     key = RESULT_KEYS[game]
     _check(game, row[key], where)
     for other in GAMES.keys() - {key}:
@@ -279,7 +279,7 @@ def _check(game: str, entries: Any, where: str) -> None:
         try:
             problem = check(entry)
         except (TypeError, KeyError, AttributeError):
-            problem = "it is not a valid entry of this game"
+            problem = "this is not a valid entry of this game"
         if problem:
             raise LogError(f"{where}: {RESULT_KEYS[game]}[{at}]: {problem}.")
 
@@ -291,7 +291,7 @@ def _check_ranked(entry: Any) -> str:
     elif not _is_count(entry, "targetChars"):
         return "both target and targetChars are missing"
     if entry.get("rank") is not None and not _is_count(entry, "rank"):
-        return f"rank is {entry['rank']!r}, not a count"
+        return f"rank is {entry['rank']!r}, not a whole number from 0 to {MOST_COUNTED - 1:,}"
     return _huge(entry.get("score"))
 
 
@@ -319,7 +319,7 @@ def _check_ic(entry: Any) -> str:
     if not isinstance(target, str | None):
         return "target is not a string"
     if entry.get("verbatimMatch") is None and not ("target" in entry and "verbatim" in entry):
-        return "verbatim is missing (verbatim or verbatimMatch)"
+        return "verbatimMatch is missing, and so is target or verbatim"
     pair = entry["score"]
     if len(pair) != 2 or type(pair[0]) not in _NUMBERS or type(pair[1]) not in _SCORES:
         return f"{pair!r} is not a pair of scores"

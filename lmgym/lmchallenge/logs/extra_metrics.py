@@ -34,7 +34,9 @@ class BitsPerCharacter:
     scored: int = described("tokens with a score", "tokens")
     characters: int = described("characters of the counted tokens", "characters")
     oov_policy: str = described("cost of a token without a score")
-    value: float | None = described("bits per character, with the OOV policy", "bits", default=None)
+    value: float | None = described(
+        "bits per character; a token without a score costs what oov_policy says", "bits", default=None
+    )
     low: float | None = described(
         "lower limit of the 95% interval, from resampling lines", "bits", default=None
     )
@@ -42,7 +44,7 @@ class BitsPerCharacter:
     scored_only: float | None = described(
         "bits per character of the tokens with a score", "bits", default=None
     )
-    reason: str = described("reason if there is no value, else empty", default="")
+    reason: str = described("reason if the scores allow no value, else empty", default="")
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class KeystrokeSavings:
     """(characters − keystrokes) / characters over the whole text, regardless of the filter."""
 
     n: int = described("characters of the text", "characters")
-    keystrokes: float = described("keystrokes needed for it", "keystrokes")
+    keystrokes: float = described("keystrokes needed for the text", "keystrokes")
     value: float | None = described("share of keystrokes saved", "0 to 1")
     low: float | None = described("lower limit of the 95% interval, from resampling lines", "0 to 1")
     high: float | None = described("upper limit of the 95% interval", "0 to 1")
@@ -66,7 +68,7 @@ class CurvePoint:
     from_characters: float = described("fewest characters learnt before a line of the bin", "characters")
     to_characters: float = described("most characters learnt before a line of the bin", "characters")
     lines: int = described("lines of the bin", "lines")
-    n: int = described("tokens or characters that the value is divided by")
+    n: int = described("denominator of the value, in tokens or characters")
     value: float | None = described("the game’s main metric", "of the metric")
     low: float | None = described("lower limit of the 95% interval", "of the metric")
     high: float | None = described("upper limit of the 95% interval", "of the metric")
@@ -76,11 +78,11 @@ class CurvePoint:
 class CrossValidation:
     """Accuracy of input correction on held-out text, with mixtures chosen on the other folds."""
 
-    accuracy: float | None = described("share of held-out tokens that are right", "0 to 1")
+    accuracy: float | None = described("share of held-out tokens that are right after correction", "0 to 1")
     n: int = described("held-out tokens", "tokens")
     low: float | None = described("lower limit of the 95% interval (Wilson)", "0 to 1")
     high: float | None = described("upper limit of the 95% interval", "0 to 1")
-    cluster: str = described("unit kept in one fold: user or line")
+    cluster: str = described("unit that is never split between folds: user or line")
 
 
 def extra_metrics(

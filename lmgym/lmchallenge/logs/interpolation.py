@@ -56,7 +56,7 @@ class Domain:
             domain = cls(float(low), float(high), int(n))
         except ValueError:
             raise OptionError(
-                f"{text!r} is not a range.", "Write MIN:MAX:N or one value, such as 0:1:11."
+                f"{text!r} is not a range.", "Write MIN:MAX:N, such as 0:1:11, or one value."
             ) from None
         if not 1 <= domain.n <= MOST_VALUES:
             raise OptionError(f"{text!r} has {domain.n:,} values.", f"Use 1 to {MOST_VALUES:,}.")

@@ -41,8 +41,8 @@ def game_of(row: Row, where: str = "the log") -> str:
         )
     shown = ", ".join(map(repr, list(row)[:8])) or "none"
     raise LogError(
-        f"{where}: this is not a game log; its keys are {shown}.",
-        f"One of {', '.join(GAMES)} is required.",
+        f"{where}: this is not a game log; its keys: {shown}.",
+        f"A line has one of the keys {', '.join(GAMES)}.",
     )
 
 
@@ -51,7 +51,7 @@ def refuse_version_4(row: Row, where: str) -> None:
     game = next((game for key, game in GAMES.items() if key in row), None)
     if game and not is_version_5(row):
         raise LogError(
-            f"{where}: this is a log of LM Challenge 4 (game {game}), with one line of text per line.",
+            f"{where}: this is a log of LM Challenge 4 (game {game}), with one line of the corpus per line.",
             f"A log of LM Challenge 5 is needed ({', '.join(GAMES_5.values())}).",
         )
 

@@ -202,11 +202,11 @@ CHANGES: dict[str, int] = {
 """Colours for changes from the best baseline. Some changes are also bold, see CHANGE_WORDS."""
 CHANGE_WORDS: dict[str, dict[tuple[str, bool], str]] = {
     "wp": {
-        ("better", True): "better, newly within rank 1 or 3",
+        ("better", True): "better, newly at rank 1 or among the first 3",
         ("better", False): "better rank",
         ("same", False): "same rank",
         ("worse", False): "worse rank",
-        ("worse", True): "worse, and no longer within rank 1 or 3",
+        ("worse", True): "worse, no longer at rank 1 or among the first 3",
         ("skipped", False): "not counted by the filter",
     },
     "tc": {
@@ -247,7 +247,7 @@ def changes(
         if any(span.text != now.text for span in before):
             raise LogError(
                 f"{where}: the logs have different texts ({now.text!r} and {before[0].text!r}).",
-                "Compare runs on the same corpus.",
+                "Compare games on the same corpus.",
             )
         change = ("skipped", False) if now.outcome == "skipped" else judge(now, before)
         result.append((now.text, change, [*before, now]))

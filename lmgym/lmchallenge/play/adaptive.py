@@ -41,7 +41,9 @@ class AdaptivePlayer:
         if not (isinstance(predictions, int) and predictions >= 1):
             raise OptionError(f"The number of predictions is {predictions!r}.", "Choose at least 1.")
         if not (isinstance(unseen, int | float) and 0 < unseen < 1):
-            raise OptionError(f"The share of unseen words is {unseen!r}.", "It must be above 0 and below 1.")
+            raise OptionError(
+                f"The probability of an unseen word is {unseen!r}.", "It must be above 0 and below 1."
+            )
         self.order, self.predictions, self.unseen = order, predictions, unseen
         self.clear()
 

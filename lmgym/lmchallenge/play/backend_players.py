@@ -114,7 +114,7 @@ class CausalPlayer(_FixedPlayer):
     ) -> None:
         _check_counts(predictions=predictions, paths=paths, beam=beam, together=together)
         if not isinstance(steps, int) or steps < 0:
-            raise OptionError(f"steps is {steps!r}.", "It must be a whole number.")
+            raise OptionError(f"steps is {steps!r}.", "It must be a whole number, 0 or more.")
         self.backend, self.together, self.whole = backend, together, whole
         with backend.exclusive() as (runner, tokenizer):
             self._token_strings = TokenStrings.of(tokenizer, runner.vocabulary or len(tokenizer))

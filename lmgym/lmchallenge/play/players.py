@@ -34,19 +34,21 @@ def configured(text: str) -> dict[str, Command]:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise OptionError(f"The players are not JSON: {error}.") from None
+        raise OptionError(f"GYM_LMC_PLAYERS is not JSON: {error}.") from None
     if not isinstance(data, dict):
-        raise OptionError("The players must be a JSON object of names and commands.")
+        raise OptionError("GYM_LMC_PLAYERS must be a JSON object of names and commands.")
     return {name: _command(name, value) for name, value in data.items()}
 
 
 def _command(name: str, value: Any) -> Command:
     where = f"The player {name!r}"
     if not isinstance(value, dict) or not value.get("argv"):
-        raise OptionError(f"{where} has no argv.", '{"argv": ["/opt/gym/predictor", "model.lm"]}')
+        raise OptionError(f"{where} has no argv.", 'Write {"argv": ["/opt/gym/predictor", "model.lm"]}.')
     known = {"argv", "cwd", "env", *_NUMBERS}
     if odd := sorted(value.keys() - known):
-        raise OptionError(f"{where}: unknown {', '.join(odd)}.", f"Known: {', '.join(sorted(known))}.")
+        raise OptionError(
+            f"{where}: unknown keys: {', '.join(odd)}.", f"Known keys: {', '.join(sorted(known))}."
+        )
     argv, env = value["argv"], value.get("env", {})
     if not isinstance(argv, list) or not all(isinstance(part, str) for part in argv):
         raise OptionError(
@@ -167,7 +169,7 @@ def adaptive(options: Mapping[str, Any]) -> Player:
         return AdaptivePlayer(**options)
     except TypeError as error:
         raise OptionError(
-            f"The adaptive n-gram does not accept these options: {error}.",
+            f"The adaptive n-gram model does not accept these options: {error}.",
             "Its options are order, predictions and unseen.",
         ) from None
 

@@ -115,7 +115,7 @@ def test_words_that_are_cut_elsewhere_are_the_same_text_and_said_to_be() -> None
     rows = [{"wordPredictions": [{"target": "Fine"}, {"target": text[5:7]}]}, *played("Yes\n")]
     found = match(rows, text)
     assert (found.compared, found.recut) == ("tokens", 1)
-    assert "Lines split into different tokens here: 1." in found.words
+    assert "Lines whose tokens in the log differ from those of the corpus: 1." in found.words
 
 
 @given(st.lists(st.text(st.characters()), min_size=1, max_size=4))

@@ -122,7 +122,7 @@ def test_users_are_counted_by_the_key_of_either_version():
     found = preview(corpus.read([json.dumps(row).encode() for row in rows], "json"), "json")
     assert (found["users"], [line["user"] for line in found["shown"]]) == (3, ["x", "y", "z"])
     [warning] = [one for one in found["warnings"] if one["code"] == "user-key"]
-    assert 'Games of LM Challenge 5 use the key "user"' in warning["message"]
+    assert 'Only games of LM Challenge 5 read the key "user"' in warning["message"]
 
 
 @pytest.mark.parametrize("form", corpus.FORMATS)

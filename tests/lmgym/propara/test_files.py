@@ -350,11 +350,11 @@ TRACKS = {"gas": [None] * 5, "light; rays": [None] * 5}
         ({"process_id": 7, "participants": TRACKS, "note": 1}, "“note” is not expected."),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": ["star"]}},
-            "Participant “gas”: 1 location; expected a list of 5: before the first sentence and after each sentence.",
+            "Participant “gas”: 1 location; expected 5 locations: before the first sentence and after each.",
         ),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": "star"}},
-            "Participant “gas”: “star”; expected a list of 5: before the first sentence and after each sentence.",
+            "Participant “gas”: “star”; expected 5 locations: before the first sentence and after each.",
         ),
         (
             {"process_id": 7, "participants": TRACKS | {"gas": ["star", 3, None, None, None]}},

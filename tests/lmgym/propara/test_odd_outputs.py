@@ -108,7 +108,7 @@ def test_names_of_files_need_not_be_text(folder):
 def test_standard_output_may_be_closed_or_full(folder):
     assert shell(folder, "-p p.tsv -a a.tsv >&-")[0] == 0
     code, _, err = shell(folder, "-p p.tsv -a a.tsv > /dev/full")
-    assert (code, err) == (2, "Error: Cannot write standard output: No space left on device.\n")
+    assert (code, err) == (2, "Error: Cannot write to standard output: No space left on device.\n")
     assert shell(folder, "-p blank.tsv -a light.tsv >&-")[0] == 2
 
 

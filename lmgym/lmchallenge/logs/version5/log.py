@@ -55,7 +55,7 @@ class Token(Struct, gc=False, kw_only=True):
                 or not isinstance(error, float | int)
                 or not isinstance(score, float | int | None)
             ):
-                raise LogError(f"{candidate!r} is not a candidate with its error score and its model score.")
+                raise LogError(f"{candidate!r} is not [candidate, error score, model score or null].")
             scores.append((word, float(error), None if score is None else float(score)))
         return scores
 
