@@ -34,7 +34,8 @@ MESSAGES = {
     "user-key": 'Games of LM Challenge 5 use the key "user", those of LM Challenge 4 "userId". For the latter a line '
     "without it is anonymous.",
     "user-kind": "userId is a list or an object. It is compared as a whole.",
-    "returning-user": "A user returns after another one. With training, the model is cleared in between.",
+    "returning-user": "A user reappears after lines by another user. With training, the model is cleared at every "
+    "change of user.",
     "time-order": "The timestamp is earlier than the previous one. Lines are played in the order of the file.",
     "time-kind": "The timestamp is not a number.",
     "null-time": "Several lines with the timestamp null are one batch; lines without a timestamp are not.",

@@ -167,7 +167,7 @@ def compare(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
             print(f"{question.question.capitalize():<12} {_difference(row)}", file=out)
         print(
             f"Better on {comparison.overall.only_second}, worse on {comparison.overall.only_first}, "
-            f"equal on {comparison.n_equal} of {comparison.n} processes",
+            f"equal on {comparison.n_equal} of {count(comparison.n, 'process', 'processes')}",
             file=out,
         )
         for pid, value in sorted(comparison.differences.items(), key=lambda item: (-abs(item[1]), item[0])):
@@ -225,7 +225,7 @@ def score_answers(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         _write_failures(number, sample, answers, out)
     if summary["f1_deviation"] is not None:
         print(f"Mean F1 {summary['f1_mean']:.3f}, standard deviation {summary['f1_deviation']:.3f}", file=out)
-    print(f"{n_failures} of {summary['n_answers']} answers could not be used", file=out)
+    print(f"{n_failures} of {count(summary['n_answers'], 'answer')} could not be used", file=out)
     return 0
 
 
@@ -296,7 +296,7 @@ def _write_failures(number: int, sample: Sample, answers: ReferenceAnswers, out:
     for why, pids in processes.items():
         n, where = len(answers.grids), f"process{'es' if len(pids) > 1 else ''} {abbreviated(pids)}"
         print(
-            f"Sample {number}: {len(pids)} of {n} answers could not be used: {why.rstrip('.')} ({where})",
+            f"Sample {number}: {len(pids)} of {count(n, 'answer')} could not be used: {why.rstrip('.')} ({where})",
             file=out,
         )
 

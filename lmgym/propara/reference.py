@@ -216,7 +216,7 @@ def _intervals_text(scores: list[Scores], resamples: int) -> str:
     from lmgym.propara.bootstrap import intervals, matrix_of  # numpy is slow to import and rarely needed here
 
     overall = intervals(matrix_of(scores), resamples)
-    lines = [f"95% intervals from {resamples} resamples of {len(scores)} processes:"]
+    lines = [f"95% intervals from {resamples} resamples of {count(len(scores), 'process', 'processes')}:"]
     for label, bounds in (("Precision", overall.precision), ("Recall", overall.recall), ("F1", overall.f1)):
         lines.append(f"Overall {label:<9} {bounds.low:.3f} to {bounds.high:.3f}")
     return "\n".join(lines) + "\n"

@@ -116,7 +116,7 @@ def _track_warnings(
             yield _at(
                 row,
                 "chain-break",
-                f"{quoted(row.before)} before, but {quoted(previous.after)} after step {step - 1}.",
+                f"{quoted(row.before)} before step {step}, but {quoted(previous.after)} after step {step - 1}.",
             )
 
 
@@ -130,9 +130,7 @@ def _state_warnings(grid: Grid) -> Iterator[SubmissionWarning]:
             implied = implied_action(where[step - 1], where[step])
             stays = action == "MOVE" and implied == "NONE" and where[step] != ABSENT
             if action != implied and not stays:
-                message = (
-                    f"{action}, but from {quoted(where[step - 1])} to {quoted(where[step])} is {implied}."
-                )
+                message = f"The action is {action}, but from {quoted(where[step - 1])} to {quoted(where[step])} is {implied}."
                 yield SubmissionWarning("action-state", message, grid.process_id, participant, step)
 
 

@@ -58,7 +58,7 @@ def test_ranks_of_next_words_are_told_from_to(people):
     (good, day), _ = changed_lines(first, second)
     assert (good.change, good.is_strong) == ("worse", True)
     assert (day.change, day.is_strong, day.words) == (
-        "better", True, "“day”: better, newly within rank 1 or 3, rank 4 → 2.",
+        "better", True, "“day”: better, newly in the top 1 or top 3, rank 4 → 2.",
     )  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def test_lines_without_a_user_are_one_part(wp: Path):
         (b'{"wordPredictions": [', "cut off here"),
         (
             b'{"inputCorrections": [{"target": "a", "score": [1, 2], "candidates": []}]}\n',
-            "verbatim is missing",
+            "verbatimMatch is missing, and so is target or verbatim",
         ),
         (
             b'{"inputCorrections": [{"target": "a", "verbatim": "a", "score": [1, 2], '
@@ -358,7 +358,7 @@ def test_a_log_without_words_is_compared_by_all_tokens(tmp_path: Path, wp: Path)
     hidden.write_bytes(call("run", "-W", PROGRAM, "wp", stdin=CORPUS)[1])
     code, out, err = call("compare", str(wp), str(hidden))
     assert code == 0, err
-    assert "hidden.log: no words, so all tokens are counted" in err
+    assert "hidden.log has no words, so all tokens are counted" in err
     assert (json.loads(out)["filter"], json.loads(out)["comparisons"][0]["difference"]) == ("all", 0.0)
     other = tmp_path / "other.log"
     other.write_bytes(call("run", PROGRAM, "wp", stdin="another text\n")[1])

@@ -257,7 +257,7 @@ def test_files_are_compared_with_the_first(folder):
     assert "Difference of F1, a.tsv − p.tsv:\nOverall      +0.127" in done.out
     assert "\nMoves        +0." in done.out
     assert re.search(r"Overall .* p [=<] (\S+), Holm [=<] \1\n", done.out)  # also where both are equal
-    assert "Better on 1, worse on 0, equal on 0 of 1 processes\nProcess 7        +0.127\n" in done.out
+    assert "Better on 1, worse on 0, equal on 0 of 1 process\nProcess 7        +0.127\n" in done.out
     done = run(["compare", "p.tsv", "a.tsv", "p.tsv", "-a", "a.tsv", "--resamples", "50", "--format", "json"])
     rows = [row for row in json.loads(done.out)["comparisons"] if row["question"] == "overall"]
     assert [row["difference"] for row in rows] == [pytest.approx(0.127, abs=1e-3), 0.0]

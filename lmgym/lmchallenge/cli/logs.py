@@ -500,6 +500,6 @@ def _side(name: str, mix: Mix | None, token_filter: str, streams: Streams) -> _S
         table = read_table(lines, filters=[token_filter, "all"], mixes=[mix] if mix else interpolation.grid())
     if text.hidden:
         streams.err.write(
-            f"note: {name}: no words, so all tokens are counted and texts are compared by length.\n"
+            f"note: {name} has no words, so all tokens are counted and texts are compared by length.\n"
         )
     return _Side(name, table, mix, words, text)

@@ -241,9 +241,12 @@ def _run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("--transcript", metavar="FILE", help="record all traffic with a model program")
     run.add_argument("--report", metavar="FILE", help="write latencies and warnings to this file as JSON")
     run.add_argument("--quiet", action="store_true", help="print no progress on standard error")
-    for name in ("start", "reply"):
+    for name, reply in (("start", "first reply"), ("reply", "each later reply")):
         run.add_argument(
-            f"--{name}-timeout", type=above_zero, metavar="SECONDS", help="time limit for a model program"
+            f"--{name}-timeout",
+            type=above_zero,
+            metavar="SECONDS",
+            help=f"time limit of a model program for its {reply}",
         )
 
 
@@ -252,7 +255,7 @@ def _run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "predictor",
         metavar="PLAYER",
-        help="model:NAME (a folder, a file or a hub id; with manage.py: a slug), adaptive, a name in GYM_LMC_PLAYERS, "
+        help="model:NAME (a folder, a file or a Hub id; with manage.py: a slug), adaptive, a name in GYM_LMC_PLAYERS, "
         "or a command",
     )
     games = run.add_subparsers(dest="game", required=True, metavar="GAME")

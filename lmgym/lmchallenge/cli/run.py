@@ -88,7 +88,7 @@ def _game_options(options: argparse.Namespace) -> GameOptions | version5.Options
     if not options.targets:
         raise OptionError("Logs of version 5 always contain the words.", "Omit -W.")
     if options.readings != "reference":
-        raise OptionError("--readings applies to games of version 4.", "Omit it.")
+        raise OptionError("--readings applies only to version 4 games.", "Omit it.")
     return version5.Options.of(vars(options))
 
 

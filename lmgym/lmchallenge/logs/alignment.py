@@ -57,7 +57,9 @@ class Match:
     def words(self) -> str:
         """Description of the match in one or two sentences."""
         if self.lines == self.of:
-            which = f"{self.lines:,} of {self.of:,} lines"
+            which = f"{self.lines:,} of {self.of:,} line{'s' if self.of != 1 else ''}"
+        elif self.lines == 1:
+            which = f"line {self.first:,} of {self.of:,}"
         elif self.last - self.first + 1 == self.lines:
             which = f"lines {self.first:,} to {self.last:,} of {self.of:,}"
         else:

@@ -75,7 +75,7 @@ class CorrectionEntry(Entry, gc=False, kw_only=True):
         self._require_target()
         if self.right_before is None:
             if self.target is UNSET or self.verbatim is UNSET:
-                raise ValueError("verbatim is missing")
+                raise ValueError("verbatimMatch is missing, and so is target or verbatim")
             self.right_before = self.target == self.verbatim
 
 
@@ -319,7 +319,7 @@ def _check_ic(entry: Any) -> str:
     if not isinstance(target, str | None):
         return "target is not a string"
     if entry.get("verbatimMatch") is None and not ("target" in entry and "verbatim" in entry):
-        return "verbatim is missing (verbatim or verbatimMatch)"
+        return "verbatimMatch is missing, and so is target or verbatim"
     pair = entry["score"]
     if len(pair) != 2 or type(pair[0]) not in _NUMBERS or type(pair[1]) not in _SCORES:
         return f"{pair!r} is not a pair of scores"

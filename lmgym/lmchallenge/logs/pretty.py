@@ -202,11 +202,11 @@ CHANGES: dict[str, int] = {
 """Colours for changes from the best baseline. Some changes are also bold, see CHANGE_WORDS."""
 CHANGE_WORDS: dict[str, dict[tuple[str, bool], str]] = {
     "wp": {
-        ("better", True): "better, newly within rank 1 or 3",
+        ("better", True): "better, newly in the top 1 or top 3",
         ("better", False): "better rank",
         ("same", False): "same rank",
         ("worse", False): "worse rank",
-        ("worse", True): "worse, and no longer within rank 1 or 3",
+        ("worse", True): "worse, no longer in the top 1 or top 3",
         ("skipped", False): "not counted by the filter",
     },
     "tc": {

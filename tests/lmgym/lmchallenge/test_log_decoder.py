@@ -167,13 +167,17 @@ def test_a_verbatim_match_of_null_is_none_given(patched, request):
     assert not isinstance(found, str)
     assert found.before.tolist() == [True, False]
     hidden = ic_lines(HIDDEN_WORD, {**HIDDEN_WORD, "verbatimMatch": None})
-    assert "line 2: inputCorrections[0]: verbatim is missing" in str(read(hidden))
+    assert "line 2: inputCorrections[0]: verbatimMatch is missing, and so is target or verbatim" in str(
+        read(hidden)
+    )
 
 
 def test_a_word_without_what_was_typed_is_named_in_every_line():
     entry = {"target": "a", "score": [-1, -2], "candidates": []}
     lines = ic_lines({**entry, "verbatim": "b"}, entry)
-    assert "line 2: inputCorrections[0]: verbatim is missing" in str(read(lines))
+    assert "line 2: inputCorrections[0]: verbatimMatch is missing, and so is target or verbatim" in str(
+        read(lines)
+    )
 
 
 @pytest.mark.parametrize("at", [0, 3, 6, 9])
