@@ -78,7 +78,7 @@ def share_each(suites: Iterable[Suite], username: str, role: str, *, actor: User
         try:
             invitation = invitations.invite(suite, username, role, actor=actor, by_mail=is_first)
         except PermissionDenied:
-            results.append(BulkResult(suite, "refused", "Only its owner may share it."))
+            results.append(BulkResult(suite, "refused", "Only its owner and staff may share it."))
         except ValidationError as error:
             results.append(BulkResult(suite, "refused", " ".join(error.messages)))
         else:

@@ -46,7 +46,7 @@ INSERTS = frozenset({"insert_items", "insert_condition", "insert_region"})
 GONE = "This draft was frozen or discarded. Open a new draft to continue editing."
 MOVED = "Another editor changed the items, conditions or regions. Your edit was not applied."
 CHANGED = "Another editor changed the draft. Nothing was restored."
-NOT_KEPT = "This state of the draft is not kept any more."
+NOT_KEPT = "This state of the draft is no longer kept."
 AFTER = "This edit depends on an earlier one of yours that was not applied."
 
 Conflict = dict[str, Any]
@@ -142,7 +142,7 @@ class _Session:
         self.logged = 0
         """Bytes added to the log of edits."""
         self.undo_bytes = 0
-        """Those among them that keep earlier states."""
+        """Part of `logged` that keeps earlier states of the draft."""
 
     def run(self) -> Outcome:
         for key, ops in self.batch.items():

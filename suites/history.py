@@ -24,10 +24,10 @@ from suites.selectors import document_of
 KEEP_EDITS = 2_000
 """Number of newest changes of a suite that are kept."""
 KEEP_BYTES = 10_000_000
-"""Size of the earlier states of a suite. The oldest ones are dropped first; their changes stay in the list."""
+"""Maximum size of a suite's earlier states in bytes. The oldest are dropped first; their changes stay in the list."""
 PRUNE_EVERY = 100
 LARGE = 100_000
-"""Bytes of an edit after which the log is pruned at once."""
+"""Size of an edit, in bytes, from which the log is pruned at once."""
 MOST_EARLIER = 50
 """Number of changes that the editor can undo after a reload."""
 WHOLE = "replaced-"
@@ -39,7 +39,7 @@ State = tuple[SuiteDocument, str]
 
 
 class NotKept(ValueError):
-    """The state is not kept any more, or never was."""
+    """The state is no longer kept, or never was."""
 
 
 @dataclass(frozen=True)

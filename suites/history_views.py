@@ -64,7 +64,7 @@ def suite_past(request: SignedInRequest, slug: str, version: int) -> HttpRespons
     try:
         then = history.state_at(draft, version)
     except history.NotKept as error:
-        raise Http404("This state of the draft is not kept.") from error
+        raise Http404("This state of the draft is no longer kept.") from error
     edit = history.edits_of(suite).filter(version=version).first()
     context = {
         "suite": suite,

@@ -98,7 +98,7 @@ def test_every_model_runs_on_every_frozen_suite(client, three, people):
     for slug in ("m1", "m2"):
         make_model(people.alice, slug=slug)
     said = lines(do(client, "run", three, models=["m1", "m2"]))
-    assert said["draft"] == ["refused: It has no frozen revision: freeze it first."]
+    assert said["draft"] == ["refused: It has no frozen revision: freeze its draft first."]
     assert said["frozen"] == said["bobs"] == ["done: Queued 2 runs: M1, M2."]
     assert lines(do(client, "run", three[:1], models=["m1"], freeze="on")) == {
         "draft": ["done: r1 is frozen.", "done: Queued 1 run: M1."]
@@ -206,7 +206,7 @@ def test_suites_are_shared_together_and_accepted_together(client, three, people)
     assert said == {
         "draft": ["done: charlie is invited."],
         "frozen": ["done: charlie is invited."],
-        "bobs": ["refused: Only its owner may share it."],
+        "bobs": ["refused: Only its owner and staff may share it."],
     }
     assert lines(do(client, "share", three[:1], username="charlie", role="view")) == {
         "draft": ["refused: charlie is already invited."]
