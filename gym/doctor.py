@@ -144,7 +144,7 @@ def _models() -> list[Finding]:
 
     if constants.HF_HUB_OFFLINE or not settings.GYM_HUB_ALLOWED:
         lines.append(
-            (WARN, "hub models: only those already downloaded (HF_HUB_OFFLINE or GYM_HUB_ALLOWED=0)")
+            (WARN, "Hub models: only those already downloaded (HF_HUB_OFFLINE or GYM_HUB_ALLOWED=0)")
         )
     return lines
 
@@ -169,7 +169,10 @@ def _gpus() -> list[Finding]:
         return [*lines, (BAD, f"GYM_DEVICE={device}: {error}")]
     if place.startswith("cuda"):
         lines.append(
-            (OK, f"models run on {place} (GYM_DEVICE={device}), unless their card names another device")
+            (
+                OK,
+                f"models run on {place} (GYM_DEVICE={device}), except those whose configuration names another device",
+            )
         )
         if os.environ.get("NVIDIA_TF32_OVERRIDE") == "1":
             lines.append(

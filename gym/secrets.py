@@ -41,7 +41,7 @@ def decrypt(token: str) -> str:
         return _box().decrypt(token.encode()).decode()
     except (InvalidToken, UnicodeError) as error:
         raise SecretError(
-            "A stored secret cannot be read: GYM_SECRETS_KEY (or GYM_SECRET_KEY) has changed. Enter it again."
+            "A stored secret cannot be read: GYM_SECRETS_KEY (or GYM_SECRET_KEY) has changed. Enter the secret again."
         ) from error
 
 

@@ -39,7 +39,8 @@ def test_a_gpu_is_named_and_used_without_a_setting(db, gpus):
         (OK, "GPU cuda:0: NVIDIA H100 80GB HBM3, 85 GB"),
         (
             OK,
-            "models run on cuda:0 (NVIDIA H100 80GB HBM3) (GYM_DEVICE=auto), unless their card names another device",
+            "models run on cuda:0 (NVIDIA H100 80GB HBM3) (GYM_DEVICE=auto), except those whose configuration names "
+            "another device",
         ),
     ]
     assert set(doctor._gpus()) <= set(doctor.findings())

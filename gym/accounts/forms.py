@@ -91,9 +91,9 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
         fields = ["first_name", "last_name", "email", "notices_by_mail"]
         labels = {"email": "E-mail address", "notices_by_mail": "Also send notifications by e-mail"}
         help_texts = {
-            "first_name": "Shown instead of your user name.",
+            "first_name": "First and last name are shown instead of your user name.",
             "email": EMAIL_HELP,
-            "notices_by_mail": "Sent when your runs end, you are invited, or staff decide on your model.",
+            "notices_by_mail": "Sent when your runs end, when you are invited, and when staff decide on your model.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -23,7 +23,7 @@ def store_token(value: str, *, actor: User) -> None:
     PermissionDenied if the actor is not signed in."""
     if not _TOKEN.fullmatch(value):
         raise ValidationError(
-            {"token": "A token has 8 to 200 characters without spaces. Those of the Hub begin with hf_."}
+            {"token": "A token has 8 to 200 characters without spaces. Tokens of the Hub begin with hf_."}
         )
     _change(actor, value)
 

@@ -269,7 +269,7 @@ def hub_token_edit(request: SignedInRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, "Stored. It is used for your models only.")
+            messages.success(request, "The token was stored. It is used only for your models.")
             return redirect("hub-token")
     context = {"form": form, "is_stored": hub_token.has_token(request.user)}
     return render(request, "accounts/hub_token.html", context, status=form_status(request))

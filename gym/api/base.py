@@ -278,15 +278,15 @@ def check_match(request: Request, etag: str | None, *, needed: bool = False) -> 
     if etag is None:
         raise ApiProblem(
             412,
-            "The state that you read no longer exists: it was finished or deleted. Read it again, or send the request "
-            "without If-Match.",
+            "This draft no longer exists: it was frozen or discarded. Open a new draft, or send the request without "
+            "If-Match.",
             "changed-meanwhile",
-            [FieldError("If-Match", "No current state has this tag.")],
+            [FieldError("If-Match", "There is no draft with this tag.")],
         )
     if etag not in [tag.removeprefix("W/") for tag in tags]:
         raise ApiProblem(
             412,
-            "Another request changed this. Read it again and send your change with the new ETag.",
+            "Another request changed this draft. Read it again and send your change with the new ETag.",
             "changed-meanwhile",
             [FieldError("If-Match", f"The current tag is {etag}.")],
             headers={"ETag": etag},

@@ -57,7 +57,7 @@ class WaitingReasonField(serializers.CharField):
     """Read-only field that describes why a queued job is waiting."""
 
     def __init__(self, **more: Any) -> None:
-        help_text = "what it is waiting for, in words; empty in lists and if it is not waiting"
+        help_text = "what the job is waiting for, in words; empty in lists, and if the job is not waiting"
         super().__init__(source="*", read_only=True, help_text=help_text, **more)
 
     def to_representation(self, job: Any) -> str:

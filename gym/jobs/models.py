@@ -32,7 +32,7 @@ class Batch(models.Model):
     joined = models.DateTimeField(default=timezone.now, help_text="when the last job was added")
 
     def __str__(self) -> str:
-        return f"jobs of {self.owner}, queued until {self.joined:%Y-%m-%d %H:%M:%S}"
+        return f"jobs of {self.owner}, last added {self.joined:%Y-%m-%d %H:%M:%S}"
 
 
 class Job(models.Model):

@@ -123,7 +123,7 @@ def _attempt(context: JobContext, job: Job, heartbeat: AbstractContextManager[No
 
 def _note_if_broken(error: BaseException) -> None:
     if broke_process(error):
-        log.error("this process cannot do such work again: %s", error)
+        log.error("this process is no longer usable and will exit: %s", error)
         broken.set()
 
 

@@ -244,8 +244,8 @@ def small_enough(*games: Game) -> None:
     for game in games:
         if game.size > MAX_SIZE_NOW:
             raise LmcError(
-                f"The log of {game.title} is {game.size / 1e6:,.0f} MB; up to {MAX_SIZE_NOW / 1e6:,.0f} MB are "
-                "counted on this site.",
+                f"The log of {game.title} is {game.size / 1e6:,.0f} MB; on request, this site processes logs of "
+                f"up to {MAX_SIZE_NOW / 1e6:,.0f} MB.",
                 "Download it and use `lmgym lmc`.",
             )
 

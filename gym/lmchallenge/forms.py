@@ -303,7 +303,7 @@ class LogForm(AboutGameForm):
         to_field_name="slug",
         required=False,
         empty_label="not on this site",
-        help_text="The text it was played on, or one that contains its lines. The log is compared with it.",
+        help_text="The text that was played, or one that contains its lines. Each log is compared with the corpus.",
     )
 
     def __init__(self, *args: Any, corpora: Any, **kwargs: Any) -> None:

@@ -130,7 +130,7 @@ class Game(models.Model):
         help_text="{filter: {all, user, mix, search, more, notices}}; see gym.lmchallenge.counting",
     )
     report = models.JSONField(default=dict, help_text="latency, oddities, provenance")
-    problem = models.TextField(blank=True, help_text="why it ended before the end of the corpus")
+    problem = models.TextField(blank=True, help_text="why the game ended before the end of the corpus")
     counted_at = models.DateTimeField(null=True, blank=True)
     created = models.DateTimeField(auto_now_add=True)
 
@@ -218,7 +218,7 @@ class LogChunk(models.Model):
         constraints = [models.UniqueConstraint(fields=["game", "first_line"], name="log_line_stored_once")]
 
     def __str__(self) -> str:
-        return f"lines {self.first_line} to {self.first_line + self.lines - 1} of {self.game_id}"
+        return f"lines {self.first_line} to {self.first_line + self.lines - 1} of game {self.game_id}"
 
 
 class TextIndex(models.Model):

@@ -377,7 +377,7 @@ def cancel_game(game: Game, *, actor: User) -> None:
     """Cancel a game. Played lines are kept."""
     permissions.require(permissions.can_steer(actor, game))
     if game.job is None:
-        raise ValidationError("The job of this game no longer exists.")
+        raise ValidationError("The job of this game no longer exists, so there is nothing to cancel.")
     jobs.request_cancel(game.job, actor=actor)
 
 

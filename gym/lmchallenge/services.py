@@ -134,7 +134,9 @@ def edit_corpus(corpus: Corpus, *, actor: User, **fields: str) -> None:
         permissions.require(permissions.can_manage(actor, corpus))
     hides = fields.get("visibility") == Visibility.PRIVATE
     if hides and (n := _by_others(corpus)):
-        raise ValidationError(f"Other people's games depend on it ({n}), so it cannot become private.")
+        raise ValidationError(
+            f"This corpus cannot become private, because other people's games depend on it (games: {n})."
+        )
     was = corpus.visibility
     for name in ABOUT:
         if name in fields:
@@ -151,7 +153,9 @@ def delete_corpus(corpus: Corpus, *, actor: User, note: str = "") -> None:
     PermissionDenied unless the actor is its owner or staff."""
     permissions.require(permissions.can_manage(actor, corpus))
     if n := _by_others(corpus):
-        raise ValidationError(f"Other people's games depend on it ({n}), so it cannot be deleted.")
+        raise ValidationError(
+            f"This corpus cannot be deleted, because other people's games depend on it (games: {n})."
+        )
     with transaction.atomic():
         for game in corpus.games.select_related("job"):
             jobs.stop(game.job, actor=actor)

@@ -131,7 +131,7 @@ def corpus_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(corpus)
-    messages.success(request, f"{corpus.title} and your games on it were deleted.")
+    messages.success(request, f"{corpus.title} and the games on it were deleted.")
     return redirect("lmc-list")
 
 

@@ -101,7 +101,7 @@ class _CollectForm(forms.Form):
     freeze = forms.BooleanField(
         required=False,
         label="Freeze drafts first",
-        help_text="A collection has frozen revisions, the newest of each suite.",
+        help_text="A collection contains frozen revisions. The newest one of each suite is added.",
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:

@@ -133,12 +133,12 @@ class Submission(models.Model):
     )
 
     n_samples = models.PositiveSmallIntegerField(
-        default=1, help_text="samples of a language model; other files have one"
+        default=1, help_text="number of samples of a language model; 1 for other files"
     )
 
     evaluator = models.CharField(max_length=20, blank=True)
     report = models.JSONField(default=dict, help_text="scores, intervals, warnings, mistakes; by process")
-    f1 = models.FloatField(null=True, blank=True, help_text="of the reference, for sorting")
+    f1 = models.FloatField(null=True, blank=True, help_text="official F1, for sorting")
     scored_at = models.DateTimeField(null=True, blank=True)
     history = models.JSONField(default=list, help_text="[{evaluator, scored_at, precision, recall, f1}]")
 

@@ -493,7 +493,9 @@ def add_known_published(version: AnswerSetVersion, *, actor: User) -> int:
     """Add missing published results on the official test split and return their number."""
     _require(permissions.can_edit(actor, version.answer_set))
     if not is_official_test(version):
-        raise ValidationError("These results are for the official test split of 54 processes.")
+        raise ValidationError(
+            "The known published results apply only to the official test split of 54 processes."
+        )
     with ANSWER_SETS.growing(version.answer_set.owner, actor=actor):
         rows = [
             PublishedResult(version=version, citation=TABLE, link=TABLE_LINK, **published._asdict())

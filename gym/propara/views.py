@@ -288,7 +288,7 @@ def set_delete(request: SignedInRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(answer_set)
-    messages.success(request, f"{answer_set.title} was deleted with its versions and your submissions.")
+    messages.success(request, f"{answer_set.title} was deleted with its versions and their submissions.")
     return redirect("propara-list")
 
 

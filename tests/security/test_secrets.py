@@ -28,7 +28,7 @@ def test_another_key_does_not_open_it_and_says_what_to_do(settings):
     settings.GYM_SECRETS_KEY = "first"
     token = encrypt("hush")
     settings.GYM_SECRETS_KEY = "second"
-    with pytest.raises(SecretError, match="Enter it again") as failed:
+    with pytest.raises(SecretError, match="Enter the secret again") as failed:
         decrypt(token)
     assert "hush" not in str(failed.value)
     with pytest.raises(SecretError):

@@ -43,10 +43,13 @@ class LmcFilter(Query):
 class LmcPart(LmcFilter):
     partition = serializers.ChoiceField(["all", "user", "line"], default="all")
     first = serializers.IntegerField(
-        default=1, min_value=1, max_value=2**31 - 1, help_text="first line, if by line"
+        default=1, min_value=1, max_value=2**31 - 1, help_text="number of the first line, for partition=line"
     )
     last = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="last line, if by line"
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="number of the last line, for partition=line; default: as many lines as one request returns",
     )
 
 

@@ -48,7 +48,7 @@ class ProParaSubmissionSerializer(serializers.ModelSerializer[Submission]):
     answer_set = serializers.CharField(source="version.answer_set.slug")
     version = serializers.IntegerField(source="version.number")
     owner = serializers.CharField(source="owner.username", allow_null=True)
-    link = serializers.CharField(help_text="to the system, or empty")
+    link = serializers.CharField(help_text="link to the system, or empty")
     repairs = serializers.ListField(child=serializers.DictField(), help_text="line, column, code, message")
     repair_groups = serializers.SerializerMethodField(
         help_text="`repairs` grouped by kind: where, message, n, lines"

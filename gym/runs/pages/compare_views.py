@@ -206,7 +206,9 @@ def suites_chart(request: HttpRequest) -> Figure:
     """Return the chart that compares the models in `?model=a,b` on the suites they share."""
     choices, comparison = _comparison_on_suites(request)
     if len(comparison.rows) > suites_per_page(choices):
-        raise Http404(f"A chart has at most {PAIRS_PER_PAGE} differences; choose a tag.")
+        raise Http404(
+            f"A chart can show at most {PAIRS_PER_PAGE} differences. Choose a tag to compare fewer suites."
+        )
     figure = suites_figure(comparison, choices)
     if figure is None:
         raise Http404("These models have no suite in common.")
@@ -463,7 +465,11 @@ def items_figure(comparison: OnASuite, choices: Choices) -> Figure | None:
     differing = " ".join(f"{in_words(row, labels)}." for row in comparison.unlike)
     n = len(comparison.not_compared)
     drawn = f"{n} {'prediction is' if n == 1 else 'predictions are'} not compared." if n else ""
-    note = f"Right of zero, {sides[0].label} holds; above zero, the other. Scoring rule: {choices.options.rule.label}."
+    other = "the other" if len(sides) == 2 else "the others"
+    note = (
+        f"To the right of zero, predictions hold for {sides[0].label}; above zero, for {other}. "
+        f"Scoring rule: {choices.options.rule.label}."
+    )
     draw = partial(
         xy_chart,
         series,

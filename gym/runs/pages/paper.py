@@ -25,6 +25,7 @@ from lmgym.runs.paper import SuiteRates, predictions_table, regions_table, suite
 from lmgym.runs.rules import Rule
 from lmgym.runs.studied import Studied, model_version, models_and_dates, named_model
 from lmgym.stats import Correction
+from lmgym.text import count
 from lmgym.text.paper_tables import FORMS, PaperTable, written
 
 
@@ -111,7 +112,7 @@ def compared_suites(comparison: OnAllSuites, rule: Rule, correction: Correction)
     ]
     tests = (
         f"{tests_in_words(comparison.pairs)}, two-sided, {correction.label}-corrected for the "
-        f"{len(comparison.pairs)} comparisons of the table"
+        f"{count(len(comparison.pairs), 'comparison')} in the table"
     )
     return suites_table(rows, [model.label for model in comparison.models], rule, runs, tests)
 

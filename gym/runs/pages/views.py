@@ -52,7 +52,7 @@ from lmgym.runs import report
 from lmgym.runs.coverage import coverage_of
 from lmgym.runs.rules import RULES, rule_of
 from lmgym.suites.formats.designs import looks
-from lmgym.text import listing
+from lmgym.text import count, listing
 from suites.presenters import shown_prediction
 from suites.selectors import design_of, document_of, listed_for, revisions_for, sentence_data, tags_of
 
@@ -142,7 +142,7 @@ def run_start(request: SignedInRequest) -> HttpResponse:
     if len(runs) + len(existing) == 1:
         return redirect((runs or existing)[0])
     if runs:
-        messages.success(request, f"{len(runs)} runs are queued.")
+        messages.success(request, f"{count(len(runs), 'run')} queued.")
     return redirect(revision)
 
 
