@@ -130,7 +130,8 @@ def _state_warnings(grid: Grid) -> Iterator[SubmissionWarning]:
             implied = implied_action(where[step - 1], where[step])
             stays = action == "MOVE" and implied == "NONE" and where[step] != ABSENT
             if action != implied and not stays:
-                message = f"The action is {action}, but from {quoted(where[step - 1])} to {quoted(where[step])} is {implied}."
+                places = f"from {quoted(where[step - 1])} to {quoted(where[step])}"
+                message = f"The action is {action}, but {places} is {implied}."
                 yield SubmissionWarning("action-state", message, grid.process_id, participant, step)
 
 
