@@ -194,7 +194,9 @@ def html_of(game: Game, query: TextSearch) -> Iterator[str]:
     rows = _rows(index, places)
     conditions = [ORDERS[query.order], outcome_words(game)[query.outcome] if query.outcome else ""]
     conditions += [f"with “{query.word}”" if query.word else "", f"by {query.user}" if query.user else ""]
-    about.append(f"{len(places):,} of {len(index.numbers):,} lines: {', '.join(filter(None, conditions))}")
+    n = len(index.numbers)
+    shown = ", ".join(filter(None, conditions))
+    about.append(f"{len(places):,} of {n:,} line{'s' if n != 1 else ''}: {shown}")
     if len(rows) > MOST_FOUND:
         about.append(f"Only the first {MOST_FOUND:,} matching rows.")
     return pretty_html.document(game.title, game.game, _coloured(game, query.keep, rows[:MOST_FOUND]), about)

@@ -22,6 +22,7 @@ from gym.runs.models import SuiteRun
 from gym.runs.work.cache import drop_spent_chunks, trim
 from gym.runs.work.deleted_runs import delete_runs
 from gym.sharing.models import Visibility
+from lmgym.text import count
 from models_registry.weights import delete_unused
 
 DOCTOR, TIDY, CLEAN, WEIGHTS = "doctor", "tidy_storage", "clean_up", "delete_unused_weights"
@@ -49,7 +50,8 @@ def tidy_storage(context: JobContext) -> None:
     drop_old_zips()
     forget_old()
     context.log(
-        f"Deleted {trimmed.removed} scored sentences ({trimmed.left} left) and {chunks} chunk plans of finished runs."
+        f"Deleted {count(trimmed.removed, 'scored sentence')} ({trimmed.left} left) and "
+        f"{count(chunks, 'chunk plan')} of finished runs."
     )
 
 

@@ -30,6 +30,7 @@ from lmgym.runs.methods import Methods
 from lmgym.runs.rules import RULES, rule_json
 from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
+from lmgym.text import count
 from lmgym.text.columns import header as names_of
 from lmgym.text.columns import row as values_of
 from lmgym.text.paper_tables import PaperTable
@@ -397,7 +398,7 @@ def suites_figure(comparison: OnAllSuites, choices: Choices) -> Figure | None:
     ]
     labels = [model.label for model in comparison.models]
     differing = " ".join(
-        f"{in_words(row, labels)}, {n} of {len(comparison.rows)} suites."
+        f"{in_words(row, labels)}, {n} of {count(len(comparison.rows), 'suite')}."
         for row, n in counted_differences(suite_row.unlike for suite_row in comparison.rows)
     )
     title = f"{others[0].label} − {base.label}" if len(others) == 1 else f"Difference from {base.label}"
