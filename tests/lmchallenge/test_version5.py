@@ -84,7 +84,8 @@ def test_a_run_can_go_on_after_a_break(train: list[str], words: str):
 
 
 @pytest.mark.parametrize(
-    ("option", "words"), [("-W", "always contain the words"), ("--readings=corrected", "games of version 4")]
+    ("option", "words"),
+    [("-W", "always contain the words"), ("--readings=corrected", "only to version 4 games")],
 )
 def test_options_of_version_4_are_refused(option: str, words: str):
     code, _, err = call("run", option, PROGRAM, "wc", stdin=CORPUS)
