@@ -203,14 +203,14 @@ def test_drafts_and_invisible_suites_take_no_results(people):
     for actor in (people.charlie, people.nobody):
         with pytest.raises(PermissionDenied):
             plan_upload(ResultFile("o.csv", data), actor=actor, revision=private)
-    with pytest.raises(FormatError, match="no frozen suite"):
+    with pytest.raises(FormatError, match="your lists have no suite"):
         plan_upload(ResultFile("o.csv", data.replace(b"agreement", b"secret")), actor=people.charlie)
 
 
 def test_the_name_of_an_unlisted_suite_does_not_give_its_address_away(people):
     make_revision(people.alice, name="hidden", visibility="unlisted")
     data = golden("outcomes.csv").replace(b"agreement", b"hidden")
-    with pytest.raises(FormatError, match="no frozen suite"):
+    with pytest.raises(FormatError, match="your lists have no suite"):
         plan_upload(ResultFile("o.csv", data), actor=people.charlie)
 
 
