@@ -96,7 +96,7 @@ def check_model(context: JobContext) -> None:
     rows = RegisteredModel.objects.filter(pk=context.payload["model"], check_job=context.job_id)
     model = rows.first()
     if model is None:
-        raise PermanentFailure("The model was deleted or corrected.")
+        raise PermanentFailure("The model was deleted or corrected, so this check no longer applies.")
     recheck = bool(context.payload.get("recheck"))
 
     def progress(downloaded: int, total: int) -> None:
@@ -316,7 +316,7 @@ def _result(child: subprocess.Popen[bytes], stdout: IO[bytes], errors: IO[bytes]
     if child.returncode:
         logger.error("the process that checked a model failed\n%s", _end_of(errors))
         raise BackendError(
-            "The process that checks the model failed without a result.",
+            "The process that checked the model failed without a result.",
             "See the worker's log for the reason.",
         )
     stdout.seek(0)

@@ -280,8 +280,8 @@ class RegisterForm(SourceForm, _CardFields):
         required=False,
         label="Checkpoints",
         help_text="Instead of one revision: branches or tags, separated by commas, such as step1000, step2000. "
-        "step* means all that begin with step, step{10000..140000..10000} a range. Each becomes a model, in a group "
-        "named after the slug.",
+        "step* stands for all that begin with step, step{10000..140000..10000} for a range in steps of 10000. Each "
+        "becomes a model, in a group named after the slug.",
         max_length=MAX_TEXT,
     )
 

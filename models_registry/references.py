@@ -74,6 +74,6 @@ def _offer(model: RegisteredModel, references: QuerySet[RegisteredModel]) -> str
     if not same:
         return ""
     return (
-        f"The values were not compared with a reference. By its name, {' or '.join(same)} may have the same weights: "
-        "choose it as the reference under Correct or delete."
+        f"The values were not compared with a reference. Judging by the name, {' or '.join(same)} may have the same "
+        "weights. If so, choose that model as the reference under “Correct or delete”."
     )

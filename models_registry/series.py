@@ -233,7 +233,7 @@ def _register_one(checkpoint: Checkpoint, *, slug: str, **more: Any) -> Register
     except ValidationError as error:
         reasons = " ".join(error.messages)
         raise ValidationError(
-            f"Nothing was registered: {checkpoint.revision}, as {slug}, was refused. {reasons}"
+            f"Nothing was registered, because checkpoint {checkpoint.revision} was refused as {slug}. {reasons}"
         ) from error
 
 

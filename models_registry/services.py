@@ -221,7 +221,7 @@ def _slug_of(name: str) -> str:
 def change_secrets(model: RegisteredModel, changes: Mapping[str, str | None], *, actor: User) -> None:
     """Replace or delete a model's secrets: "" keeps a stored secret, None deletes it."""
     if not permissions.can_manage(actor, model):
-        raise PermissionDenied("only its owner may change a model's secrets")
+        raise PermissionDenied("only its owner and staff may change a model's secrets")
     names = BACKENDS[model.backend].secret_names if model.backend in BACKENDS else ()
     if set(changes) - set(names):
         raise ValidationError(f"{model.name} has no such secret.")
@@ -281,7 +281,7 @@ def check_model(model: RegisteredModel, *, actor: User) -> None:
         raise PermissionDenied("you may not check this model")
     _require_hosted(model)
     if model.status in (Status.UNAPPROVED, Status.REFUSED) and not permissions.can_approve(actor):
-        raise PermissionDenied("staff have not approved this model yet")
+        raise PermissionDenied("staff must approve this model before it can be checked")
     if model.check_job is not None and model.check_job.is_active:
         return
     _queue_check(model, actor)
@@ -307,7 +307,8 @@ def change_start_token(model: RegisteredModel, token: str | None, *, actor: User
             named = ", ".join("no start token" if token is None else token for token in tried)
             raise ValidationError(
                 {
-                    "start_token": f"Choose a token that the check tried: {named}. A run can use any other by name."
+                    "start_token": f"Choose a token that the check tried: {named}. To use another token, name it "
+                    "when you start a run."
                     if tried
                     else "The check tried no start tokens of this model, so there is none to choose."
                 }
@@ -356,12 +357,12 @@ def edit_card(model: RegisteredModel, *, actor: User, **changes: Any) -> None:
 
 def _require_manage(actor: User, model: RegisteredModel) -> None:
     if not permissions.can_manage(actor, model):
-        raise PermissionDenied("only its owner may share, correct or delete a model")
+        raise PermissionDenied("only its owner and staff may share, correct or delete a model")
 
 
 def _require_hosted(model: RegisteredModel) -> None:
     if not model.is_hosted:
-        agent = f"Check it on its own page, or at agent-servers/{model.slug}/check/."
+        agent = f"Check it on its own page, or by API with POST agent-servers/{model.slug}/check/."
         hint = agent if model.backend == AGENT else "There is nothing to check or correct."
         raise ValidationError(f"{model.not_hosted} {hint}")
 

@@ -240,7 +240,7 @@ def _visible(request: HttpRequest, slug: str) -> RegisteredModel:
 def _managed(request: HttpRequest, slug: str) -> RegisteredModel:
     model = _visible(request, slug)
     if not permissions.can_manage(request.user, model):
-        raise PermissionDenied("only its owner may correct or delete a model")
+        raise PermissionDenied("only its owner and staff may correct or delete a model")
     return model
 
 

@@ -291,7 +291,7 @@ def _require_gpu(model: RegisteredModel, config: dict[str, object]) -> None:
 
     if choose_device(str(config["device"])).type == "cpu":
         raise DeviceMissing(
-            f"{model.slug} was checked in {dtype}, which is computed on a GPU, and this worker has none.",
+            f"{model.slug} was checked in {dtype}, which needs a GPU, and this worker has none.",
             "Start a worker on a machine with a GPU; or choose float32 and check the model again.",
             "a GPU",
         )
@@ -314,7 +314,7 @@ def _make_room(needed: int) -> None:
             _free_memory()
     if needed and (total := sum(_size(other) for other in _cache.values()) + needed) > budget:
         logger.warning(
-            "models in use and the next one take %.0f MB, the budget is %.0f MB",
+            "models in use and the next one take %.0f MB; the budget is %.0f MB",
             total / MEGABYTE,
             budget / MEGABYTE,
         )

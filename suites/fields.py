@@ -26,7 +26,7 @@ METRIC_NAMES = {
 def metric_name(metric: str | list[str] | tuple[str, ...]) -> str:
     """Describe a suite's metric; of several metrics, the default comes first."""
     first, *others = METRICS if metric == "all" else [metric] if isinstance(metric, str) else metric
-    return METRIC_NAMES[first] + (f" (or for a run: {', '.join(others)})" if others else "")
+    return METRIC_NAMES[first] + (f" (a run may use {' or '.join(others)} instead)" if others else "")
 
 
 def metric_field(unset: str = "") -> forms.ChoiceField:

@@ -357,7 +357,11 @@ class GuidedForm(NewSuiteForm):
         for number, item in enumerate(items, start=1):
             self._check_item(number, item, names, regions)
         if len(items) * len(names) > MAX_SENTENCES or len(items) * len(names) * len(regions) > MAX_CELLS:
-            self.add_error("first", f"{len(items):,} items are more than a suite can have.")
+            self.add_error(
+                "first",
+                f"{len(items):,} items are too many: a suite can have at most {MAX_SENTENCES:,} sentences (one for "
+                f"each item and condition) and {MAX_CELLS:,} regions in all sentences together.",
+            )
         cleaned["document"] = guided(
             cleaned.get("name", ""),
             names,

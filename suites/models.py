@@ -82,7 +82,8 @@ class Suite(addresses.Addressed):
         blank=True,
         related_name="with_modifier",
         verbose_name="suite without the modifier",
-        help_text="For a suite that puts a modifier into another one: that other suite. Models’ pages compare the two. "
+        help_text="For a suite that adds a modifier to the sentences of another suite: that other suite. Models’ pages "
+        "compare the two. "
         "Empty: found by the name in the file (center_embed_mod belongs to center_embed of the same owner or published "
         "collection).",
     )
@@ -277,7 +278,7 @@ class DraftEdit(models.Model):
 
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="edits")
     edit_id = models.CharField(max_length=64)
-    version = models.PositiveIntegerField(help_text="of the draft after this edit")
+    version = models.PositiveIntegerField(help_text="version of the draft after this edit")
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
@@ -286,7 +287,7 @@ class DraftEdit(models.Model):
         default=list, help_text="operations that were not applied; returned again if the edit is resent"
     )
     undo = models.JSONField(
-        null=True, help_text="turns the draft back; see lmgym.suites.history. Null: not kept any more"
+        null=True, help_text="undoes the edit; see lmgym.suites.history. Null: no longer kept"
     )
     undo_size = models.PositiveBigIntegerField(default=0, help_text="bytes of undo")
     size = models.PositiveBigIntegerField(default=0, help_text="bytes of ops, conflicts and undo")
@@ -300,7 +301,7 @@ class DraftEdit(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"edit {self.version} of {self.suite_id}"
+        return f"edit {self.version} of suite {self.suite_id}"
 
 
 class LintIgnore(models.Model):

@@ -184,7 +184,7 @@ def design_of(revision: SuiteRevision) -> Design:
 def fixed_address_reason(suite: Suite) -> str:
     """Return the reason why the address cannot be changed; "" if it can."""
     if suite.visibility == Visibility.UNLISTED:
-        return "An unlisted suite has a secret address."
+        return "The address cannot change: the secret address of an unlisted suite is generated."
     if suite.latest_frozen is not None:
         return "The address cannot change: a frozen revision may have been cited."
     return ""

@@ -47,7 +47,7 @@ def import_suite(document: SuiteDocument, options: SuiteOptions = DEFAULT, *, ac
 
     Raises PermissionDenied without a signed-in actor, and OverQuota."""
     if not actor.is_authenticated:
-        raise PermissionDenied("sign in to import a suite")
+        raise PermissionDenied("sign in to create a suite")
     meta = document.meta
     with SUITES.growing(actor, new=True):
         suite = _create(
@@ -296,7 +296,7 @@ def delete_suite(suite: Suite, *, actor: User, note: str = "") -> None:
     Raises ValidationError if it has runs or is in a collection, InUse if that collection is published, and
     PermissionDenied unless the actor is its owner or staff."""
     if not permissions.can_delete(actor, suite):
-        raise PermissionDenied("only its owner may delete a suite")
+        raise PermissionDenied("only its owner and staff may delete a suite")
     suite.require_not_in_use()
     try:
         with transaction.atomic():

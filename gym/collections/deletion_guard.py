@@ -34,8 +34,8 @@ def _keep(runs: QuerySet[SuiteRun], **kwargs: Any) -> None:
     if not titles:
         return
     raise InUse(
-        f"{_named(titles)} show{'' if len(titles) > 1 else 's'} these results, so they cannot be "
-        "deleted until another run replaces them."
+        f"{_named(titles)} show{'' if len(titles) > 1 else 's'} these results, so the results "
+        "cannot be deleted until another run replaces them."
     )
 
 

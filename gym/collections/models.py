@@ -26,7 +26,7 @@ class Collection(models.Model):
     created = models.DateTimeField(auto_now_add=True)
     published_at = models.DateTimeField(null=True, blank=True)
     sha256 = models.CharField(
-        max_length=64, blank=True, help_text="of the list of revisions and their hashes"
+        max_length=64, blank=True, help_text="hash of the list of revisions with their hashes"
     )
 
     invitations = GenericRelation(Invitation)

@@ -163,7 +163,7 @@ def explain_missing_revision(user: AnyUser, slug: str, number: int | None) -> st
         return f"{described(known)} has no frozen revision r{number}."
     others = _by_name(user, [slug]).get(slug, [])
     if others:
-        return f"No suite has the short name “{slug}”. Suites with that name in their files: {_some(others)}."
+        return f"No suite in your lists has the short name “{slug}”. With that name in their files: {_some(others)}."
     if listed_for(user).filter(slug=slug).exists():
         return f"“{slug}” has no frozen revision. Freeze its draft first."
     return f"No suite in your lists has the short name “{slug}”."
@@ -261,7 +261,8 @@ def _require_public(suites: Sequence[Suite], actor: User) -> None:
     if unnamed := len(hidden) - len(known):
         others = "other " if named else ""
         named.append(f"{unnamed} {others}suite{'' if unnamed == 1 else 's'} that you may not see")
-    raise ValidationError(f"These suites are not public: {'; '.join(named)}.")
+    these = "This suite is" if len(hidden) == 1 else "These suites are"
+    raise ValidationError(f"{these} not public: {'; '.join(named)}.")
 
 
 def delete_collection(collection: Collection, *, actor: User) -> None:
@@ -315,7 +316,7 @@ def _require_change(collection: Collection, actor: User) -> None:
 def require_manage(collection: Collection, actor: User) -> None:
     if not can_manage(actor, collection):
         raise PermissionDenied(
-            "only the owner may publish or delete a collection, and only before it is published"
+            "only its owner and staff may publish or delete a collection, and only before it is published"
         )
 
 

@@ -253,7 +253,8 @@ def citation_of(request: HttpRequest, collection: Collection) -> str:
         authors=[collection.owner.author_name],
         year=when.year,
         address=address_of(request, collection),
-        note=f"Collection of test suites on LM Gym, sha256 {collection.sha256 or 'not published yet'}",
+        note="Collection of test suites on LM Gym, "
+        + (f"sha256 {collection.sha256}" if collection.sha256 else "not published yet"),
     )
 
 
@@ -271,5 +272,5 @@ def _report_added(request: HttpRequest, added: list[SuiteRevision]) -> None:
 def _changeable(request: HttpRequest, slug: str) -> Collection:
     collection = _visible(request, slug)
     if not services.can_change(request.user, collection):
-        raise PermissionDenied("a published collection cannot be changed")
+        raise PermissionDenied("you may not change this collection, or it is published and cannot be changed")
     return collection

@@ -218,7 +218,9 @@ class DeletedRun(models.Model):
     sha256 = models.CharField(max_length=64, help_text="of the revision")
     model = models.CharField(max_length=200, help_text="slug")
     model_name = models.CharField(max_length=200)
-    note = models.TextField(blank=True, max_length=NOTE, help_text="shown to everyone at its address")
+    note = models.TextField(
+        blank=True, max_length=NOTE, help_text="shown to everyone at the run's former address"
+    )
     deleted_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -240,7 +242,7 @@ class RunChunk(models.Model):
         help_text="text -> scores that lack tokens (score_store.to_json); null once the run is done",
     )
     done = models.BooleanField(default=False, help_text="its texts are scored")
-    taken_by = models.UUIDField(null=True, help_text="the job that claimed it last")
+    taken_by = models.UUIDField(null=True, help_text="the job that claimed the chunk last")
     taken_attempt = models.PositiveIntegerField(default=0, help_text="attempt of that job")
 
     class Meta:
@@ -323,9 +325,12 @@ class PredictionResult(models.Model):
         "of the margin",
     )
     passed_with_sums = models.PositiveIntegerField(
-        null=True, help_text="null = compared regions have equally many tokens, or unknown"
+        null=True,
+        help_text="items that pass with sums of bits; null = compared regions have equally many tokens, or unknown",
     )
-    passed_with_means = models.PositiveIntegerField(null=True, help_text="means of bits per token")
+    passed_with_means = models.PositiveIntegerField(
+        null=True, help_text="items that pass with means of bits per token"
+    )
     changed_by_length = models.PositiveIntegerField(
         null=True, help_text="items that pass with only one of sums and means"
     )
@@ -339,8 +344,10 @@ class PredictionResult(models.Model):
     effect_size_g = models.FloatField(null=True, help_text="Hedges' g of the margins against 0")
     items = models.JSONField(help_text="item numbers, in document order")
     outcomes = models.JSONField(help_text="0 failed, 1 held, 2 tie, 3 not evaluable; one per item")
-    margins = models.JSONField(help_text="bits by which it held (+) or failed (-); null = no value")
-    close = models.JSONField(default=list, help_text="per item, is it too close to call?")
+    margins = models.JSONField(
+        help_text="bits by which the prediction held (+) or failed (−), per item; null = no value"
+    )
+    close = models.JSONField(default=list, help_text="per item, whether its margin is too close to call")
 
     class Meta:
         ordering = ["run_id", "position"]

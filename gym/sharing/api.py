@@ -59,7 +59,7 @@ class DeletionQuery(Query):
         max_length=NOTE,
         default="",
         allow_blank=True,
-        help_text="note shown at its address, if it was public",
+        help_text="note shown at the address of what is deleted, if it was public",
     )
 
 
@@ -97,7 +97,10 @@ class People(SharedObjectView, ListView):
         also see open invitations."""
         obj = self.get_object()
         if not permissions.may_read(request.user, obj):
-            raise PermissionDenied(f"only collaborators of the {services.noun_of(obj)} may see this list")
+            noun = services.noun_of(obj)
+            raise PermissionDenied(
+                f"only owner and collaborators of the {noun}, and staff, may see this list"
+            )
         people = list(obj.collaborations.select_related("user").order_by("user__username"))
         open_invitations = list(invited_to(obj)) if permissions.owns(request.user, obj) else []
         return self.page([*people, *open_invitations])

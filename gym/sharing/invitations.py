@@ -88,7 +88,8 @@ def _offer(obj: Any, user: User, role: str, actor: User, *, by_mail: bool = True
     others = Invitation.objects.filter(inviter=actor, declined=None).exclude(invited=user)
     if others.values("invited").distinct().count() >= MAX_OPEN and not actor.is_staff:
         raise ValidationError(
-            f"Invitations to {MAX_OPEN} people are still open. Withdraw those of one first."
+            f"Your invitations to {MAX_OPEN} people are still open. Wait for an answer, or withdraw the "
+            "invitations to one of them."
         )
     invitation: Invitation = obj.invitations.create(invited=user, inviter=actor, owner=obj.owner, role=role)
     _tell(invitation, obj, by_mail=by_mail)

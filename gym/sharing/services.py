@@ -85,7 +85,7 @@ def lock_object(obj: Any) -> None:
 
 def require_owner(actor: User, obj: Any) -> None:
     if not owns(actor, obj):
-        raise PermissionDenied(f"only its owner may share this {noun_of(obj)}")
+        raise PermissionDenied(f"only its owner and staff may share this {noun_of(obj)}")
 
 
 def noun_of(obj: Any) -> str:

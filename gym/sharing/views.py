@@ -59,7 +59,8 @@ def people(request: SignedInRequest, slug: str, shareable: Shareable) -> HttpRes
     address."""
     obj = _visible(request, slug, shareable)
     if not permissions.may_read(request.user, obj):
-        raise PermissionDenied(f"only people with access to the {services.noun_of(obj)} may see this page")
+        noun = services.noun_of(obj)
+        raise PermissionDenied(f"only owner and collaborators of the {noun}, and staff, may see this page")
     form = CollaboratorForm(request.POST or None)
     if request.method == "POST":
         services.require_owner(request.user, obj)

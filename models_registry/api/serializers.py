@@ -21,7 +21,7 @@ class ModelSerializer(serializers.ModelSerializer[RegisteredModel]):
     owner = serializers.CharField(source="owner.username")
     tags = serializers.ListField(child=serializers.CharField())
     status_reason = serializers.SerializerMethodField(
-        help_text="reason why the model was refused or is broken; only its owner sees the reason for a refusal"
+        help_text="reason why the model was refused or is broken; only its owner and staff see the reason for a refusal"
     )
 
     class Meta:
@@ -88,7 +88,7 @@ class ModelChanges(ModelCard):
     backend = serializers.ChoiceField(sorted(BACKENDS), required=False, help_text="together with config")
     config = serializers.DictField(
         required=False,
-        help_text="complete configuration, by the backend's schema; cannot be changed if the model has results",
+        help_text="complete configuration, as in the backend's schema; cannot be changed once the model has results",
     )
 
     start_token = serializers.CharField(
@@ -111,15 +111,15 @@ class NewModel(ModelCard):
     name = serializers.CharField(max_length=200)
     visibility = serializers.ChoiceField(PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
     backend = serializers.ChoiceField(sorted(BACKENDS))
-    config = serializers.DictField(help_text="configuration, by the backend's schema")
+    config = serializers.DictField(help_text="configuration, as in the backend's schema")
 
 
 class NewSeries(NewModel):
     slug = serializers.SlugField(
-        max_length=80, help_text="group of the checkpoints, and beginning of their slugs"
+        max_length=80, help_text="name of the checkpoints' group; their slugs begin with it"
     )
     revisions = serializers.CharField(
         max_length=MAX_TEXT,
-        help_text="branches and tags of the Hub, separated by commas or spaces; `step*` and "
+        help_text="branches and tags of the Hub repository, separated by commas or spaces; `step*` and "
         "`step{1000..9000..1000}` are patterns",
     )

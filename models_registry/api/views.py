@@ -102,7 +102,7 @@ class ModelDetail(ModelView):
         with locked(model):
             if config is not None:
                 if not permissions.can_manage(request.user, model):
-                    raise PermissionDenied("only its owner may correct a model")
+                    raise PermissionDenied("only its owner and staff may correct a model")
                 require_fitting(backend, config)
                 services.correct_model(model, actor=request.user, backend=backend, config=config)
             if start_token is not None:

@@ -44,7 +44,10 @@ class DesignBody(Body):
         max_length=MAX_REGIONS,
         help_text="names, in order",
     )
-    region = RegionField(required=False, help_text='region of the effects: a number, or "*" (default)')
+    region = RegionField(
+        required=False,
+        help_text='region whose effects are explained: a number, or "*" (whole sentence; default)',
+    )
 
 
 class EmptyCellSerializer(serializers.Serializer[Any]):

@@ -47,7 +47,7 @@ def language_field(**options: Any) -> serializers.RegexField:
         _LANGUAGE.validators[0].regex.pattern,
         max_length=35,
         allow_blank=True,
-        help_text="BCP 47, such as en or zh-Hans; empty: not stated. Default for a new suite: the file's",
+        help_text="language tag (BCP 47), e.g. en or zh-Hans; empty: not stated. Default for a new suite: the file's",
         **options,
     )
 
@@ -56,7 +56,7 @@ class AuthorBody(Body):
     name = serializers.RegexField(
         r"^(?!.*\s(?:and|&)\s)[^()\n;]+$",
         max_length=200,
-        help_text="one person, without brackets, semicolons or “and”",
+        help_text="name of one person, without brackets, semicolons, “and” or “&”",
     )
     affiliation = serializers.RegexField(r"^[^()\n]+$", max_length=500, allow_blank=True, default="")
 
@@ -68,7 +68,7 @@ class CardBody(Body):
     slug = serializers.SlugField(
         max_length=80,
         required=False,
-        help_text="address; cannot be changed after the first revision is frozen",
+        help_text="last part of the address; fixed once a revision is frozen, and while the suite is unlisted",
     )
     visibility = serializers.ChoiceField(Visibility.choices, required=False)
     tags = serializers.ListField(child=serializers.CharField(max_length=200), max_length=50, required=False)
@@ -89,7 +89,7 @@ class CardBody(Body):
         max_length=80,
         allow_null=True,
         required=False,
-        help_text="slug of the same suite without the modifier; null: found by name",
+        help_text="slug of the suite without the modifier; null: found by the name in the file",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -183,7 +183,9 @@ SUITE_METRICS = (*METRICS, "all")
 
 def metric_choice() -> serializers.ChoiceField:
     return serializers.ChoiceField(
-        SUITE_METRICS, required=False, help_text="value of a region; default: the document's"
+        SUITE_METRICS,
+        required=False,
+        help_text="how the bits of a region's tokens become its value; default: the document's metric",
     )
 
 

@@ -384,7 +384,7 @@ def test_a_name_that_is_no_address_says_whose_it_is(client, people):
     suites.set_visibility(ours.revisions.first().suite, "private", actor=people.alice)
     type(ours).objects.filter(slug="cleft").update(slug="moved")
     assert said("cleft") == (
-        "No suite has the short name “cleft”. Suites with that name in their files: “cleft” (moved r1), by bob; "
+        "No suite in your lists has the short name “cleft”. With that name in their files: “cleft” (moved r1), by bob; "
         "“cleft” (cleft-2 r1), by alice."
     )
     assert said("begun") == "“begun” has no frozen revision. Freeze its draft first."

@@ -91,7 +91,8 @@ def test_a_revision_that_is_missing_is_named_and_nothing_registered(people, serv
 def test_an_address_that_is_taken_registers_nothing(people, server):
     make_model(people.bob, slug="pythia-step1000")
     with pytest.raises(
-        ValidationError, match=r"Nothing was registered: step1000, as pythia-step1000, was refused"
+        ValidationError,
+        match=r"Nothing was registered, because checkpoint step1000 was refused as pythia-step1000",
     ):
         register(people.alice)
     assert RegisteredModel.objects.count() == 1

@@ -130,7 +130,7 @@ def test_the_general_page_matches_every_suite_the_file_names(client, people):
     }
     page = client.get(response.url).content.decode()
     assert "4 runs" in page
-    assert "no frozen suite with this name" in page
+    assert "your lists have no suite with this name" in page
 
 
 def test_checking_only_saves_nothing_and_says_what_would_come(client, people):
@@ -154,7 +154,7 @@ def test_a_file_with_mistakes_is_answered_with_their_places(client, people):
     assert "line 2" in response.content.decode()
     response = send(client, "o.csv", data=golden("outcomes.csv").replace(b"agreement", b"nothing"))
     assert response.status_code == 400
-    assert "no frozen suite with this name" in response.content.decode()
+    assert "your lists have no suite with this name" in response.content.decode()
 
 
 def test_sentences_that_cannot_be_read_are_listed_in_the_report(client, people):
@@ -203,14 +203,14 @@ def test_drafts_and_invisible_suites_take_no_results(people):
     for actor in (people.charlie, people.nobody):
         with pytest.raises(PermissionDenied):
             plan_upload(ResultFile("o.csv", data), actor=actor, revision=private)
-    with pytest.raises(FormatError, match="no frozen suite"):
+    with pytest.raises(FormatError, match="your lists have no suite"):
         plan_upload(ResultFile("o.csv", data.replace(b"agreement", b"secret")), actor=people.charlie)
 
 
 def test_the_name_of_an_unlisted_suite_does_not_give_its_address_away(people):
     make_revision(people.alice, name="hidden", visibility="unlisted")
     data = golden("outcomes.csv").replace(b"agreement", b"hidden")
-    with pytest.raises(FormatError, match="no frozen suite"):
+    with pytest.raises(FormatError, match="your lists have no suite"):
         plan_upload(ResultFile("o.csv", data), actor=people.charlie)
 
 

@@ -114,7 +114,7 @@ def test_a_notice_about_many_runs_is_said_once_with_a_count_and_the_first_places
     assert "(9 times: seeds-5.csv, lstm-0 on agreement, " in said
     assert "and 6 more)" in said
     assert said.count("elsewhere") == 1
-    assert "Left out 1 suite, “elsewhere”: no frozen suite with this name" in said
+    assert "Left out 1 suite, “elsewhere”: your lists have no suite with this name" in said
 
 
 def test_many_seeds_get_their_group_and_perplexity_at_once(people, tmp_path):

@@ -145,8 +145,8 @@ def test_the_freeze_page_says_what_is_set_and_what_it_was(signed_in, people):
 
 
 def test_several_metrics_are_said_by_the_one_that_runs_begin_with():
-    assert metric_name(["mean", "max"]) == "mean of its tokens (or for a run: max)"
-    assert metric_name("all").startswith("sum of its tokens (or for a run: mean, median")
+    assert metric_name(["mean", "max"]) == "mean of its tokens (a run may use max instead)"
+    assert metric_name("all").startswith("sum of its tokens (a run may use mean or median")
 
 
 def test_advice_about_joins_names_the_setting_and_goes_when_it_is_followed(signed_in, people):

@@ -98,7 +98,7 @@ def test_every_model_runs_on_every_frozen_suite(client, three, people):
     for slug in ("m1", "m2"):
         make_model(people.alice, slug=slug)
     said = lines(do(client, "run", three, models=["m1", "m2"]))
-    assert said["draft"] == ["refused: It has no frozen revision: freeze it first."]
+    assert said["draft"] == ["refused: It has no frozen revision: freeze its draft first."]
     assert said["frozen"] == said["bobs"] == ["done: Queued 2 runs: M1, M2."]
     assert lines(do(client, "run", three[:1], models=["m1"], freeze="on")) == {
         "draft": ["done: r1 is frozen.", "done: Queued 1 run: M1."]

@@ -34,6 +34,7 @@ from gym.runs.read.comparison_selectors import OnASuite
 from lmgym.runs.comparison import MAX_SIDES, Pair, tests_in_words
 from lmgym.runs.rules import RULES, Rule
 from lmgym.stats import CORRECTIONS, Correction
+from lmgym.text import count
 from models_registry.models import RegisteredModel
 from suites.models import Suite
 from suites.selectors import visible_to as visible_suites
@@ -66,7 +67,7 @@ class Models(HeadedList):
             raise not_there(("suite", name) for name in comparison.unknown)
         head = {
             "rule": rule,
-            "note": _note(rule, correction, comparison.pairs, "comparisons"),
+            "note": _note(rule, correction, comparison.pairs, "comparison"),
             "correction": correction.label,
             "models": models,
             "totals": comparison.totals,
@@ -93,7 +94,7 @@ class OnSuite(ApiView):
         data = {
             "suite": suite,
             "rule": rule,
-            "note": f"{_note(rule, correction, comparison.pairs, 'pairs')} {comparison.not_compared_in_words}".strip(),
+            "note": f"{_note(rule, correction, comparison.pairs, 'pair')} {comparison.not_compared_in_words}".strip(),
             "correction": correction.label,
             "comparison": comparison,
         }
@@ -165,9 +166,9 @@ def _on_a_suite(request: Request, slug: str, query: dict[str, Any]) -> tuple[Sui
     return suite, comparison
 
 
-def _note(rule: Rule, correction: Correction, pairs: list[Pair[RunSide]], many: str) -> str:
+def _note(rule: Rule, correction: Correction, pairs: list[Pair[RunSide]], one: str) -> str:
     return (
         f"Scoring rule: {rule.label} ({rule.counts}; as {rule.used_by}). Differences: second − first, rates 0..1; "
         f"95% intervals: Newcombe, paired. p: {tests_in_words(pairs)}, two-sided; "
-        f"{correction.label}-corrected for {len(pairs)} {many}. Ties count as failed."
+        f"{correction.label}-corrected for {count(len(pairs), one)}. Ties count as failed."
     )

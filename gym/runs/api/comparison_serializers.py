@@ -73,7 +73,9 @@ class BoardCellSerializer(RecordSerializer):
 class MissingRateSerializer(RecordSerializer):
     """A model without a pass rate on a suite, with the reason."""
 
-    why = serializers.CharField(help_text="in words: not run, or how many of the predictions its run has")
+    why = serializers.CharField(
+        help_text="reason in words: not run, or how many of the predictions the run has"
+    )
 
     class Meta:
         dataclass = MissingRate
@@ -87,8 +89,8 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     rank = serializers.IntegerField(
         allow_null=True,
-        help_text="rank by SG score; null: not ranked. Ranked are models that have run every suite of the tag or "
-        "collection or, without either, every suite that any of them has run (suites of weight 0 do not count)",
+        help_text="rank by SG score; null: not ranked. A model is ranked if it has run every suite of the tag or "
+        "collection or, without either, every suite that any model has run (suites of weight 0 do not count)",
     )
     parameters = serializers.IntegerField(allow_null=True)
     perplexity = serializers.FloatField(allow_null=True)
@@ -288,7 +290,7 @@ class ComparisonSerializer(serializers.Serializer[Any]):
 class ItemSideSerializer(RecordSerializer):
     outcomes = serializers.ListField(
         child=serializers.ChoiceField(OUTCOME_NAMES),
-        help_text="one per prediction; for two revisions, one per common prediction, in the order of the older",
+        help_text="one per prediction; for two revisions, one per common prediction, in the older one's order",
     )
 
     class Meta:

@@ -74,7 +74,7 @@ class ItemsQuery(FormatQuery):
         list(FILTERS),
         required=False,
         help_text="held: every prediction held; failed: all have a value and some failed; missing: some have no value; "
-        "ties, close: some are",
+        "ties, close: some are ties, or too close to call",
     )
     sort = serializers.RegexField(
         r"^-?(item|p[1-9][0-9]{0,3})$",

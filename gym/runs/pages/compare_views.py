@@ -30,6 +30,7 @@ from lmgym.runs.methods import Methods
 from lmgym.runs.rules import RULES, rule_json
 from lmgym.runs.run_differences import counted_differences, in_words
 from lmgym.stats import CORRECTIONS, Correction, correction_of
+from lmgym.text import count
 from lmgym.text.columns import header as names_of
 from lmgym.text.columns import row as values_of
 from lmgym.text.paper_tables import PaperTable
@@ -206,7 +207,9 @@ def suites_chart(request: HttpRequest) -> Figure:
     """Return the chart that compares the models in `?model=a,b` on the suites they share."""
     choices, comparison = _comparison_on_suites(request)
     if len(comparison.rows) > suites_per_page(choices):
-        raise Http404(f"A chart has at most {PAIRS_PER_PAGE} differences; choose a tag.")
+        raise Http404(
+            f"A chart can show at most {PAIRS_PER_PAGE} differences. Choose a tag to compare fewer suites."
+        )
     figure = suites_figure(comparison, choices)
     if figure is None:
         raise Http404("These models have no suite in common.")
@@ -395,7 +398,7 @@ def suites_figure(comparison: OnAllSuites, choices: Choices) -> Figure | None:
     ]
     labels = [model.label for model in comparison.models]
     differing = " ".join(
-        f"{in_words(row, labels)}, {n} of {len(comparison.rows)} suites."
+        f"{in_words(row, labels)}, {n} of {count(len(comparison.rows), 'suite')}."
         for row, n in counted_differences(suite_row.unlike for suite_row in comparison.rows)
     )
     title = f"{others[0].label} − {base.label}" if len(others) == 1 else f"Difference from {base.label}"
@@ -463,7 +466,11 @@ def items_figure(comparison: OnASuite, choices: Choices) -> Figure | None:
     differing = " ".join(f"{in_words(row, labels)}." for row in comparison.unlike)
     n = len(comparison.not_compared)
     drawn = f"{n} {'prediction is' if n == 1 else 'predictions are'} not compared." if n else ""
-    note = f"Right of zero, {sides[0].label} holds; above zero, the other. Scoring rule: {choices.options.rule.label}."
+    other = "the other" if len(sides) == 2 else "the others"
+    note = (
+        f"To the right of zero, predictions hold for {sides[0].label}; above zero, for {other}. "
+        f"Scoring rule: {choices.options.rule.label}."
+    )
     draw = partial(
         xy_chart,
         series,

@@ -61,7 +61,7 @@ class RunForm(forms.Form):
         label="Whitespace correction",
         help_text="Tokens with a leading space also include the end of the previous word. The correction moves "
         "it to the word itself (Oh & Schuler 2024; Pimentel & Meister 2024), in all bits and predictions of the run. "
-        "Only for the region value sum and causal models.",
+        "Only for causal models, and only if the value of a region is the sum.",
     )
     tokens = forms.ChoiceField(
         choices=TOKENS,
@@ -164,7 +164,7 @@ class ResultsForm(forms.Form):
     unit = forms.ChoiceField(
         choices=UNIT_CHOICES,
         label="Unit of surprisals",
-        help_text="A column name such as surprisal_nats states it; surprisal or logprob does not.",
+        help_text="A column name such as surprisal_nats states the unit; surprisal or logprob does not.",
     )
     spec = SingleFileField(
         required=False,

@@ -212,7 +212,7 @@ def pairs_figure(board: StoredBoard, model: RegisteredModel) -> Figure:
 
 
 def _over(mean: Mean) -> str:
-    suites = f"{mean.suites_run} of {mean.suites} suites"
+    suites = f"{mean.suites_run} of {count(mean.suites, 'suite')}"
     if mean.spread is None:
         return suites
     deviation = mean.spread.deviation

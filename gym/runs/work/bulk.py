@@ -31,7 +31,7 @@ def queue_each(
     for suite in suites:
         revision = suite.latest_frozen
         if revision is None:
-            results.append(BulkResult(suite, "refused", "It has no frozen revision: freeze it first."))
+            results.append(BulkResult(suite, "refused", "It has no frozen revision: freeze its draft first."))
         else:
             revision.suite = suite
             results += _queue_on(revision, models, actor, again)
@@ -50,7 +50,7 @@ def _queue_on(
         try:
             outcome = queue_once(revision, model, policy, actor=actor, again=again)
         except PermissionDenied:
-            refused.setdefault("You may not run it on this suite.", []).append(model.label)
+            refused.setdefault("You may not run the model on this suite.", []).append(model.label)
         except ValidationError as error:
             refused.setdefault(" ".join(error.messages), []).append(model.label)
         except LimitReached as error:
@@ -65,7 +65,7 @@ def _queue_on(
         text = f"Queued {count(len(queued), 'run')}: {listing(queued, LISTED)}."
         results.append(BulkResult(suite, "done", text, revision.get_absolute_url()))
     for label, run in existing:
-        text = f"{label} {'has already run on it' if run.is_done else 'already has a run under way'}."
+        text = f"{label} {'has already run on this suite' if run.is_done else 'already has a run under way'}."
         results.append(BulkResult(suite, "there", text, run.get_absolute_url()))
     for reason, names in refused.items():
         results.append(BulkResult(suite, "refused", f"{listing(names, LISTED)}: {reason}"))

@@ -204,7 +204,7 @@ def _candidates(
             reason = f"the file does not name a suite; {_NAME_THE_SUITE}"
             plan.unmatched.append((name, reason))
         elif not rows:
-            plan.unmatched.append((name, "no frozen suite with this name is listed for you"))
+            plan.unmatched.append((name, "your lists have no suite with this name and a frozen revision"))
     return candidates
 
 

@@ -13,7 +13,7 @@ from suites.selectors import export_document
 
 
 class Command(SiteCommand):
-    help = "Write a suite's newest frozen revision (or --revision N) as JSON, long CSV or wide TSV."
+    help = "Write a revision of a suite as JSON, long CSV or wide TSV."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")

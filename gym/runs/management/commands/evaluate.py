@@ -37,7 +37,8 @@ class Command(SiteCommand):
             "--bos",
             metavar="auto|always|never|TOKEN",
             default="auto",
-            help="start token: the model's own, none, or a token of the vocabulary, e.g. '<|endoftext|>'",
+            help="start token: the model's own if it has one (auto), the model's own or an error (always), none "
+            "(never), or a token of the vocabulary, e.g. '<|endoftext|>'",
         )
         parser.add_argument("--join", choices=JoinPolicy.values, default="space")
         parser.add_argument("--metric", choices=[name for name, _ in METRICS], help="default: the suite's")

@@ -56,7 +56,9 @@ class Command(SiteCommand):
             "--perplexity", type=_perplexity, metavar="NUMBER", help="perplexity of every model in the files"
         )
         parser.add_argument("--kind", choices=["auto", *KINDS], default="auto")
-        parser.add_argument("--unit", choices=UNITS, default=AUTO, help="default: as the column states")
+        parser.add_argument(
+            "--unit", choices=UNITS, default=AUTO, help="default: the unit in the column's name"
+        )
         parser.add_argument("--spec", type=Path, metavar="JSON", help="spec.json of an LM Zoo model")
         parser.add_argument(
             "--visibility",
@@ -197,7 +199,7 @@ def _revision(slug: str, number: int | None) -> SuiteRevision | None:
         raise CommandError(f"Unknown suite {slug!r}.")
     revision = suite.latest_frozen if number is None else suite.revisions.filter(number=number).first()
     if revision is None or not revision.is_frozen:
-        raise CommandError(f"{slug} has no such frozen revision.")
+        raise CommandError(f"{slug} has no frozen revision{'' if number is None else f' {number}'}.")
     return revision
 
 
