@@ -153,7 +153,7 @@ def test_practice_under_the_numbers_of_items_is_left_out_too():
 def test_one_missing_condition_is_still_a_problem():
     result = read(sheet(HEAD, *OWLS[:3]))
     assert result.asks == ()
-    assert "lacks conditions that item 1 has: “plur”" in result.problems[0].message
+    assert "lacks a condition that item 1 has: “plur”" in result.problems[0].message
 
 
 def test_a_sentence_that_lists_repeat_is_read_once():

@@ -109,8 +109,8 @@ def test_code_that_comes_with_a_model_is_refused_and_not_run(folder: Path, file:
         ({"kernel_config": {"kernel_mapping": {"RMSNorm": "someone/kernel:RMSNorm"}}}, "kernel_config"),
         ({"_attn_implementation_internal": "someone/kernel"}, "attention code"),
         ({"text_config": {"_attn_implementation_internal": "flash_attention_2"}}, "attention code"),
-        ({"_experts_implementation_internal": "someone/kernel"}, "experts' code"),
-        ({"experts_implementation": "someone/kernel"}, "experts' code"),
+        ({"_experts_implementation_internal": "someone/kernel"}, "custom mixture-of-experts code"),
+        ({"experts_implementation": "someone/kernel"}, "custom mixture-of-experts code"),
         ({"custom_generate": "someone/code"}, "custom_generate"),
         ({"keypoint_detector_config": {"trust_remote_code": True}}, "trust_remote_code"),
         ({"configuration_files": ["config.5.0.0.json"]}, "configuration_files"),
@@ -221,7 +221,7 @@ def test_broken_configurations(folder: Path, broken: str) -> None:
 
 def test_missing_files(folder: Path) -> None:
     (folder.parent / "file").write_text("x")
-    with pytest.raises(BackendError, match="must be a folder"):
+    with pytest.raises(BackendError, match="neither a model folder nor a GGUF file"):
         load(folder.parent, "file")
     with pytest.raises(BackendError, match="There is no 'gone'"):
         load(folder.parent, "gone")

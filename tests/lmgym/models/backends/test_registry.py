@@ -205,7 +205,7 @@ def bits_of(change: Callable[[str, int], float]) -> Callable[[str, int, TokenSco
         (bits_of(lambda text, count: math.nan), "not a valid number of bits"),
         (bits_of(lambda text, count: math.inf), "not a valid number of bits"),
         (bits_of(lambda text, count: -1.0), "not a valid number of bits"),
-        (bits_of(lambda text, count: 4.0 + 0.01 * count), "differ by 0.0400 bits"),
+        (bits_of(lambda text, count: 4.0 + 0.01 * count), "differ by up to 0.0400 bits"),
         (bits_of(lambda text, count: float(len(text))), "not a left-to-right model"),
         (lambda text, count, score: replace(score, offsets=[(0, 999)] * len(score)), "0 to 999"),
         (lambda text, count, score: replace(score, offsets=[(0, 0)] * len(score)), "drops characters"),
