@@ -137,7 +137,7 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         + ", ".join(f"{name}={value}" for name, value in head["policy"].items()),
         "",
     ]
-    regions, metric = dict(enumerate(document.region_names, start=1)), head["policy"]["metric"]
+    regions, metric = dict(enumerate(document.region_names, start=1)), head["policy"].get("metric", "sum")
     for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True):
         lines += [
             f"{row.prediction}: {row.formula.strip()}",

@@ -165,6 +165,6 @@ def test_the_heat_map_has_the_layout_of_the_page(client, world):
     def rows(layout):
         address = reverse("figure", args=["leaderboard-heat", "svg"])
         svg = client.get(address, {"layout": layout}).content.decode()
-        return int(re.search(r"(\d+) by \d+\. Percent of items", svg)[1])
+        return int(re.search(r"(\d+) rows, \d+ columns\. Percent of items", svg)[1])
 
     assert (rows("models"), rows("suites")) == (4, 3)
