@@ -91,7 +91,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
         fields = ["first_name", "last_name", "email", "notices_by_mail"]
         labels = {"email": "E-mail address", "notices_by_mail": "Also send notifications by e-mail"}
         help_texts = {
-            "first_name": "Shown instead of your user name.",
+            "first_name": "Your name is shown with your user name in brackets. Citations show the name alone.",
             "email": EMAIL_HELP,
             "notices_by_mail": "Sent when your runs end, you are invited, or staff decide on your model.",
         }

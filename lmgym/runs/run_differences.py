@@ -37,7 +37,8 @@ class ScoredAs:
     has_surprisals: bool
 
     def fact(self, key: str) -> str | None:
-        """Return the value of a setting (a key of FACTS) in words; None if unknown."""
+        """Return the value of a setting (a key of FACTS) in words; "not stated" if the upload does not give it. None
+        for policy settings of a run without surprisals, and for an unstated whitespace correction."""
         if key == "score_kind":
             return self.score_kind if self.has_surprisals else OUTCOMES_ONLY
         if not self.has_surprisals:

@@ -185,7 +185,10 @@ def test_a_model_deleted_before_its_check_fails_the_job_only(people):
     services.check_model(model, actor=people.alice)
     model.delete()
     [job] = run_pending()
-    assert (job.state, job.error) == ("failed", "The model was deleted or corrected.")
+    assert (job.state, job.error) == (
+        "failed",
+        "The model was deleted or corrected, so this check no longer applies.",
+    )
 
 
 RAISES = "Expected 4 heads at /srv/site/models/odd/config.json"

@@ -48,7 +48,7 @@ def test_within_item_intervals_are_offered_and_drawn(client, run):
         )
     page = " ".join(client.get(run.get_absolute_url(), {"interval": "within"}).content.decode().split())
     assert "within items, Cousineau–Morey" in page
-    assert f"{wanted[0].low:.1f} to {wanted[0].high:.1f}" in page
+    assert f"{wanted[0].low:.2f} to {wanted[0].high:.2f}" in page
 
 
 @pytest.mark.parametrize(("query", "mean"), [({}, "30.0"), ({"interval": "within"}, "5.0")])

@@ -10,8 +10,8 @@ from lmgym.models.engine.plan import chunks
 
 BATCHINGS = {
     "padded": "",
-    "equal": "Scored in batches of equal-length texts: with padding, probe tokens {problem}.",
-    "alone": "Scored one text at a time: in batches, probe tokens {problem}.",
+    "equal": "Scored in batches of equal-length texts: with padding, the values of probe tokens {problem}.",
+    "alone": "Scored one text at a time: in batches, the values of probe tokens {problem}.",
 }
 """Modes of sharing forward passes, fastest first, each with a note for the model's page. Models that mix positions
 without a mask (FNet's Fourier transform, Funnel's pooling) read padding as text."""
@@ -55,12 +55,13 @@ def choose_batching(name: str, gap_of: Callable[[str], float], allowed: float) -
         gaps[batching] = gap = gap_of(batching)
         if gap <= allowed:
             return Choice(batching, gap, note.format(problem=problem))
-        problem = f"differ by {gap:.2g} bits from single texts" if math.isfinite(gap) else "cannot be scored"
+        finite = math.isfinite(gap)
+        problem = f"differ by {gap:.2g} bits from the unoptimised model's" if finite else "cannot be computed"
     best = min(gaps, key=lambda batching: gaps[batching])
     if gaps[best] <= REFUSED_BITS:
-        return Choice(best, gaps[best], f"In every mode of batching, probe tokens {problem}.")
+        return Choice(best, gaps[best], f"In every mode of batching, the values of probe tokens {problem}.")
     raise Unscorable(
-        f"The values of {name} are not reproducible: one text at a time, probe tokens {problem}."
+        f"The values of {name} are not reproducible: even one text at a time, those of probe tokens {problem}."
     )
 
 

@@ -22,7 +22,7 @@ def cut_text(table: Table, reading: Reading) -> None:
     chosen = reading.options.cut
     if len(places) != 1:
         if chosen not in ("", "none"):
-            message = f"{count(len(places), 'column')} of text, but only a single one can be cut into regions"
+            message = f"{count(len(places), 'column')} of text, but only one column can be cut into regions"
             reading.report.problem("sheet", message, "Choose one column of text, or do not cut.")
         return
     (place,) = places

@@ -60,7 +60,8 @@ LEGENDS = {
 
 
 def words(interval: float = INTERVAL) -> dict[str, str]:
-    """Return the label of each outcome. Entropies are divided into five ranges up to `interval` nats."""
+    """Return the label of each outcome. Entropies are divided into five ranges, each `interval` / 5 nats wide except
+    the last, which has no upper limit."""
     steps = [f"{step * interval / 5:g}" for step in range(1, 5)]
     between = [f"{low} to {high} nats" for low, high in pairwise(steps)]
     labels = [f"less than {steps[0]} nats", *between, f"{steps[-1]} nats or more"]

@@ -216,7 +216,7 @@ def test_a_model_whose_batches_mix_is_scored_one_copy_at_a_time(
     assert isinstance(backend, MaskedBackend)
     assert backend._runner.batching == "alone"
     assert any(
-        note.startswith("Scored one text at a time: in batches, probe tokens differ by")
+        note.startswith("Scored one text at a time: in batches, the values of probe tokens differ by")
         for note in backend.facts.notes
     )
     require_exact(backend, fnet)

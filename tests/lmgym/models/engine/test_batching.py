@@ -75,7 +75,7 @@ def test_a_causal_model_that_batches_change_gives_each_text_its_value_alone(
         ),
         (
             lambda logits, ids, _mask: shifted(logits, ids.shape[1]),
-            "are not reproducible: one text at a time",
+            "are not reproducible: even one text at a time",
         ),
         (lambda logits, ids, _mask: torch.eye(VOCABULARY)[ids], "ignores the context"),
         (lambda logits, _ids, _mask: logits + torch.ones(3), "cannot read token ids alone: The size of"),
