@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lmgym.runs.against_chance import Verdict, verdicts
@@ -44,7 +44,7 @@ def as_dict(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         "complete": result.complete,
         **({} if result.complete else {"note": INCOMPLETE}),
         "predictions": [
-            _prediction(document, row, result.items, verdict, head["policy"].get("metric", "sum"))
+            _prediction(document, row, result.items, verdict, _metric(head))
             for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True)
         ],
         **_groups(document, result),
@@ -62,6 +62,11 @@ def _groups(document: SuiteDocument, result: RunResult) -> dict[str, Any]:
         for group in group_rates(row, result.items, name, data.by_item[name])
     ]
     return {"groups": rows} if rows else {}
+
+
+def _metric(head: Mapping[str, Any]) -> str:
+    """Return the run's metric; "sum" for uploads whose file does not state one."""
+    return str(head.get("policy", {}).get("metric", "sum"))
 
 
 def _verdicts(result: RunResult, head: dict[str, Any]) -> list[Verdict]:
@@ -137,7 +142,7 @@ def as_text(document: SuiteDocument, result: RunResult, head: dict[str, Any]) ->
         + ", ".join(f"{name}={value}" for name, value in head["policy"].items()),
         "",
     ]
-    regions, metric = dict(enumerate(document.region_names, start=1)), head["policy"].get("metric", "sum")
+    regions, metric = dict(enumerate(document.region_names, start=1)), _metric(head)
     for row, verdict in zip(result.predictions, _verdicts(result, head), strict=True):
         lines += [
             f"{row.prediction}: {row.formula.strip()}",

@@ -63,8 +63,11 @@ def test_a_configuration_that_belongs_to_the_weights_is_accepted(tmp_path, confi
             "config.json has 1,000,000 layers (n_layer), but the weights have 2.",
         ),
         ({"num_hidden_layers": 257}, "has 257 layers (num_hidden_layers), but the weights have 2."),
-        ({"n_embd": 10**9}, "the hidden layer has 1,000,000,000 entries (n_embd), but no tensor"),
-        ({"vocab_size": 10**12}, "the vocabulary has 1,000,000,000,000 entries (vocab_size), but no tensor"),
+        ({"n_embd": 10**9}, "the size of the hidden layer as 1,000,000,000 (n_embd), but no tensor"),
+        (
+            {"vocab_size": 10**12},
+            "the size of the vocabulary as 1,000,000,000,000 (vocab_size), but no tensor",
+        ),
         ({"text_config": {"num_hidden_layers": 10**6}}, "has 1,000,000 layers"),
     ],
 )

@@ -51,10 +51,10 @@ def items_page(client, revision, where=""):
 
 def test_the_items_page_shows_item_data(client, revision):
     page = items_page(client, revision)
-    assert page.context["data_names"] == ["verb class", "half", "frequency"]
+    assert page.context["data_names"] == ["half", "verb class", "frequency"]
     rows = [[row.data_cells for row in rows] for _, rows in page.context["page"]]
-    assert rows[0] == [[("motion", 2), ("false", 2), ("10", 1)], [("11", 1)]]
-    assert rows[3] == [[("", 2), ("true", 2), ("40", 1)], [("41", 1)]]
+    assert rows[0] == [[("false", 2), ("motion", 2), ("10", 1)], [("11", 1)]]
+    assert rows[3] == [[("true", 2), ("", 2), ("40", 1)], [("41", 1)]]
     assert "<bdi>verb class</bdi>" in page.content.decode()
 
 
@@ -83,15 +83,15 @@ def test_files_of_the_suite_have_item_data(client, revision):
     condition = json.loads(file("json"))["items"][0]["conditions"][0]
     assert condition["data"] == {"frequency": 10}
     table = pd.read_csv(io.BytesIO(file("tsv")), sep="\t", dtype=str, keep_default_na=False)
-    assert list(table.columns[-3:]) == ["data_verb class", "data_half", "data_frequency"]
-    assert table.iloc[0, -3:].tolist() == ["motion", "false", "10"]
+    assert list(table.columns[-3:]) == ["data_frequency", "data_half", "data_verb class"]
+    assert table.iloc[0, -3:].tolist() == ["10", "false", "motion"]
 
 
 def test_the_run_page_groups_by_item_data_as_its_exports_do(client, run):
     outcomes = exported(client, "outcomes", f"run={run.key}")
-    assert [name for name in outcomes if name.startswith("data_")] == ["data_verb_class", "data_half"]
-    page = client.get(run.get_absolute_url())
-    assert page.context["group_names"] == ["verb class", "half"]
+    assert [name for name in outcomes if name.startswith("data_")] == ["data_half", "data_verb_class"]
+    page = client.get(run.get_absolute_url(), {"by": "verb class"})
+    assert page.context["group_names"] == ["half", "verb class"]
     [(_, groups)] = page.context["groups"]
     assert [(row.group, row.passed, row.n) for row in groups] == [
         ("motion", 2, 2),

@@ -24,7 +24,8 @@ class ItemData:
     """Item data of a suite.
 
     Attributes:
-        values: name -> (item number, condition) -> text, without empty ones; names in order of first occurrence.
+        values: name -> (item number, condition) -> text, without empty ones; names in alphabetical order, since
+            PostgreSQL does not keep that of JSON keys.
         by_item: name -> item number -> text, for names with one value per item (a value that only some conditions of an
             item have counts for the item).
     """
@@ -74,11 +75,11 @@ def data_of_rows(
                 if text := _text(value):
                     values.setdefault(name, {})[item, condition] = text
     by_item: dict[str, dict[int, str]] = {}
-    for name, found in values.items():
+    for name, found in sorted(values.items()):
         of_name = by_item[name] = {item: text for (item, _), text in found.items()}
         if any(text != of_name[item] for (item, _), text in found.items()):
             del by_item[name]
-    return ItemData(values, by_item)
+    return ItemData(dict(sorted(values.items())), by_item)
 
 
 def beyond_item(extra: Mapping[str, Any], of_item: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def test_columns_of_tables_with_the_prefix_are_data_and_no_regions():
     document = of_table()
     assert document.region_names == ("Subject", "Verb")
     data = item_data(document)
-    assert data.names == ("frequency", "class")
+    assert data.names == ("class", "frequency")
     assert data.by_item == {"class": {1: "intransitive", 2: "transitive"}}
     assert data.values["frequency"] == {(1, "match"): "3.5", (1, "mismatch"): "2.25", (2, "match"): "=1+1"}
 
