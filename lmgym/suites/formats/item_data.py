@@ -1,4 +1,4 @@
-"""Item data: what a suite's file says about items or sentences beside their text, such as a verb's class or a list.
+"""Item data: what a suite's file says about items or sentences in addition to their text, such as a verb's class.
 
 Values are the cells of data columns of tables (`SentenceDoc.extra["data"]`), and unknown keys of items or conditions in
 JSON files whose values are strings, numbers or booleans. They are never scored and are not part of a suite's sha256.

@@ -43,7 +43,7 @@ EXTRA = "extra"
 """Role of the unknown columns of a long sheet, which are kept with the regions. Users cannot choose it."""
 SENTENCES = "may be a sentence of another condition"
 _PART_OF_PAIR = re.compile(r".*(prefix|suffix|stem|template|critical|word|target|cue|head|span).*")
-"""Headings of columns beside pairs with parts of the sentences."""
+"""Headings of columns that hold a part of both sentences of a pair."""
 _LONG = frozenset({"region", "name", "content"})
 _SAMPLED = 200
 """Number of rows used to guess roles of columns."""
@@ -51,19 +51,19 @@ _LONGEST_NAME = 40
 _MOST_LABELS = 8
 
 
-def roles_for(sheet: Headed, told: Sequence[str], reading: Reading) -> list[str]:
+def roles_for(sheet: Headed, fixed: Sequence[str], reading: Reading) -> list[str]:
     """Return the role of each column. Raises FormatError if the user has to choose.
 
     Args:
-        told: roles that the container determines, or none.
+        fixed: roles that the container determines, one per column; empty if it determines none.
     """
     if reading.options.columns:
         return _chosen(sheet, reading)
-    if told:
+    if fixed:
         reading.result.columns = [
-            Column(column_letter(k), _heading(sheet, k), ROLES[role], role) for k, role in enumerate(told)
+            Column(column_letter(k), _heading(sheet, k), ROLES[role], role) for k, role in enumerate(fixed)
         ]
-        return list(told)
+        return list(fixed)
     return _detected(sheet, reading)
 
 
@@ -172,7 +172,7 @@ def _pair(sheet: Headed, pair: tuple[int, int], columns: list[list[str]], readin
     named = named_roles(sheet.names)
     is_bare = condition_name(sheet.names[pair[0]], "") == sheet.names[pair[0]]
     if "condition" in named and is_bare:  # regions may be called good and bad as well
-        doubted[named.index("condition")] = "a condition beside a pair of sentences"
+        doubted[named.index("condition")] = "a condition although the row has a pair of sentences"
     item = item_of_pairs(sheet.names, columns)
     roles = [
         CONDITION_TEXT if k in pair else "item" if k == item else DATA if k in rest else SKIP
@@ -195,7 +195,7 @@ def _pair(sheet: Headed, pair: tuple[int, int], columns: list[list[str]], readin
 
 
 def _may_be_sentences(names: Sequence[str], columns: list[list[str]], place: int, good: int) -> bool:
-    """Return whether a column beside a pair may be the text of another condition."""
+    """Return whether a column next to a pair may be the text of another condition."""
     heading = names[place] if place < len(names) else ""
     if metadata_heading(heading) or _PART_OF_PAIR.fullmatch(normal(heading)):
         return False
