@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from lmgym import __version__
 
 
 class SiteCommand(BaseCommand):
@@ -47,8 +53,35 @@ def is_former(applied: Iterable[tuple[str, str]]) -> bool:
     return any(app == "evaluations" for app, _ in applied)
 
 
+@cache
+def _last_numbers() -> dict[str, str]:
+    """Return the number of each app's last migration: {"suites": "0008"}."""
+    numbers: dict[str, str] = {}
+    for app, name in MigrationLoader(None, ignore_no_migrations=True).disk_migrations:
+        numbers[app] = max(numbers.get(app, ""), name[:4])
+    return numbers
+
+
+def upgraded_by_newer(connection: BaseDatabaseWrapper) -> str:
+    """Return why this version is too old for the database, which has later migrations; "" if it is not."""
+    last = _last_numbers()
+    later = [
+        f"{app}.{name}"
+        for app, name in MigrationRecorder(connection).applied_migrations()
+        if app in last and name[:4] > last[app]
+    ]
+    if not later:
+        return ""
+    return (
+        f"A newer version of LM Gym upgraded this database (migration {max(later)}); this is {__version__}. Upgrade "
+        "this installation, or restore the backup made before the upgrade."
+    )
+
+
 def migration_problem() -> str:
     executor = MigrationExecutor(connection)
+    if problem := upgraded_by_newer(connection):
+        return problem
     if is_former(executor.loader.applied_migrations):
         return FORMER
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -1,11 +1,12 @@
-"""The dramatiq actor. A message only wakes a worker, which then claims the next job of the queue."""
+"""The dramatiq actor."""
 
 from __future__ import annotations
 
 import dramatiq
 
-from gym.jobs import conf, runner
-from gym.jobs.broker import ACTOR, make_broker
+from gym.jobs import runner
+from gym.jobs.broker import make_middleware
+from gym.jobs.polling import ACTOR, DatabaseBroker
 
 
 @dramatiq.actor(actor_name=ACTOR)
@@ -14,8 +15,8 @@ def run_next(queue: str) -> None:
     runner.run_next(queue)
 
 
-def another_broker() -> dramatiq.Broker:
-    """Create another broker for the site: dramatiq expects one for each Worker in a process."""
-    broker = make_broker(conf.get("GYM_BROKER_URL"))
+def polling_broker() -> DatabaseBroker:
+    """Create a broker for one dramatiq.Worker, which polls for jobs. dramatiq expects one broker for each."""
+    broker = DatabaseBroker(middleware=make_middleware())
     broker.declare_actor(run_next)
     return broker

@@ -183,6 +183,13 @@ class WorkerHeartbeat(models.Model):
     process_bytes = models.BigIntegerField(
         null=True, blank=True, help_text="unshared resident memory in bytes, at the last heartbeat"
     )
+    version = models.CharField(max_length=40, blank=True, help_text="version of LM Gym")
+    broker_problem = models.CharField(
+        max_length=200, blank=True, help_text="why wake-ups of the broker do not arrive"
+    )
+    clock_seconds = models.FloatField(
+        default=0.0, help_text="clock of the worker minus clock of the database, in seconds"
+    )
     started = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
     last_error = models.TextField(blank=True)

@@ -1,4 +1,4 @@
-"""Recovery of jobs whose workers went silent, and of lost messages.
+"""Recovery of jobs whose workers went silent.
 
 Every worker runs a pass at its start and every GYM_REAPER_SECONDS; a lock row admits one worker at a time.
 `worker --drain` runs passes without the lock, because concurrent passes are harmless."""
@@ -17,25 +17,22 @@ from django.db import connection, connections, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from gym.jobs import batches, conf, fairness, states
-from gym.jobs.broker import needs_messages, ready_messages, wake
+from gym.jobs import batches, conf, states
+from gym.jobs.broker import wake
 from gym.jobs.models import Job, Lock, State, WorkerHeartbeat
 from gym.jobs.signals import time_passes
 
 log = logging.getLogger(__name__)
 
 LOCK = "reaper"
-MAX_WAKES = 100  # per queue and pass
-KEEP_SILENT_WORKERS = timedelta(hours=1)
+KEEP_SILENT_WORKERS = timedelta(minutes=10)
 SILENT = "no heartbeat: probably killed or out of memory"
 
 
 def reap() -> int:
-    """Run one pass: recover lost jobs, send missing wake-ups, announce batches, send `time_passes`, delete rows of
+    """Run one pass: recover lost jobs, announce batches, send `time_passes`, delete rows of
     silent workers. Return the number of expired attempts."""
     expired = recover_expired()
-    if needs_messages():
-        resend_wakeups()
     batches.announce()
     for receiver, error in time_passes.send_robust(Reaper):
         if isinstance(error, Exception):
@@ -124,24 +121,6 @@ def workers_are_quiet() -> bool:
     recent = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_QUIET_SECONDS"))
     lost = Job.objects.filter(lost_at__gt=recent)
     return not lost.exists() and not WorkerHeartbeat.objects.filter(started__gt=recent).exists()
-
-
-def resend_wakeups() -> int:
-    """Send missing messages to queues whose jobs were queued long ago, or were returned: a worker that cannot run a
-    returned job may have consumed its message. Return the number of messages."""
-    long_ago = timezone.now() - timedelta(seconds=conf.get("GYM_JOB_WAKE_SECONDS"))
-    sent = 0
-    for queue in conf.queues():
-        waiting = fairness.ready(queue)  # jobs for any worker, as this one may lack resources
-        if not waiting.filter(Q(not_before__lte=long_ago) | ~Q(waits_for="")).exists():
-            continue
-        missing = min(waiting.count() - ready_messages(queue), MAX_WAKES)
-        for _ in range(missing):
-            wake(queue)
-            sent += 1
-        if missing > 0:
-            log.warning("queue %s: sent %d missing wake-ups", queue, missing)
-    return sent
 
 
 def acquire_lock(holder: str, seconds: float) -> bool:

@@ -15,7 +15,7 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections, transaction
 from django.utils import timezone
 
-from gym.jobs import conf, fairness, states, text
+from gym.jobs import conf, fairness, lifecycle, states, text
 from gym.jobs.context import JobContext
 from gym.jobs.errors import (
     Cancelled,
@@ -33,8 +33,6 @@ from gym.jobs.models import Job, WorkerHeartbeat
 log = logging.getLogger(__name__)
 
 WRITE_AGAIN_SECONDS = 0.5
-stopping = threading.Event()  # set by SIGTERM: claim no more jobs and stop the handlers
-broken = threading.Event()  # set by an error that makes this process unusable: claim no more jobs, and exit
 _running: set[JobContext] = set()
 _worker_id = f"{socket.gethostname()[:40]}-{uuid.uuid4().hex[:12]}"
 
@@ -52,7 +50,7 @@ def set_worker_id(name: str) -> None:
 
 def run_next(queue: str) -> Job | None:
     """Claim and run one job of `queue`. Return the job as claimed, or None."""
-    if stopping.is_set() or broken.is_set():
+    if not lifecycle.may_claim():
         return None
     job = states.claim_next(queue, worker_id())
     if job is not None:
@@ -62,7 +60,7 @@ def run_next(queue: str) -> Job | None:
 
 def run(job: Job, *, heartbeat: bool = True) -> str | None:
     """Run a claimed job to the end of this attempt. Return the new state, or None if the lease was lost."""
-    context = JobContext(job, stopping=stopping)
+    context = JobContext(job, stopping=lifecycle.stopping)
     _running.add(context)
     level = logging.DEBUG if conf.is_quick(job.queue) else logging.INFO  # quick jobs run while a user types
     log.log(level, "job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
@@ -124,7 +122,7 @@ def _attempt(context: JobContext, job: Job, heartbeat: AbstractContextManager[No
 def _note_if_broken(error: BaseException) -> None:
     if broke_process(error):
         log.error("this process is no longer usable and will exit: %s", error)
-        broken.set()
+        lifecycle.broken.set()
 
 
 def _fail(context: JobContext, job: Job, error: Exception) -> str | None:
@@ -156,7 +154,7 @@ def _end(
                 state = states.end_attempt(live, error, **how)
             break
         except DatabaseError as refused:
-            if connection.in_atomic_block or stopping.is_set() or monotonic() >= until:
+            if connection.in_atomic_block or lifecycle.stopping.is_set() or monotonic() >= until:
                 raise
             log.warning("the end of job %s cannot be written (%s); trying again", context.job_id, refused)
             connection.close()

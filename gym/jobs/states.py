@@ -117,8 +117,8 @@ def end_attempt(
         else:
             changes |= {"state": State.FAILED, "finished": now, "deaths": 0}
         Job.objects.filter(pk=job.pk).update(**changes)
-        if changes["state"] == State.QUEUED:
-            wake(job.queue, delay=delay)
+        if changes["state"] == State.QUEUED and not delay:  # a delayed try is found by polling
+            wake(job.queue)
     return str(changes["state"])
 
 

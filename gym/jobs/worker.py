@@ -24,14 +24,19 @@ from django.db.models import Q
 from django.dispatch import Signal
 from django.utils import timezone
 
-from gym.jobs import conf, fairness, runner, states
-from gym.jobs.actors import another_broker
+from gym.jobs import conf, fairness, lifecycle, runner, states
+from gym.jobs.actors import polling_broker
 from gym.jobs.context import JobContext
 from gym.jobs.errors import OutOfTime
+from gym.jobs.listener import Listener
 from gym.jobs.models import Job, State, WorkerHeartbeat
+from gym.jobs.polling import DatabaseBroker
 from gym.jobs.process_memory import process_bytes
 from gym.jobs.reaper import Reaper, recover_expired, release_dead_worker
+from gym.jobs.selectors import ALIVE
 from gym.jobs.supervisor import READY, print_line
+from gym.jobs.versions import why_outdated
+from lmgym import __version__
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +46,9 @@ workers run the dead worker's jobs."""
 worker_signed_in = Signal()
 """Sent by a worker once its heartbeat row exists."""
 LAST_SECONDS = 8.0  # time for cleaning up after the grace period
-WAKE_TIMEOUT_MS = 250  # longest sleep of an idle Redis consumer
+WORKER_TIMEOUT_MS = 250  # how long an idle thread of dramatiq waits before it looks whether it should stop
 RESTART = 1  # exit code of a worker that exited deliberately and must be restarted
 WATCHDOG_SECONDS = 1.0  # interval of the watchdog
-QUICK_TIMEOUT_MS = 50  # WAKE_TIMEOUT_MS of quick queues
 
 
 def worker_threads() -> int:
@@ -84,6 +88,8 @@ class WorkerProcess:
         self.deaths = deaths
         self.signals = 0
         self.watchdog = Watchdog()
+        self.must_restart = False
+        self.listeners: list[Listener] = []
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         self.device = "" if visible is None else f"CUDA_VISIBLE_DEVICES={visible}"[:200]
 
@@ -103,10 +109,10 @@ class WorkerProcess:
         if self.deaths is not None:
             threading.Thread(target=release_reported_deaths, args=(self.deaths,), daemon=True).start()
         self._wait()
-        runner.stopping.set()
+        lifecycle.stopping.set()
         self._shut_down(workers, reaper)
         log.info("worker %s is done", runner.worker_id())
-        if self.watchdog.must_exit:
+        if self.must_restart or self.watchdog.must_exit:
             sys.exit(RESTART)
 
     def _start_workers(self) -> list[dramatiq.Worker]:
@@ -115,23 +121,23 @@ class WorkerProcess:
         ordinary = [queue for queue in self.queues if not conf.has_own_thread(queue)]
         lanes = [(ordinary, self.threads)] if ordinary else []
         lanes += [([queue], 1) for queue in self.queues if conf.has_own_thread(queue)]
-        brokers = [dramatiq.get_broker(), *(another_broker() for _ in lanes[1:])]
-        return [self._start_worker(broker, *lane) for broker, lane in zip(brokers, lanes, strict=True)]
+        return [self._start_worker(*lane) for lane in lanes]
 
-    @staticmethod
-    def _start_worker(broker: dramatiq.Broker, queues: list[str], threads: int) -> dramatiq.Worker:
-        broker.emit_after("process_boot")  # normally done by dramatiq's command line
+    def _start_worker(self, queues: list[str], threads: int) -> dramatiq.Worker:
+        polling, messages = polling_broker(), dramatiq.get_broker()
+        polling.emit_after("process_boot")  # normally done by dramatiq's command line
         for queue in queues:
-            broker.declare_queue(queue)
-        quick = any(conf.is_quick(queue) for queue in queues)
+            polling.declare_queue(queue)
         worker = dramatiq.Worker(
-            broker,
-            queues=set(queues),
-            worker_threads=threads,
-            worker_timeout=QUICK_TIMEOUT_MS if quick else WAKE_TIMEOUT_MS,
+            polling, queues=set(queues), worker_threads=threads, worker_timeout=WORKER_TIMEOUT_MS
         )
-        worker.queue_prefetch = threads  # one message per thread leaves the others to other workers
+        worker.queue_prefetch = threads
         worker.start()
+        if not isinstance(messages, DatabaseBroker):
+            for queue in queues:
+                listener = Listener(messages, polling, queue, is_quick=conf.is_quick(queue))
+                listener.start()
+                self.listeners.append(listener)
         return worker
 
     # --- stopping ---
@@ -165,6 +171,9 @@ class WorkerProcess:
                         os.write(self.alive, b".")
                 if self._must_end():
                     return
+            if lifecycle.closing.is_set() and not runner.running():
+                self.must_restart = True
+                return
 
     def _shut_down(self, workers: list[dramatiq.Worker], reaper: Reaper) -> None:
         """Let handlers stop at their next check; after the grace period, queue their jobs again."""
@@ -172,10 +181,14 @@ class WorkerProcess:
         # Guarantees an exit with stacks in the log if something below hangs; leases take care of the rest.
         faulthandler.dump_traceback_later(grace + LAST_SECONDS, exit=True)
         reaper.stop()
+        for listener in self.listeners:
+            listener.stop()
         end = time.monotonic() + grace
         for worker in workers:
             worker.stop(timeout=max(0, int((end - time.monotonic()) * 1000)))
-        reaper.join(LAST_SECONDS / 2)  # it uses the broker's connections, which are closed next
+        end = time.monotonic() + LAST_SECONDS / 2
+        for thread in (reaper, *self.listeners):  # they use connections, which are closed next
+            thread.join(max(0.0, end - time.monotonic()))
         hanging = any(thread.is_alive() for worker in workers for thread in worker.workers)
         try:
             if hanging:
@@ -186,9 +199,8 @@ class WorkerProcess:
         if hanging:  # the only way to end a thread that does not return
             logging.shutdown()
             sys.stderr.flush()
-            os._exit(RESTART if self.watchdog.must_exit else 0)
-        for worker in workers:
-            worker.broker.close()
+            os._exit(RESTART if self.must_restart or self.watchdog.must_exit else 0)
+        dramatiq.get_broker().close()
         connections.close_all()
         faulthandler.cancel_dump_traceback_later()
 
@@ -203,7 +215,8 @@ class WorkerProcess:
                 "queues": self.queues,
                 "threads": self.threads,
                 "device": self.device,
-                **_heartbeat_values(),
+                "version": __version__,
+                **self._heartbeat_values(),
             },
         )
 
@@ -218,15 +231,40 @@ class WorkerProcess:
 
     def _beat(self) -> None:
         try:
-            if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(**_heartbeat_values()):
+            values = self._heartbeat_values()
+            if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(**values):
                 self._register()  # a reaper deleted the row as dead
-        except DatabaseError:
-            log.exception("could not write the heartbeat; trying again")
+            if not lifecycle.closing.is_set() and (reason := self._why_replace(values["process_bytes"] or 0)):
+                log.warning("this worker claims no more jobs and exits after the current ones: %s", reason)
+                lifecycle.closing.set()
+        except DatabaseError as error:
+            log.warning("could not write the heartbeat; trying again: %s", error)
             connection.close()
 
+    def _heartbeat_values(self) -> dict[str, Any]:
+        return {
+            "last_seen": timezone.now(),
+            "process_bytes": process_bytes() or None,
+            "clock_seconds": clock_seconds(),
+            "broker_problem": next((one.problem for one in self.listeners if one.problem), ""),
+        }
 
-def _heartbeat_values() -> dict[str, Any]:
-    return {"last_seen": timezone.now(), "process_bytes": process_bytes() or None}
+    @staticmethod
+    def _why_replace(used_bytes: int) -> str:
+        """Return why another process should replace this one between jobs; "" if none should."""
+        limit = int(conf.get("GYM_WORKER_MEMORY_MB"))
+        if limit and used_bytes > limit * 1_000_000:
+            return f"it uses {used_bytes / 1e6:,.0f} MB; GYM_WORKER_MEMORY_MB is {limit:,}"
+        return why_outdated(ALIVE)
+
+
+def clock_seconds() -> float:
+    """Return this machine's clock minus the database's in seconds; 0 for SQLite, which runs on this machine."""
+    if connection.vendor != "postgresql":
+        return 0.0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXTRACT(EPOCH FROM clock_timestamp())")
+        return round(time.time() - float(cursor.fetchone()[0]), 3)
 
 
 def release_reported_deaths(pipe: int) -> None:
@@ -252,7 +290,7 @@ def drain(queues: list[str], *, once: bool = False) -> int:
     """
     started, ran = timezone.now(), 0
     recover_expired()
-    while not (runner.stopping.is_set() or runner.broken.is_set()):
+    while not (lifecycle.stopping.is_set() or lifecycle.broken.is_set()):
         if any(runner.run_next(queue) for queue in queues):
             ran += 1
             if once:
@@ -286,7 +324,7 @@ class Watchdog:
 
     def check(self) -> bool:
         """End the attempts whose handlers have not stopped in time. Return True if the worker must exit."""
-        if runner.broken.is_set():
+        if lifecycle.broken.is_set():
             self.must_exit = True
             return True
         running = runner.running()

@@ -51,12 +51,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Queues to which a message was sent, as if the broker needed messages."""
+    """Queues to which a message was sent."""
     sent: list[str] = []
-    monkeypatch.setattr(reaper, "needs_messages", lambda: True)
-    monkeypatch.setattr(reaper, "ready_messages", sent.count)
     for module in (reaper, services, states):
-        monkeypatch.setattr(module, "wake", lambda queue, **options: sent.append(queue))
+        monkeypatch.setattr(module, "wake", sent.append)
     return sent
 
 

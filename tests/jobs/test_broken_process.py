@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from gym.jobs import handlers, runner
+from gym.jobs import handlers, lifecycle
 from gym.jobs.errors import PermanentFailure
 from gym.jobs.models import Job
 from gym.jobs.services import enqueue
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def own_process(monkeypatch: pytest.MonkeyPatch, settings) -> None:
     """Retry without a pause, and give each test its own flag for a broken process."""
     settings.GYM_JOB_RETRY_SECONDS = 0
-    monkeypatch.setattr(runner, "broken", threading.Event())
+    monkeypatch.setattr(lifecycle, "broken", threading.Event())
 
 
 def gone(context) -> None:
@@ -35,7 +35,7 @@ def test_the_worker_claims_nothing_more_and_ends_and_the_job_waits_for_its_next_
     assert watchdog.must_exit, "whoever keeps workers running starts another"
     assert Job.objects.get(pk=first.pk).state == "queued"
     assert Job.objects.get(pk=second.pk).tries == 0
-    runner.broken.clear()  # the next worker
+    lifecycle.broken.clear()  # the next worker
     register("gpu")
     assert drain(["default"]) == 2
     assert set(Job.objects.values_list("state", flat=True)) == {"done"}
@@ -50,7 +50,7 @@ def test_the_reason_below_a_failure_counts_too(register) -> None:
 
     enqueue(register("gpu", refuse), {})
     drain(["default"], once=True)
-    assert runner.broken.is_set()
+    assert lifecycle.broken.is_set()
 
 
 def test_an_ordinary_error_breaks_nothing(register) -> None:
@@ -59,7 +59,7 @@ def test_an_ordinary_error_breaks_nothing(register) -> None:
 
     enqueue(register("k", fail), {}, max_attempts=1)
     drain(["default"])
-    assert not runner.broken.is_set()
+    assert not lifecycle.broken.is_set()
     assert not handlers.broke_process(None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gym.jobs import fairness, reaper, runner, states
+from gym.jobs import fairness, runner, states
 from gym.jobs.errors import MissingResource
 from gym.jobs.selectors import waited_for
 from gym.jobs.services import enqueue
@@ -74,11 +74,14 @@ def test_a_worker_looks_again_after_a_while(register, settings):
     assert (job.state, seen) == ("done", [1, 2, 3])
 
 
-def test_every_round_of_the_reaper_wakes_a_worker_for_it(handed_back, messages):
-    for _ in range(2):
-        messages.clear()  # used up by workers that lack the files
-        reaper.reap()
-        assert messages == ["default"]
+def test_its_return_wakes_a_worker(register, messages):
+    def handler(context):
+        raise MissingResource(FILES)
+
+    enqueue(register("needs files", handler), {})
+    messages.clear()
+    runner.run_next("default")
+    assert messages == ["default"]
 
 
 def test_draining_ends_and_leaves_it_to_others(handed_back):

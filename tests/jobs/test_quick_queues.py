@@ -21,7 +21,7 @@ def lanes(monkeypatch, settings):
     monkeypatch.setattr(
         WorkerProcess,
         "_start_worker",
-        staticmethod(lambda broker, queues, threads: started.append((queues, threads))),
+        lambda self, queues, threads: started.append((queues, threads)),
     )
 
     def start(queues, threads=1):

@@ -58,34 +58,6 @@ def test_a_heartbeat_between_look_and_deed_saves_the_job(running, clock):
     assert reaper.end_lost_attempt(running.pk, running.attempt, expired_only=True) is False
 
 
-def test_a_queued_job_without_a_message_gets_one_after_a_minute(register, clock, messages):
-    kind = register("k")
-    for _ in range(3):
-        enqueue(kind, {})
-    messages.clear()
-    assert reaper.resend_wakeups() == 0
-    clock.forward(61)
-    assert reaper.resend_wakeups() == 3
-    assert reaper.resend_wakeups() == 0
-
-
-def test_a_long_queue_does_not_pile_up_messages(register, clock, messages):
-    kind = register("k")
-    for _ in range(5):
-        enqueue(kind, {})
-    for _ in range(10):
-        clock.forward(300)
-        reaper.reap()
-    assert len(messages) == 5
-
-
-def test_workers_that_look_for_jobs_themselves_get_no_messages(register, clock, monkeypatch):
-    enqueue(register("k"), {})
-    clock.forward(61)
-    monkeypatch.setattr(reaper, "resend_wakeups", pytest.fail)
-    reaper.reap()
-
-
 def test_a_dead_workers_jobs_come_back_without_waiting_for_the_lease(running):
     WorkerHeartbeat.objects.create(id="w1", host="h", pid=1)
     assert reaper.acquire_lock("w1", 60)

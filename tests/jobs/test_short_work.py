@@ -47,7 +47,7 @@ def test_every_worker_has_a_thread_for_it(monkeypatch):
     monkeypatch.setattr(
         WorkerProcess,
         "_start_worker",
-        staticmethod(lambda broker, queues, threads: started.append((queues, threads))),
+        lambda self, queues, threads: started.append((queues, threads)),
     )
     WorkerProcess(list(site.GYM_JOB_QUEUES), threads=2)._start_workers()
     assert (["short"], 1) in started

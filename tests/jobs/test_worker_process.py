@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from gym.jobs import runner, worker
+from gym.jobs import lifecycle, worker
 from gym.jobs.worker import WorkerProcess
 from tests.jobs.lab.values import expected_chunks
 
@@ -84,7 +84,7 @@ def test_who_takes_a_dead_ones_place_frees_its_jobs_then_imports_then_claims(mon
         monkeypatch.setattr(WorkerProcess, name, note("-"))
     monkeypatch.setattr(WorkerProcess, "_start_workers", note("claims"))
     monkeypatch.setattr(worker.Reaper, "start", note("-"))
-    monkeypatch.setattr(runner, "stopping", threading.Event())
+    monkeypatch.setattr(lifecycle, "stopping", threading.Event())
     imports = note("imports")
     worker.worker_replaced.connect(imports)
     monkeypatch.setattr(worker.worker_replaced, "receivers", worker.worker_replaced.receivers[-1:])
@@ -169,7 +169,7 @@ def test_a_second_signal_ends_it_at_once(lab):
 def test_a_signal_in_the_middle_of_anything_cannot_block():
     """The signal handler interrupts the main thread anywhere, perhaps while it holds the lock of an Event."""
     process = WorkerProcess(["default"])
-    with runner.stopping._cond:
+    with lifecycle.stopping._cond:
         handler = threading.Thread(target=process._on_signal, args=(signal.SIGTERM, None), daemon=True)
         handler.start()
         handler.join(2)

@@ -28,7 +28,7 @@ def test_jobs_survive_what_happens_to_them(make_lab, database, broker, kills):
     queued_and_running_jobs_can_be_cancelled(lab)
     stop(lab)
     if broker != "database":
-        lost_messages_are_sent_again(lab)
+        jobs_are_found_without_messages(lab)
         stop(lab)
     a_killed_worker_loses_and_doubles_nothing(lab, kills)
 
@@ -92,10 +92,9 @@ def queued_and_running_jobs_can_be_cancelled(lab: Lab) -> None:
         lab.wait_for(job, "cancelled", 4)
 
 
-def lost_messages_are_sent_again(lab: Lab) -> None:
+def jobs_are_found_without_messages(lab: Lab) -> None:
     jobs = [lab.enqueue("lab.chunks", {"n": 1}) for _ in range(3)]
     lab.ask("lose_messages", lab.queue)
-    assert lab.ask("ready", lab.queue) == 0
     lab.worker()
     for job in jobs:
         lab.wait_for(job, "done")

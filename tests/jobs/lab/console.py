@@ -75,8 +75,8 @@ def lose_messages(queue: str) -> None:
 
 
 def ready(queue: str) -> int:
-    """Return the number of ready messages, or of claimable jobs if the broker has no messages."""
-    return broker.ready_messages(queue) if broker.needs_messages() else fairness.ready(queue).count()
+    """Return the number of claimable jobs."""
+    return fairness.ready(queue).count()
 
 
 def workers() -> list[list[Any]]:

@@ -38,7 +38,6 @@ GYM_JOB_QUEUES = ["default", *filter(None, [os.environ.get("LAB_QUEUE")])]
 GYM_BROKER_NAMESPACE = os.environ.get("LAB_NAMESPACE", "lab")
 GYM_JOB_LEASE_SECONDS = float(os.environ.get("LAB_LEASE", "1.5"))
 GYM_REAPER_SECONDS = 0.3
-GYM_JOB_WAKE_SECONDS = 1.0
 GYM_JOB_RETRY_SECONDS = 0.1
 GYM_JOB_STOP_SECONDS = float(os.environ.get("LAB_STOP", "3"))
 GYM_JOB_REACT_SECONDS = float(os.environ.get("LAB_REACT", "7"))

@@ -7,8 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gym.jobs import conf, fairness, runner
+from gym.jobs import conf, fairness, lifecycle, runner
+from gym.jobs.selectors import ALIVE
 from gym.jobs.sessions import limit_sessions
+from gym.jobs.versions import why_outdated
 from gym.jobs.worker import WorkerProcess, drain
 from gym.site_command import SiteCommand
 
@@ -47,11 +49,13 @@ class Command(SiteCommand):
             )
         if options["threads"] < 1:
             raise CommandError("--threads must be at least 1.")
+        if problem := why_outdated(ALIVE):
+            raise CommandError(problem)
         limit_sessions()
         if options["id"]:
             runner.set_worker_id(options["id"])
         if options["once"] or options["drain"]:
-            signal.signal(signal.SIGTERM, lambda number, frame: runner.stopping.set())
+            signal.signal(signal.SIGTERM, lambda number, frame: lifecycle.stopping.set())
             ran = drain(queues, once=options["once"])
             self.stdout.write(f"Job attempts run: {ran}")
             for what in fairness.missing_resources():

@@ -3,7 +3,7 @@ from time import monotonic
 import pytest
 from django.db import connection
 
-from gym.jobs import actors, broker, runner, states
+from gym.jobs import actors, polling, runner, states
 from gym.jobs.models import Job
 from gym.jobs.services import enqueue
 
@@ -22,7 +22,7 @@ def kind(register):
 
 @pytest.fixture
 def consumer():
-    return actors.another_broker().consume("default")
+    return actors.polling_broker().consume("default")
 
 
 def claim():
@@ -48,7 +48,7 @@ def test_jobs_of_another_queue_are_left_alone(consumer, kind, settings):
 
 
 def test_a_job_comes_when_it_is_due(consumer, kind, clock, monkeypatch):
-    monkeypatch.setattr(broker, "UNCHANGED_SECONDS", 0)
+    monkeypatch.setattr(polling, "UNCHANGED_SECONDS", 0)
     job = enqueue(kind, {})
     attempt = claim().attempt
     states.end_attempt(states.fenced(job.pk, attempt), "no luck", delay=5)
@@ -59,10 +59,12 @@ def test_a_job_comes_when_it_is_due(consumer, kind, clock, monkeypatch):
 
 def test_in_a_database_of_sqlite_that_nobody_wrote_to_it_does_not_look_again_at_once(consumer, monkeypatch):
     looks = []
-    monkeypatch.setattr(broker.fairness, "claimable", lambda queue: looks.append(queue) or Job.objects.none())
+    monkeypatch.setattr(
+        polling.fairness, "claimable", lambda queue: looks.append(queue) or Job.objects.none()
+    )
     assert [next(consumer) for _ in range(3)] == [None] * 3
     assert len(looks) == (1 if connection.vendor == "sqlite" else 3)
-    monkeypatch.setattr(broker, "data_version", lambda: -1)
+    monkeypatch.setattr(polling, "data_version", lambda: -1)
     next(consumer)
     assert len(looks) == (2 if connection.vendor == "sqlite" else 4)
 
@@ -100,13 +102,13 @@ def test_after_a_failure_of_the_database_it_looks_again_soon(consumer, kind, mon
     """It does not wait the three seconds that dramatiq pauses after an error."""
     enqueue(kind, {})
     with monkeypatch.context() as broken:
-        broken.setattr(broker.fairness, "claimable", fail)
-        broken.setattr(broker.connection, "close", lambda: None)
+        broken.setattr(polling.fairness, "claimable", fail)
+        broken.setattr(polling.connection, "close", lambda: None)
         assert next(consumer) is None
     assert next(consumer) is None
-    monkeypatch.setattr(broker, "monotonic", lambda: monotonic() + broker.AFTER_ERROR_SECONDS)
+    monkeypatch.setattr(polling, "monotonic", lambda: monotonic() + polling.AFTER_ERROR_SECONDS)
     assert next(consumer) is not None
 
 
 def fail(queue):
-    raise broker.DatabaseError("gone")
+    raise polling.DatabaseError("gone")
