@@ -322,5 +322,9 @@ LOGGING = {
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": env.choice("GYM_LOG_LEVEL", "WARNING", LOG_LEVELS)},
-    "loggers": {"gym": {"level": env.choice("GYM_LOG_LEVEL", "INFO", LOG_LEVELS)}},
+    "loggers": {
+        "gym": {"level": env.choice("GYM_LOG_LEVEL", "INFO", LOG_LEVELS)},
+        # pika logs tracebacks at each lost connection, which gym.jobs reports in one line
+        "pika": {"level": "CRITICAL"},
+    },
 }
