@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import REASON_NO_CSRF_COOKIE
 from django.shortcuts import render
+from django.template import loader
 from django.views import defaults
 
 from gym.api.errors import ApiProblem
+from gym.unavailable import RETRY_SECONDS, why_unavailable
 
+log = logging.getLogger(__name__)
+PAGE_BROKEN = "The error was logged. Changes are saved either completely or not at all."
 BROKEN = ApiProblem(500, "Something went wrong. The error was logged; try again later.", "broken")
 
 
@@ -27,8 +34,27 @@ def error_response(
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Respond to an unexpected exception."""
-    return BROKEN.plain_response() if _is_api(request) else defaults.server_error(request)
+    """Respond to an unexpected exception: 503 while the database or the disk cannot serve, else 500. Uses neither the
+    database nor the session."""
+    error = sys.exc_info()[1]
+    if not (message := why_unavailable(error)):
+        return _plain_error(request, BROKEN, "Something went wrong", PAGE_BROKEN)
+    cause = " ".join(str(error).split())
+    log.error("503 for %s %s: %s", request.method, request.path_info, cause)
+    response = _plain_error(
+        request, ApiProblem(503, message, "unavailable"), "The site cannot answer now", message
+    )
+    response["Retry-After"] = str(RETRY_SECONDS)
+    response._has_been_logged = True  # type: ignore[attr-defined]  # Django would log a traceback
+    return response
+
+
+def _plain_error(request: HttpRequest, problem: ApiProblem, title: str, message: str) -> HttpResponse:
+    """Return the API's problem, or a page that needs no context processors."""
+    if _is_api(request):
+        return problem.plain_response()
+    context = {"code": problem.status, "title": title, "message": message}
+    return HttpResponse(loader.render_to_string("plain_error.html", context), status=problem.status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

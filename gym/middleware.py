@@ -18,7 +18,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from gym.accounts.quotas import OverQuota
 from gym.conflicts import MESSAGE, Conflict, is_conflict
 from gym.error_pages import error_response
-from gym.healthz import healthz
+from gym.healthz import healthz, readyz
 
 logger = logging.getLogger(__name__)
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -42,11 +42,13 @@ class Compressed(GZipMiddleware):
         return response
 
 
-class SignOfLife(MiddlewareMixin):
-    """Handle /healthz before the Host header is checked, because probes use the machine's address."""
+class HealthChecks(MiddlewareMixin):
+    """Handle health checks before the Host header is checked, because probes use the machine's address."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        return healthz(request) if request.path_info == reverse("healthz") else None
+        checks = {reverse(check.__name__): check for check in (healthz, readyz)}
+        check = checks.get(request.path_info)
+        return None if check is None else check(request)
 
 
 class NoStoreMiddleware(MiddlewareMixin):

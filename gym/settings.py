@@ -71,7 +71,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gym.middleware.Compressed",
     "gym.middleware.StaticFiles",
-    "gym.middleware.SignOfLife",
+    "gym.middleware.HealthChecks",
     "gym.middleware.VisitorPages",
     "gym.middleware.NoStoreMiddleware",
     "gym.open_streams.OpenStreams",
@@ -113,6 +113,7 @@ CRISPY_TEMPLATE_PACK = "bootstrap5"
 
 # --- data ------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.database("GYM_DATABASE_URL", VAR_DIR / "gym.sqlite3")}
+GYM_DATABASE_WAIT_SECONDS = env.number("GYM_DATABASE_WAIT_SECONDS", 60)
 GYM_WEB_STATEMENT_SECONDS = env.number("GYM_WEB_STATEMENT_SECONDS", 20)
 GYM_WEB_REQUEST_SECONDS = env.number("GYM_WEB_REQUEST_SECONDS", 45)
 GYM_WEB_HANG_SECONDS = env.number("GYM_WEB_HANG_SECONDS", 60, least=1)
@@ -243,7 +244,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GYM_BEHIND_PROXY else None
 CSRF_FAILURE_VIEW = "gym.error_pages.csrf_failure"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from time import monotonic, sleep
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -20,10 +22,25 @@ class SiteCommand(BaseCommand):
     """A command that uses the site's tables. It refuses to start until all migrations are applied."""
 
     requires_migrations_checks = True
+    waits_for_database = False
+    """Whether the command waits for a PostgreSQL server that is starting."""
 
     def check_migrations(self) -> None:
+        if self.waits_for_database:
+            self.wait_for_database()
         if problem := database_problem():
             raise CommandError(problem)
+
+    def wait_for_database(self) -> None:
+        end = monotonic() + settings.GYM_DATABASE_WAIT_SECONDS
+        announced = False
+        while connection.vendor == "postgresql" and (problem := connection_problem()) and monotonic() < end:
+            if not announced:
+                self.stderr.write(
+                    f"{problem} Waiting for it for up to {settings.GYM_DATABASE_WAIT_SECONDS} seconds."
+                )
+                announced = True
+            sleep(1)
 
 
 def database_problem() -> str:

@@ -4,13 +4,14 @@ from django.contrib import admin
 from django.urls import include, path
 
 from gym.accounts.views import admin_sign_in
-from gym.healthz import healthz
+from gym.healthz import healthz, readyz
 
 handler400 = "gym.error_pages.bad_request"
 handler500 = "gym.error_pages.server_error"
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
     path("accounts/", include("gym.accounts.urls")),
     path("invitations/", include("gym.sharing.urls")),
     path("notifications/", include("gym.notices.urls")),

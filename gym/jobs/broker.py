@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from time import monotonic
+from typing import Any
 from urllib.parse import urlsplit
 
 import dramatiq
@@ -89,3 +90,33 @@ def describe(error: BaseException) -> str:
     """Describe an error of a broker in one line. dramatiq wraps those of the network."""
     cause = error.args[0] if error.args and isinstance(error.args[0], BaseException) else error
     return " ".join(str(cause).split())[:200] or type(cause).__name__
+
+
+def broker_problem() -> str:
+    """Connect to the broker. Return why that fails; "" if it succeeds or the site has no broker."""
+    broker: Any = dramatiq.get_broker()
+    if isinstance(broker, DatabaseBroker):
+        return ""
+    try:
+        if hasattr(broker, "client"):
+            broker.client.ping()
+        else:
+            import pika
+
+            pika.BlockingConnection(broker.parameters).close()
+    except Exception as error:  # noqa: BLE001  the errors of redis, pika and dramatiq have no common base class
+        return describe(error)
+    return ""
+
+
+def eviction_policy() -> str:
+    """Return the policy by which Redis drops keys when its memory is full; "" if unknown or not Redis."""
+    client = getattr(dramatiq.get_broker(), "client", None)
+    if client is None:
+        return ""
+    from redis import RedisError
+
+    try:
+        return str(client.config_get("maxmemory-policy").get("maxmemory-policy", ""))
+    except RedisError:  # hosted servers do not permit CONFIG
+        return ""

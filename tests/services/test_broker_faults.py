@@ -38,7 +38,17 @@ class RedisServer:
         self.start()
 
     def start(self) -> None:
-        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--dir", "."]
+        command = [
+            "redis-server",
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+            "--save",
+            "",
+            "--dir",
+            ".",
+        ]
         self.process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL)
 
     def kill(self) -> None:

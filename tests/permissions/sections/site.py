@@ -13,6 +13,7 @@ ROWS: list[Row] = [
     ("GET", "help-template", ["csv"], OPEN),
     ("GET", "help-template", ["pdf"], NOT_FOUND),
     ("GET", "healthz", [], OPEN),
+    ("GET", "readyz", [], OPEN),
     ("GET", "queue", [], OPEN),
     ("GET", "admin-sign-in", [], ("in", 403, 403, 403, 403, "in")),
     ("POST", "admin-sign-in", [], ("in", 403, 403, 403, 403, "in")),

@@ -26,6 +26,7 @@ from gym.site_command import SiteCommand
 
 class Command(SiteCommand):
     help = "Serve the site with waitress (a threaded WSGI server). `serve` also starts workers."
+    waits_for_database = True
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -17,6 +17,7 @@ from gym.site_command import SiteCommand
 
 class Command(SiteCommand):
     help = "Run queued jobs until stopped (Ctrl-C or SIGTERM) or, with --drain, until none is left."
+    waits_for_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--threads", type=int, default=1, help="jobs to run at the same time (default 1)")
