@@ -60,10 +60,13 @@ def load_suite(
         encoding: encoding of a text file that is not UTF-8; see `lmgym.suites.intake.ENCODINGS`.
         header: number of the row that names the columns; "no" if none does. Default: it is found.
         layout: "good_bad" or "bad_good": every two rows of a list of sentences are a pair, in this order; "groups":
-            without an item column, an item begins when a condition is repeated.
-        prediction: condition of a pair that should have the lower total surprisal, or "-" for no prediction.
+            without an item column, an item begins when a condition is repeated; "single": without a condition column,
+            every row is an item in the only condition.
+        prediction: condition of a pair that should have the lower total surprisal; "matched": each target of contexts
+            and targets is more likely after its own context; "-": no prediction.
         cut: "/", "|" or "words": where a single column of text is cut into regions; "none": it is not.
-        fillers: "out" or "keep": what to do with items that have different conditions from most.
+        fillers: "out" or "keep": what to do with items that have different conditions from most; "1", "2", …: which of
+            several experiments is read.
         empty: "text", "out" or "keep": take cells without text (empty or ∅) as empty texts, leave their items out, or
             keep the signs as text.
         marks: "remove" or "keep": what to do with marks of judgements such as * before sentences.

@@ -11,7 +11,7 @@ from lmgym.cli.shared import Failed, note
 from lmgym.errors import FormatError
 from lmgym.suites.formats import SuiteDocument
 from lmgym.suites.intake import ENCODINGS, NotUnderstood
-from lmgym.suites.intake.parsing import CHOICES, NO_PREDICTION, ROLES
+from lmgym.suites.intake.parsing import CHOICES, MATCHED, NO_PREDICTION, ROLES
 
 NAMES = (
     "columns",
@@ -37,8 +37,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default={},
         metavar="A=item,B=condition,C=text,D=data",
         help=f"role of each column of a table, by letter: {', '.join(ROLES)} (condition_text: one column per "
-        "condition; data: kept with the items, not scored); other columns are not read. Required if it is unclear "
-        "which columns are regions",
+        "condition; data: kept with the items, not scored; docs/suite-format.md has them all); others are not read. "
+        "Required if it is unclear which columns are regions",
     )
     group.add_argument(
         "--sheet",
@@ -61,14 +61,15 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         default="",
         choices=CHOICES["layout"],
         help="every two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: without "
-        "an item column, an item begins when a condition is repeated",
+        "an item column, an item begins when a condition is repeated; single: every row is an item in the only "
+        "condition",
     )
     group.add_argument(
         "--prediction",
         default="",
         metavar="CONDITION",
-        help=f"condition that should have the lower total surprisal, or {NO_PREDICTION}; required if the headings of "
-        "pairs do not say which sentence is better",
+        help=f"condition that should have the lower total surprisal, {MATCHED} (each target after its own context) or "
+        f"{NO_PREDICTION}; required if the headings do not say which sentence is better",
     )
     group.add_argument(
         "--cut",
@@ -80,7 +81,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--fillers",
         default="",
         choices=CHOICES["fillers"],
-        help="leave out (or keep) items that have different conditions from most",
+        help="leave out (or keep) items that have different conditions from most, or read the first, second, … of "
+        "several experiments",
     )
     group.add_argument(
         "--empty",

@@ -29,7 +29,7 @@ from lmgym.suites.formats import (
 from lmgym.suites.formats.designs import DesignError, cells, condition_name, read_factors, with_factors
 from lmgym.suites.formulas import FormulaError
 from lmgym.suites.intake import ENCODINGS, parse_upload
-from lmgym.suites.intake.parsing import CHOICES, NO_PREDICTION, ROLES, ParseOptions, ParseResult
+from lmgym.suites.intake.parsing import CHOICES, MATCHED, NO_PREDICTION, ROLES, ParseOptions, ParseResult
 from lmgym.suites.regions import METRICS
 from lmgym.text.problems import FormatError
 from suites.drafts import BadEdits
@@ -140,12 +140,14 @@ class AnswersBody(Body):
         CHOICES["layout"],
         required=False,
         help_text="every two rows of a list of sentences are a pair, with the good (or bad) sentence first; groups: "
-        "without an item column, an item begins when a condition is repeated",
+        "without an item column, an item begins when a condition is repeated; single: without a condition column, "
+        "every row is an item in the only condition",
     )
     prediction = serializers.CharField(
         max_length=MAX_NAME_CHARACTERS,
         required=False,
-        help_text=f"condition that should have the lower total surprisal; {NO_PREDICTION}: no prediction",
+        help_text=f"condition that should have the lower total surprisal; {MATCHED}: each target after its own "
+        f"context; {NO_PREDICTION}: no prediction",
     )
     cut = serializers.ChoiceField(
         CHOICES["cut"], required=False, help_text="what separates regions in a single column of text"
@@ -153,7 +155,8 @@ class AnswersBody(Body):
     fillers = serializers.ChoiceField(
         CHOICES["fillers"],
         required=False,
-        help_text="items that have different conditions from most: leave them out, or keep them",
+        help_text="items that have different conditions from most: leave them out, or keep them; a number: which of "
+        "several experiments is read",
     )
     empty = serializers.ChoiceField(
         CHOICES["empty"],

@@ -16,8 +16,16 @@ from lmgym.suites.formats.documents import LIMITS, MAX_BYTES
 from lmgym.suites.formats.tables import name_from
 from lmgym.suites.intake.containers import holds_records
 from lmgym.suites.intake.ibex import holds_items
+from lmgym.suites.intake.linger import holds_linger
 from lmgym.suites.intake.parsing import NOTHING, ParseOptions, ParseResult
-from lmgym.suites.intake.sheets import read_cells, read_items, read_objects, read_records, read_sheet
+from lmgym.suites.intake.sheets import (
+    read_cells,
+    read_items,
+    read_linger,
+    read_objects,
+    read_records,
+    read_sheet,
+)
 from lmgym.text import listing
 from lmgym.text.problems import FormatError, Notice, Problem
 
@@ -70,6 +78,8 @@ def parse_upload(
         return read_items(text, name_from(filename), options, known)
     if len(data) <= MAX_BYTES and holds_records(text, filename):
         return read_records(text, name_from(filename), options, known)
+    if len(data) <= MAX_BYTES and holds_linger(text):
+        return read_linger(text, name_from(filename), options, known)
     result = None if options.about_cells or pasted else _as_file(data, filename)
     if result is not None and not (result.document and result.document.is_table):
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lmgym.suites.formats.tables import Table
 from lmgym.suites.intake.pairs import NO_SENTENCE
 from lmgym.suites.intake.parsing import Choice
-from lmgym.suites.intake.reading import Reading, at
+from lmgym.suites.intake.reading import Reading, at, text_places
 from lmgym.text import BLANKS, count, listing
 
 _NO_REGION = frozenset({"∅", "Ø", "ø", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "_"})
@@ -15,8 +15,7 @@ _NO_REGION = frozenset({"∅", "Ø", "ø", "NA", "N/A", "n/a", "NaN", "nan", "NU
 def ask_about_blanks(table: Table, reading: Reading) -> None:
     """Ask what cells without text mean, and apply the answer. With several regions, this is about signs such as ∅; with
     a single one, also about empty cells."""
-    fixed = {table.roles["item"], table.roles["condition"], *table.data}
-    places = [k for k in range(len(table.header)) if k not in fixed]
+    places = text_places(table)
     signs = NO_SENTENCE if len(places) == 1 else _NO_REGION
     blank = [(row, k) for row in table.rows for k in places if row.cells[k].strip(BLANKS) in signs]
     if not blank or reading.is_part:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 from lmgym.suites.intake.headings import normal
+from lmgym.text import is_unspaced
 
 Cells: TypeAlias = Sequence[str]
 
@@ -23,6 +25,7 @@ VERDICTS = "yes or no"
 REPEATS = "repeats the other columns"
 BEFORE = "text before the sentence begins"
 AFTER = "text after the sentence has ended"
+TWIN = "often the same text as the column before"
 LABEL = "a label of the item or condition"
 
 _HEADINGS = re.compile(
@@ -41,6 +44,8 @@ _HEADINGS = re.compile(
 )
 _FACTOR = re.compile(r"number|type|variant|version|person|case|match|agreement|attractor")
 """Headings of factors that also occur as headings of regions."""
+_ALTERNATIVE = re.compile(r"(.*_)?(un)?(expected|target|response|completion|cloze|best|word|form)(_.*)?")
+"""Headings of words that complete a sentence."""
 _SENTENCE = re.compile(r"(full_|whole_)?(sentences?|stimul(us|i)|satz|sätze)")
 _NUMBER = re.compile(r"[-+−]?(\d[\d.,]*|[.,]\d+)(e[-+]?\d+)?\s*%?|n/?a|nan", re.IGNORECASE)
 _CODE = re.compile(
@@ -118,6 +123,8 @@ def doubts(
         if name not in sure and (reason := _column_reason(name, columns[k], is_alone=len(names) == 1))
     }
     text = [k for k in range(len(names)) if k not in doubted]
+    doubted |= {k: TWIN for k in _twins(names, columns, text) if names[k] not in sure}
+    text = [k for k in text if k not in doubted]
     doubted |= _outside(names, columns, text, sure)
     while (
         label := _label(names, columns, [k for k in text if k not in doubted], items, conditions)
@@ -169,6 +176,19 @@ def _outside(
         if opening is not None and opening in rest and any(_most(columns[k], closes_sentence) for k in rest):
             reasons |= {k: BEFORE for k in rest if k < opening}
     return {k: reason for k, reason in reasons.items() if names[k] not in sure}
+
+
+def _twins(names: Sequence[str], columns: Sequence[Cells], text: list[int]) -> list[int]:
+    """List text columns with the same text as the one before in at least a quarter of the rows, if headings say that
+    they are alternatives: the expected and the target word."""
+    twins = []
+    for one, other in pairwise(text):
+        if not (_ALTERNATIVE.fullmatch(normal(names[one])) and _ALTERNATIVE.fullmatch(normal(names[other]))):
+            continue
+        rows = list(zip(columns[one], columns[other], strict=True))[:_COMPARED]
+        if 4 * sum(a == b != "" for a, b in rows) >= len(rows) > 0:
+            twins.append(other)
+    return twins
 
 
 def _repeated(columns: Sequence[Cells], text: list[int]) -> int | None:
@@ -241,6 +261,8 @@ def is_whole(cells: Cells) -> bool:
     """Return whether at least half of the filled cells are whole sentences, from a capital letter to a full stop."""
 
     def is_sentence(cell: str) -> bool:
+        if is_unspaced(cell[:1]):
+            return ends_sentence(cell) and len(cell) >= 2 * _SHORTEST_SENTENCE
         return cell[:1].isupper() and closes_sentence(cell) and len(cell.split()) >= _SHORTEST_SENTENCE
 
     return _most([cell for cell in cells if cell], is_sentence)

@@ -20,7 +20,7 @@ from lmgym.files.bounded import load as bounded_load
 from lmgym.suites.formats.documents import LIMITS
 from lmgym.suites.formats.tables import Row, check_table
 from lmgym.suites.intake.headings import pair_of, roles_of
-from lmgym.text import CONTROL, SURROGATE
+from lmgym.text import CONTROL, SURROGATE, listing
 from lmgym.text.json_text import load
 from lmgym.text.problems import FormatError, Report
 
@@ -140,11 +140,10 @@ def holds_records(text: str, filename: str = "") -> bool:
 
 
 def _enclosed(root: Any) -> list[Any] | None:
-    """Return the entries of an object's only list, such as {"data": […]}, if all of them are objects; otherwise
-    None."""
+    """Return the entries of an object's only list of objects, such as {"data": […]}; otherwise None."""
     lists = [value for value in root.values() if isinstance(value, list)] if isinstance(root, dict) else []
-    objects = lists[0] if len(lists) == 1 else []
-    return objects if objects and all(isinstance(one, dict) for one in objects) else None
+    objects = [one for one in lists if one and all(isinstance(entry, dict) for entry in one)]
+    return objects[0] if len(objects) == 1 else None
 
 
 def split_records(text: str, report: Report) -> Grid:
@@ -165,7 +164,61 @@ def split_records(text: str, report: Report) -> Grid:
         if not isinstance(record, dict):
             report.problem(f"{where} {number}", "is not an object", hint)
     report.raise_problems()
+    if all(isinstance(record.get(SCORES), dict) and record[SCORES] for _, record in numbered):
+        return _multiple_choice(numbered, report)
     return rows_of_records(numbered, report)
+
+
+# --- BIG-bench: a text, and the score of each continuation ---
+
+SCORES = "target_scores"
+_INPUT = "input"
+
+
+def _multiple_choice(numbered: Sequence[tuple[int, dict[str, Any]]], report: Report) -> Grid:
+    """Lay examples of BIG-bench out as input, choices and the number of the right choice. Raises FormatError."""
+    read, undecided = [], []
+    for number, record in numbered:
+        scores = record[SCORES]
+        if not all(isinstance(score, int | float) for score in scores.values()):
+            report.problem(f"entry {number}", f"a score of “{SCORES}” is not a number", "Write 1 or 0.")
+            continue
+        best = [k for k, score in enumerate(scores.values(), start=1) if score == max(scores.values())]
+        if len(best) > 1:
+            undecided.append(number)
+            continue
+        choices = {f"choice {k}": text for k, text in enumerate(scores, start=1)}
+        rest = {
+            key: value
+            for key, value in record.items()
+            if key not in (_INPUT, SCORES, "target", *choices, "answer")
+        }
+        read.append((number, {_INPUT: record.get(_INPUT), **choices, "answer": str(best[0]), **rest}))
+    report.raise_problems()
+    if not read:
+        message = "every example has several right choices, so none has a good and a bad text"
+        report.problem("$", message, f"Give one choice of “{SCORES}” a higher score than the others.")
+        report.raise_problems()
+    grid = rows_of_records(read, report)
+    keys = grid.rows[0].cells
+    order = [
+        _INPUT,
+        *(f"choice {k}" for k in range(1, max(len(record[SCORES]) for _, record in numbered) + 1)),
+        "answer",
+    ]
+    order = [key for key in order if key in keys] + [key for key in keys if key not in order]
+    grid = rows_of_records(
+        [(number, {key: record.get(key) for key in order}) for number, record in read], report
+    )
+    n_choices = order.index("answer") - 1
+    grid.roles = ["text", *["condition_text"] * n_choices, "answer", *["data"] * (len(order) - n_choices - 2)]
+    grid.understood = [
+        "Examples of BIG-bench: the input, followed by a choice; the one with the highest score is good."
+    ]
+    if undecided:
+        places = listing(undecided, 4)
+        grid.understood.append(f"Examples with several right choices: not read (entries {places}).")
+    return grid
 
 
 def _numbered(text: str, report: Report) -> tuple[list[tuple[int, Any]], bool]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.suites.formats.tables import Table
-from lmgym.suites.intake.parsing import Choice
-from lmgym.suites.intake.reading import Reading
+from lmgym.suites.intake.critical import cut_at_critical_word
+from lmgym.suites.intake.parsing import CRITICAL, Choice
+from lmgym.suites.intake.reading import Reading, text_places
 from lmgym.text import count, tidy, unguard
 
 SIGNS = ("/", "|")
@@ -17,9 +18,11 @@ _NAMES = {"words": "Word"}
 
 def cut_text(table: Table, reading: Reading) -> None:
     """Cut the text of a wide table with one region, as the user chose; ask if most of its cells contain a separator."""
-    fixed = {table.roles["item"], table.roles["condition"], *table.data}
-    places = [k for k in range(len(table.header)) if k not in fixed]
+    places = text_places(table)
     chosen = reading.options.cut
+    if CRITICAL in table.roles:
+        cut_at_critical_word(table, reading)
+        return
     if len(places) != 1:
         if chosen not in ("", "none"):
             message = f"{count(len(places), 'column')} of text, but only one column can be cut into regions"

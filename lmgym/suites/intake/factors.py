@@ -63,31 +63,40 @@ def crosses(factors: Sequence[Sequence[str]], items: Sequence[str]) -> bool:
 
 
 _LABEL = re.compile(r"(?P<item>\d{1,9})[\s_.\-]*(?P<condition>[^\W\d_][\w\-]{0,19})")
+_NAMED = re.compile(r"(?P<item>[\w.:\-]{1,80})[_.:\-](?P<condition>[^\W_]{1,40})")
+_ENDING = re.compile(r"\.(txt|wav|mp3|png|jpe?g)$", re.IGNORECASE)
 
 
 def item_and_condition(label: str) -> tuple[str, str] | None:
-    """Split a label such as 12b or 12-match into item and condition; None for other text."""
-    match = _LABEL.fullmatch(label.strip())
+    """Split a label such as 12b, 12-match, owl_match or owl.match.txt into item and condition; None for other text."""
+    text = _ENDING.sub("", label.strip())
+    match = _LABEL.fullmatch(text) or _NAMED.fullmatch(text)
     return (match["item"], match["condition"]) if match else None
 
 
 def split_labels(sheet: Headed, roles: Sequence[str], reading: Reading) -> list[str]:
     """Split a column with item and condition (12b) into two. Returns the roles. Raises FormatError for other cells."""
     place = roles.index("item_condition")
+    first: tuple[str, tuple[str, str]] | None = None
     for row in sheet.body:
         label = unguard(row.cells[place]).strip()
         parts = item_and_condition(label)
         if parts is None and label:
             message, hint = (
-                f"“{label[:40]}” is not an item number followed by a condition",
-                "Write it as 12b or 12-match.",
+                f"“{label[:40]}” is not an item followed by a condition",
+                "Write it as 12b, 12-match or owl_match.",
             )
             reading.report.problem(at(row, place, sheet.names), message, hint)
+        first = first or ((label, parts) if parts else None)
         row.cells[place], condition = parts or ("", "")
         row.cells.append(condition)
     reading.report.raise_problems()
     sheet.names = [*sheet.names, *[""] * (len(roles) - len(sheet.names)), "condition"]
-    reading.say(f"Column {column_letter(place)} has item and condition: 12b is item 12, condition b.")
+    if first:
+        label, (item, condition) = first
+        reading.say(
+            f"Column {column_letter(place)} has item and condition: {label[:40]} is item {item}, condition {condition}."
+        )
     return ["item" if role == "item_condition" else role for role in roles] + ["condition"]
 
 

@@ -16,7 +16,7 @@ from lmgym.suites.formats.tables import Row
 from lmgym.suites.intake.containers import Grid, as_cell, rows_of_records
 from lmgym.suites.intake.javascript import LiteralList, NoLiteral, literal_lists
 from lmgym.suites.intake.reading import first_places
-from lmgym.text import count
+from lmgym.text import count, listing
 from lmgym.text.problems import Report
 
 _ITEMS = re.compile(r"^[ \t]*(?:(?:var|let|const)[ \t]+)?items\s*=\s*\[", re.MULTILINE)
@@ -46,31 +46,33 @@ def split_items(text: str, cut: str, report: Report) -> Grid:
         cut: "words" makes each chunk a region even if sentences have different numbers of them, "none" leaves
             sentences whole. By default, chunks are regions if all sentences have equally many.
     """
-    found = _items(text, report)
+    found, others = _items(text, report)
+    name = f"the list “{found.name}”" if found.name else "a list without a name"
     if not all(isinstance(entry, list) for _, entry in found.entries):
         objects = [(line, _flat(entry)) for line, entry in found.entries if isinstance(entry, dict)]
         grid = rows_of_records(objects, report)
         skipped = _not_read(found.skipped, "with code instead of plain values")
-        grid.understood = [f"The list “{found.name}” of a script.", *skipped]
+        grid.understood = [f"Read from a script: {name}.", *skipped, *_other_lists(others)]
         return grid
     trials, asides = _trials(found.entries)
     if not trials:
-        message = f"no entry of the list “{found.name}” has a condition, an item and a sentence"
+        message = f"no entry of {name} has a condition, an item and a sentence"
         hint = 'An entry is [["condition", 1], "DashedSentence", {s: "The cat sleeps."}].'
         report.problem("file", message, hint)
         report.raise_problems()
     grid = _laid_out(trials, cut)
     grid.understood = [
-        f"Ibex items from the list “{found.name}”.",
+        f"Ibex items from {name}.",
         *_not_read(asides, "without an item or a sentence"),
         *_not_read(found.skipped, "with code instead of plain values"),
+        *_other_lists(others),
         *grid.understood,
     ]
     return grid
 
 
-def _items(text: str, report: Report) -> LiteralList:
-    """Return the list called items, otherwise the one with the most entries."""
+def _items(text: str, report: Report) -> tuple[LiteralList, list[LiteralList]]:
+    """Return the list called items, otherwise the one with the most entries; and the other lists."""
     try:
         lists = [one for one in literal_lists(text) if one.entries or one.skipped]
     except NoLiteral as error:
@@ -87,7 +89,18 @@ def _items(text: str, report: Report) -> LiteralList:
         )
         report.problem("file", f"{message} without a list of items", hint)
         report.raise_problems()
-    return next((one for one in lists if one.name == "items"), max(lists, key=lambda one: len(one.entries)))
+    chosen = next((one for one in lists if one.name == "items"), max(lists, key=lambda one: len(one.entries)))
+    return chosen, [one for one in lists if one is not chosen and (one.entries or one.skipped)]
+
+
+def _other_lists(lists: Sequence[LiteralList]) -> list[str]:
+    """Name the lists of objects or of entries that were not read; lists of words and numbers are settings."""
+    names = [
+        f"“{one.name}” ({count(len(one.entries), 'entry', 'entries')})"
+        for one in lists
+        if any(isinstance(value, list | dict) for _, value in one.entries)
+    ]
+    return [f"Other lists of the script: not read ({listing(names, 6)})."] if names else []
 
 
 def _not_read(lines: Sequence[int], reason: str) -> list[str]:

@@ -10,10 +10,14 @@ from typing import Any
 from lmgym.suites.formats.documents import MAX_ITEM_NUMBER, MAX_REGIONS
 from lmgym.suites.formats.tables import Row, Table
 from lmgym.suites.intake.header import Headed
-from lmgym.suites.intake.parsing import ROLES, Choice, column_letter
-from lmgym.suites.intake.reading import Reading, at, first_places
+from lmgym.suites.intake.parsing import CHOICES, ROLES, Choice, column_letter
+from lmgym.suites.intake.reading import Reading, at, first_places, text_places
 from lmgym.text import count, listing, tidy, unguard
 
+SINGLE_CONDITION = "sentence"
+"""Name of the condition of a sheet without conditions."""
+DESIGNS = CHOICES["fillers"][2:]
+"""Answers that choose one of several experiments."""
 _LONGEST_DATA = 200
 NUMBER = re.compile(r"[0-9]{1,9}(\.0+)?\Z")
 _FILLER = re.compile(
@@ -27,7 +31,7 @@ _FILLER = re.compile(
 def drop_empty_rows(table: Table, reading: Reading) -> None:
     """Leave out rows that have neither item, condition nor text, such as instructions between trials."""
     fixed = [table.roles[role] for role in ("item", "condition")]
-    others = [k for k in range(len(table.header)) if k not in table.data and k not in fixed]
+    others = text_places(table)
     empty = [row for row in table.rows if not any(row.cells[k].strip() for k in (*fixed, *others))]
     if empty:
         places = first_places("row", [row.line for row in empty])
@@ -71,6 +75,28 @@ def number_groups(sheet: Headed, roles: Sequence[str], reading: Reading) -> list
     sheet.names = [*sheet.names, *[""] * (len(roles) - len(sheet.names)), "item"]
     reading.say("No item numbers: a new item begins when a condition is repeated.")
     return [*roles, "item"]
+
+
+def single_condition(sheet: Headed, roles: Sequence[str], reading: Reading) -> list[str]:
+    """Add a column with the only condition to a sheet that has none, and an item column if it has none. Returns the
+    roles."""
+    places = [k for k, role in enumerate(roles) if role == "item"]
+    labels = [tuple(row.cells[k].strip() for k in places) for row in sheet.body]
+    if places and len(set(labels)) < len(labels):
+        reading.say("The item column has repeated values, so each row is an item.")
+        roles = ["data" if role == "item" else role for role in roles]
+    added = ["condition"] if "item" in roles else ["condition", "item"]
+    width = len(roles)
+    for number, row in enumerate(sheet.body, start=1):
+        row.cells += [""] * (width - len(row.cells)) + [SINGLE_CONDITION, str(number)][: len(added)]
+    sheet.names = [*sheet.names, *[""] * (width - len(sheet.names)), *added]
+    reading.say(
+        "There is one condition, so no conditions can be compared: results are surprisals of the sentences and their "
+        "regions."
+    )
+    if len(added) > 1:
+        reading.say("Items are numbered in the order of rows.")
+    return [*roles, *added]
 
 
 def number_items(table: Table, reading: Reading) -> None:
@@ -137,6 +163,8 @@ def leave_out_fillers(table: Table, reading: Reading) -> None:
     names: dict[str, dict[str, None]] = {}
     for row in table.rows:
         names.setdefault(row.cells[item].strip(), {})[row.cells[condition].strip()] = None
+    if designs := _designs(names.values()):
+        names = _one_design(table, names, designs, reading)
     usual = _usual(names.values())
     strange = {
         label
@@ -178,6 +206,47 @@ def leave_out_fillers(table: Table, reading: Reading) -> None:
         if row.cells[item].strip() not in strange and row.cells[condition].strip() not in extra
     ]
     reading.say(f"Left out: {which} ({shown}; {count(before - len(table.rows), 'row')}).")
+
+
+def _designs(names: Collection[dict[str, None]]) -> list[frozenset[str]]:
+    """Return the conditions of each of several experiments in a table: no item has conditions of two of them, and each
+    has at least two conditions. Otherwise, and for a single experiment, return []."""
+    groups: list[set[str]] = []
+    for conditions in names:
+        own = {name for name in conditions if name and not _FILLER.fullmatch(name)}
+        joined = [group for group in groups if group & own]
+        groups = [group for group in groups if not group & own] + [own.union(*joined)]
+    designs = [frozenset(group) for group in groups if len(group) > 1]
+    return designs if len(designs) > 1 else []
+
+
+def _one_design(
+    table: Table, names: dict[str, dict[str, None]], designs: Sequence[frozenset[str]], reading: Reading
+) -> dict[str, dict[str, None]]:
+    """Ask which of several experiments is read, and leave the others out. Returns the conditions of the items left."""
+    shown = designs[: len(DESIGNS)]
+    answers = []
+    for number, design in zip(DESIGNS, shown, strict=False):
+        size = sum(bool(design & set(conditions)) for conditions in names.values())
+        answers.append(
+            (number, f"Only the {count(size, 'item')} with {listing([f'“{n}”' for n in sorted(design)], 6)}")
+        )
+    answers.append(("keep", "Keep all; every item then needs the same conditions"))
+    message = f"the items are of {len(designs)} experiments with different conditions"
+    choice = Choice("fillers", f"{message[:1].upper()}{message[1:]}", answers)
+    answer = reading.choose(choice, "sheet", message, "Choose one; read the others as suites of their own.")
+    if answer not in DESIGNS:
+        reading.report.raise_problems()
+        return names
+    design = shown[DESIGNS.index(answer)]
+    item, condition, before = table.roles["item"], table.roles["condition"], len(table.rows)
+    table.rows = [row for row in table.rows if row.cells[condition].strip() in design]
+    left = before - len(table.rows)
+    reading.say(
+        f"Read only the items with {listing([f'“{n}”' for n in sorted(design)], 6)}: {count(left, 'row')} left out."
+    )
+    kept = {row.cells[item].strip() for row in table.rows}
+    return {label: conditions for label, conditions in names.items() if label in kept}
 
 
 def _usual(names: Collection[dict[str, None]]) -> frozenset[str]:

@@ -63,19 +63,37 @@ class LiteralList:
 
 
 def literal_lists(script: str) -> list[LiteralList]:
-    """Return the lists assigned to names in a script, in order. Raises NoLiteral for a script that is too long."""
+    """Return the lists assigned to names in a script, in order. Lists assigned to name[0], name[1] and so on are one; a
+    script that consists of entries only is a list without a name. Raises NoLiteral for a script that is too long."""
     tokens = list(_tokens(script))
+    if [token.text for token in tokens[:2]] == ["[", "["]:
+        entries = _Reader(tokens, 0).entries("")
+        return [entries]
     lists: list[LiteralList] = []
     place = 0
     while place + 2 < len(tokens):
-        name, equals, bracket = tokens[place : place + 3]
-        if name.kind == "name" and equals.text == "=" and bracket.text == "[" and bracket.kind == "sign":
-            reader = _Reader(tokens, place + 3)
-            lists.append(reader.entries(name.text))
+        name, index = tokens[place], _index_width(tokens, place + 1)
+        begins = [(token.kind, token.text) for token in tokens[place + index + 1 : place + index + 3]]
+        if name.kind == "name" and begins == [("sign", "="), ("sign", "[")]:
+            reader = _Reader(tokens, place + index + 3)
+            found = reader.entries(name.text)
+            same = next((one for one in lists if index and one.name == name.text), None)
+            if same is None:
+                lists.append(found)
+            else:
+                same.entries += found.entries
+                same.skipped += found.skipped
             place = reader.place
         else:
             place += 1
     return lists
+
+
+def _index_width(tokens: list[_Token], place: int) -> int:
+    """Return 3 if an index such as [0] stands here, otherwise 0."""
+    three = tokens[place : place + 3]
+    is_index = len(three) == 3 and three[0].text == "[" and three[1].kind == "number" and three[2].text == "]"
+    return 3 if is_index else 0
 
 
 def _tokens(script: str) -> Iterator[_Token]:

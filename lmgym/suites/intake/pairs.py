@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
+from lmgym.suites.formats.designs import condition_name as joined_levels
 from lmgym.suites.formats.documents import MAX_CELL_CHARACTERS, PredictionDoc
 from lmgym.suites.formats.tables import Row, Table, data_name
 from lmgym.suites.intake import columns
+from lmgym.suites.intake.completions import BAD, GOOD, fill_blank, texts_by_condition
 from lmgym.suites.intake.containers import Record
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.headings import condition_name, pair_of
-from lmgym.suites.intake.parsing import NO_PREDICTION, Choice, column_letter
+from lmgym.suites.intake.parsing import CRITICAL, MATCHED, NO_PREDICTION, Choice, column_letter
 from lmgym.suites.intake.reading import Reading, at, first_places
 from lmgym.text import BLANKS, count, is_unspaced, listing, unguard
 
-GOOD, BAD = "good", "bad"
 SENTENCE = "Sentence"
 """Name of the only region."""
+CONTEXT, TARGET = "Context", "Target"
+"""Names of the regions, and of the factors, of combined contexts and targets."""
 NO_SENTENCE = frozenset({"", "∅", "NA", "N/A", "n/a", "NaN", "nan", "None", "null"})
 """Cells that mean that there is no sentence."""
 _ITEM_KEYS = frozenset({"item_number", "conditions"})
@@ -96,8 +100,13 @@ def similar_columns(cells: Sequence[Sequence[str]], places: Sequence[int]) -> li
     groups: list[list[int]] = [
         [k, *(other for other in places if other != k and alike(cells[k], cells[other]))] for k in places
     ]
-    groups.sort(key=len)
-    return sorted(groups[-1]) if groups else []
+    largest: list[int] = max(groups, key=lambda group: len(group), default=[])
+    return sorted(largest)
+
+
+def is_unique(cells: Sequence[str]) -> bool:
+    """Return whether every row has its own value."""
+    return bool(cells) and len(set(cells)) == len(cells)
 
 
 def is_text(cells: Sequence[str]) -> bool:
@@ -132,22 +141,85 @@ def is_sentence(heading: str) -> bool:
 # --- one column per condition ---
 
 
-def unpivot(
-    sheet: Headed,
-    conditions: Conditions,
-    item: int | None,
-    shared: Sequence[int],
-    data: Sequence[int],
-    reading: Reading,
-) -> Table:
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The columns beside those of the conditions.
+
+    Attributes:
+        opening, shared: text that all conditions have in common: at the beginning, and in the order of the columns.
+        answer: the column that says which condition is right.
+        critical: the column of the critical word.
+    """
+
+    item: int | None = None
+    opening: Sequence[int] = ()
+    shared: Sequence[int] = ()
+    data: Sequence[int] = ()
+    answer: int | None = None
+    critical: int | None = None
+
+
+def unpivot(sheet: Headed, conditions: Conditions, others: Others, reading: Reading) -> Table:
     """Make one row per sentence from one row per item.
 
     Item numbers come from the item column, if there is one and each row has its own; otherwise from the order of rows.
-
-    Args:
-        shared: columns of text that all conditions have in common, before or after the text of the condition.
+    With an answer column, the right text is the condition good. If the shared text has a blank such as ___, the texts
+    of the conditions fill it.
     """
-    cells = sheet.columns()
+    first = min(conditions.names)
+    before = [*others.opening, *(k for k in others.shared if k < first)]
+    after = [k for k in others.shared if k > first]
+    rows = _item_rows(sheet, conditions, others, reading)
+    varying = "Varying text" if before or after else SENTENCE
+    regions = [*(sheet.names[k] for k in before), varying, *(sheet.names[k] for k in after)]
+    if before or after:
+        reading.say(
+            f"Text that all conditions share: {listing([sheet.names[k] for k in (*before, *after)], 12)}."
+        )
+    table_rows: list[Row] = []
+    for row, key, texts in rows:
+        named = texts_by_condition(sheet, row, conditions.names, texts, others.answer, reading)
+        around = [[unguard(row.cells[k]) for k in places] for places in (before, after)]
+        for name, text in named:
+            table_rows.append(Row(row.line, [key, name, *around[0], text, *around[1]]))
+    reading.report.raise_problems()
+    regions = fill_blank(table_rows, regions, 2 + len(before), reading)
+    return _with_critical(
+        sheet, [row for row, *_ in rows], len(conditions.names), table_rows, regions, others
+    )
+
+
+def cross(
+    sheet: Headed, contexts: Sequence[int], targets: Sequence[int], others: Others, reading: Reading
+) -> Table:
+    """Make one row per sentence from one row per item, whose conditions are all combinations of a context and a target.
+    Shared columns before the first of them come first, the others last."""
+    names = {k: condition_name(sheet.names[k], column_letter(k)) for k in (*contexts, *targets)}
+    first = min(names)
+    before = [*others.opening, *(k for k in others.shared if k < first)]
+    after = [k for k in others.shared if k > first]
+    rows = _item_rows(sheet, Conditions(names, ""), others, reading)
+    regions = [*(sheet.names[k] for k in before), CONTEXT, TARGET, *(sheet.names[k] for k in after)]
+    table_rows: list[Row] = []
+    for row, key, texts in rows:
+        around = [[unguard(row.cells[k]) for k in places] for places in (before, after)]
+        for context, target in product(contexts, targets):
+            name = joined_levels((names[context], names[target]))
+            table_rows.append(
+                Row(row.line, [key, name, *around[0], texts[context], texts[target], *around[1]])
+            )
+    reading.say(
+        f"Every context ({listing([names[k] for k in contexts])}) is combined with every target "
+        f"({listing([names[k] for k in targets])})."
+    )
+    return Table(sheet.head.line, ["item", "condition", *regions], {"item": 0, "condition": 1}, table_rows)
+
+
+def _item_rows(
+    sheet: Headed, conditions: Conditions, others: Others, reading: Reading
+) -> list[tuple[Row, str, dict[int, str]]]:
+    """Return the rows with their item and texts by column, and keep the item data."""
+    cells, item, data = sheet.columns(), others.item, list(others.data)
     if item is not None and len(set(cells[item])) < len(cells[item]):
         reading.say(
             f"Column {column_letter(item)} “{sheet.names[item]}” has repeated values, so each row is an item."
@@ -157,16 +229,12 @@ def unpivot(
         reading.say("Items are numbered in the order of rows.")
     kept = _with_sentences(sheet, conditions, reading)
     headings = unique_headings(sheet.names, data)
-    first = min(conditions.names)
-    sides = [k for k in shared if k < first], [k for k in shared if k > first]
-    rows: list[Row] = []
+    rows = []
     for number, row in enumerate(sheet.body, start=1):
-        key = str(number) if item is None else cells[item][number - 1]
         if number not in kept:
             continue
-        before, after = ([unguard(row.cells[k]) for k in places] for places in sides)
-        for place, name in conditions.names.items():
-            rows.append(Row(row.line, [key, name, *before, kept[number][place], *after]))
+        key = str(number) if item is None else cells[item][number - 1]
+        rows.append((row, key, kept[number]))
         values = {
             _item_key(data_name(headings[k])): value for k in data if (value := _value(row, k)) is not _EMPTY
         }
@@ -174,11 +242,25 @@ def unpivot(
             reading.item_data.setdefault(key, {}).update(values)
     if data:
         reading.say(f"Kept as item data: {listing([headings[k] for k in data], 12)}.")
-    before, after = ([sheet.names[k] for k in places] for places in sides)
-    regions = [*before, "Varying text" if shared else SENTENCE, *after]
-    if shared:
-        reading.say(f"Text that all conditions share: {listing([*before, *after], 12)}.")
-    return Table(sheet.head.line, ["item", "condition", *regions], {"item": 0, "condition": 1}, rows)
+    return rows
+
+
+def _with_critical(
+    sheet: Headed,
+    rows: Sequence[Row],
+    per_item: int,
+    table_rows: list[Row],
+    regions: Sequence[str],
+    others: Others,
+) -> Table:
+    """Return the table of these rows, with the critical word of each item."""
+    header, roles = ["item", "condition", *regions], {"item": 0, "condition": 1}
+    if others.critical is not None:
+        for number, row in enumerate(table_rows):
+            row.cells.append(rows[number // per_item].cells[others.critical])
+        roles[CRITICAL] = len(header)
+        header.append(sheet.names[others.critical])
+    return Table(sheet.head.line, header, roles, table_rows)
 
 
 _EMPTY = object()
@@ -312,6 +394,43 @@ def prediction_choice(conditions: Sequence[str], good: str = "") -> Choice:
     return Choice(
         "prediction", "Which sentence is better?", [*answers, (NO_PREDICTION, "No prediction")], good
     )
+
+
+def crossed_predictions(
+    names: Sequence[tuple[str, str]], target: int, reading: Reading
+) -> tuple[PredictionDoc, ...]:
+    """Return the predictions that each target is more likely after its own context than after any other, if the user
+    says that contexts and targets belong together in the order of their columns.
+
+    Args:
+        names: context and target of each condition.
+        target: number of the region with the target.
+    """
+    if reading.known is not None or reading.is_part:
+        return ()
+    contexts, targets = (list(dict.fromkeys(levels)) for levels in zip(*names, strict=True))
+    choice = matched_choice(contexts, targets)
+    message = "which context makes which target likely is not clear from the headings"
+    hint = "Choose whether they belong together in the order of their columns."
+    if reading.choose(choice, "sheet", message, hint) != MATCHED:
+        return ()
+    made = []
+    for own, word in zip(contexts, targets, strict=True):
+        for other in contexts:
+            if other != own:
+                good, bad = joined_levels((own, word)), joined_levels((other, word))
+                formula = f"({target};%{good}%) < ({target};%{bad}%)"
+                made.append(PredictionDoc(formula, f"{word} is more likely after {own} than after {other}"))
+    return tuple(made)
+
+
+def matched_choice(contexts: Sequence[str], targets: Sequence[str]) -> Choice:
+    answers = [(NO_PREDICTION, "No prediction")]
+    if len(contexts) == len(targets):
+        both = listing([f"{one} with {other}" for one, other in zip(contexts, targets, strict=True)], 4)
+        label = f"{both}: each target should have the lower surprisal after its own context"
+        answers.insert(0, (MATCHED, label))
+    return Choice("prediction", "Which belong together?", answers, answers[0][0])
 
 
 def _prediction(good: str, other: str, conditions: Sequence[str]) -> PredictionDoc:

@@ -14,6 +14,13 @@ ROLES = {
     "condition": "condition",
     "text": "region",
     "condition_text": "text of one condition",
+    "context_text": "context, combined with each target",
+    "target_text": "target, combined with each context",
+    "opening": "region at the beginning of the sentence",
+    "answer": "which text is right (1 is the first)",
+    "answer_from_0": "which text is right (0 is the first)",
+    "critical": "critical word, or its number (1 is the first)",
+    "critical_from_0": "number of the critical word (0 is the first)",
     "item_condition": "item number and condition (12b)",
     "region": "region number",
     "name": "region name",
@@ -22,14 +29,25 @@ ROLES = {
     "skip": "not read",
 }
 """Roles of a column, with labels. Sheets with one row per region use region, name and content; those with one row per
-item use condition_text, once for each condition; others use text. Item data is stored with the suite but never scored.
+item use condition_text, once for each condition, or context_text and target_text, whose combinations are the
+conditions; others use text. With an answer column, the conditions are good and bad instead of the columns. Item data is
+stored with the suite but never scored.
 """
+SKIP, DATA, TEXT, CONDITION_TEXT = "skip", "data", "text", "condition_text"
+CONTEXT_TEXT, TARGET_TEXT, OPENING = "context_text", "target_text", "opening"
+ANSWER, CRITICAL = "answer", "critical"
+FROM_0 = "_from_0"
+"""Ending of the roles whose numbers count from 0."""
+SINGLE = "single"
+"""The layout of a sheet with one condition."""
 NO_PREDICTION = "-"
+MATCHED = "matched"
+"""The answer that the first context belongs to the first target, the second to the second, and so on."""
 REMOVE_OR_KEEP = ("remove", "keep")
 CHOICES = {
-    "layout": ("good_bad", "bad_good", "groups"),
+    "layout": ("good_bad", "bad_good", "groups", "single"),
     "cut": ("none", "/", "|", "words"),
-    "fillers": ("out", "keep"),
+    "fillers": ("out", "keep", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
     "empty": ("text", "out", "keep"),
     "marks": REMOVE_OR_KEEP,
     "markup": REMOVE_OR_KEEP,
@@ -47,10 +65,13 @@ class ParseOptions:
         header: "yes", "no" (no row names the columns) or the number of the row that names them.
         columns: column letter to one of ROLES.
         layout: "good_bad" or "bad_good": every two rows of a list of sentences are a pair, in this order; "groups":
-            without an item column, an item begins when a condition is repeated.
-        prediction: condition that should have the lower total surprisal, or NO_PREDICTION.
+            without an item column, an item begins when a condition is repeated; "single": without a condition
+            column, every row is an item in the only condition.
+        prediction: condition that should have the lower total surprisal, MATCHED (contexts and targets) or
+            NO_PREDICTION.
         cut: sign that separates regions in a single column of text, "words", or "none".
-        fillers: "out" or "keep": items that have different conditions from most.
+        fillers: "out" or "keep": items that have different conditions from most; the number of an experiment if the
+            items are of several.
         empty: "text", "out" or "keep": cells without text (empty or ∅) are empty texts, their items are left out, or
             the signs are text.
         marks: "remove" or "keep": marks of judgements such as * before sentences.

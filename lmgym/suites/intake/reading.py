@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmgym.suites.formats.documents import SuiteDocument
-from lmgym.suites.formats.tables import Row
-from lmgym.suites.intake.parsing import ROLES, Choice, ParseOptions, ParseResult, column_letter
+from lmgym.suites.formats.tables import Row, Table
+from lmgym.suites.intake.parsing import CRITICAL, ROLES, Choice, ParseOptions, ParseResult, column_letter
 from lmgym.text import listing
 from lmgym.text.problems import Notice, Problem, Report
 
@@ -55,6 +55,15 @@ def at(row: Row, place: int, header: Sequence[str]) -> str:
     """Return the location of a cell: "row 4, column D (Verb)"."""
     title = f" ({header[place][:40]})" if place < len(header) and header[place] else ""
     return f"row {row.line}, column {column_letter(place)}{title}"
+
+
+def text_places(table: Table) -> list[int]:
+    """Return the columns of a wide table that have text."""
+    others = {
+        *table.data,
+        *(table.roles[role] for role in ("item", "condition", CRITICAL) if role in table.roles),
+    }
+    return [place for place in range(len(table.header)) if place not in others]
 
 
 def first_places(noun: str, numbers: Sequence[int]) -> str:

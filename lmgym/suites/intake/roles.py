@@ -1,4 +1,4 @@
-"""Decide the role of each column: as chosen by the user, named by its heading, or proposed from its cells."""
+"""Decide the role of each column: as chosen by the user, or named by its heading; see also `proposals`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import replace
 from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.suites.formats.tables import data_places
 from lmgym.suites.intake import pairs
-from lmgym.suites.intake.columns import doubts, in_words, is_whole, metadata_heading
+from lmgym.suites.intake.columns import in_words, is_whole, metadata_heading
 from lmgym.suites.intake.containers import Record
-from lmgym.suites.intake.factors import TELLS_APART, crosses, item_and_condition, telling_columns
+from lmgym.suites.intake.factors import TELLS_APART, telling_columns
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.headings import (
     condition_name,
@@ -22,7 +22,31 @@ from lmgym.suites.intake.headings import (
     pair_of,
     roles_of,
 )
-from lmgym.suites.intake.parsing import ROLES, Choice, Column, column_letter
+from lmgym.suites.intake.parsing import (
+    ANSWER,
+    CONDITION_TEXT,
+    CONTEXT_TEXT,
+    CRITICAL,
+    DATA,
+    FROM_0,
+    OPENING,
+    ROLES,
+    SINGLE,
+    SKIP,
+    TARGET_TEXT,
+    TEXT,
+    Choice,
+    Column,
+    column_letter,
+)
+from lmgym.suites.intake.proposals import (
+    OPENS,
+    doubted_columns,
+    filled,
+    late_openings,
+    propose,
+    propose_critical,
+)
 from lmgym.suites.intake.reading import Reading, at, hyphenated
 from lmgym.text import count, listing
 
@@ -31,24 +55,24 @@ HEADER_HINT = (
     "item_number, condition_name, region_number, region_name, content; or, with one row per item, one column per "
     "condition."
 )
-NUMBER = re.compile(r"[0-9]{1,9}(\.0+)?\Z")
 GROUPS = Choice(
     "layout",
     "If no column has the item",
     [("groups", "An item’s rows are adjacent; a new item begins when a condition is repeated")],
     "groups",
 )
-SKIP, DATA, TEXT, CONDITION_TEXT = "skip", "data", "text", "condition_text"
+ONE_CONDITION = Choice(
+    "layout",
+    "If no column has the condition",
+    [(SINGLE, "There is one condition: every row is an item with one sentence, and nothing is compared")],
+    SINGLE,
+)
 EXTRA = "extra"
 """Role of the unknown columns of a long sheet, which are kept with the regions. Users cannot choose it."""
 SENTENCES = "may be a sentence of another condition"
 _PART_OF_PAIR = re.compile(r".*(prefix|suffix|stem|template|critical|word|target|cue|head|span).*")
 """Headings of columns that hold a part of both sentences of a pair."""
 _LONG = frozenset({"region", "name", "content"})
-_SAMPLED = 200
-"""Number of rows used to guess roles of columns."""
-_LONGEST_NAME = 40
-_MOST_LABELS = 8
 
 
 def roles_for(sheet: Headed, fixed: Sequence[str], reading: Reading) -> list[str]:
@@ -92,9 +116,16 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
         if len(places) > 1:
             message = f"more than one column has the role “{ROLES[role]}”"
             reading.ask("columns", f"column {column_letter(places[1])}", message, "Choose one of them.")
+    _check_single_columns(chosen, reading)
+    if used & {CONTEXT_TEXT, TARGET_TEXT}:
+        _check_crossed(chosen, reading)
+        return
     if CONDITION_TEXT in used:
         _check_condition_texts(chosen, reading)
         return
+    if any(role.startswith(ANSWER) for role in used):
+        message = f"a column has the role “{ROLES[ANSWER]}”, but none “{ROLES[CONDITION_TEXT]}”"
+        reading.ask("columns", "sheet", message, "Choose the columns of the texts to choose from.")
     if reading.options.layout in dict(pairs.LAYOUT.answers):
         if chosen.count(TEXT) != 1 or used & {"item", "condition", *_LONG}:
             message = "a list of sentences has a single column of text, without items and conditions"
@@ -105,9 +136,13 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
     for role in ("item", "condition"):
         if "item_condition" in used:
             break
-        if role not in used and not (role == "item" and "condition" in used and _are_groups(reading)):
+        if role in used or (role == "item" and "condition" not in used and reading.options.layout == SINGLE):
+            continue
+        if role == "condition" and _is_single(reading):
+            continue
+        if not (role == "item" and "condition" in used and _are_groups(reading)):
             reading.ask("columns", "sheet", f"no {hyphenated(role)} column found", "Choose the column.")
-    if "content" not in used and TEXT not in used:
+    if "content" not in used and not used & {TEXT, OPENING}:
         reading.ask("columns", "sheet", "no column contains text", "Choose the columns of regions.")
     if used & {"region", "name"} and "content" not in used:
         message = f"a column has region numbers or names, but none has the role “{ROLES['content']}”"
@@ -127,6 +162,43 @@ def _are_groups(reading: Reading) -> bool:
         return True
     reading.ask("layout", "sheet", message, hint)
     return False
+
+
+def _is_single(reading: Reading) -> bool:
+    """Return whether the user says that there is one condition only; offer it otherwise."""
+    reading.result.choices.append(ONE_CONDITION)
+    if reading.options.layout == SINGLE:
+        return True
+    if "layout" not in reading.result.asks:
+        reading.result.asks += ("layout",)
+    return False
+
+
+def _check_single_columns(chosen: Sequence[str], reading: Reading) -> None:
+    """Ask again if more than one column has the answer or the critical word."""
+    for name in (ANSWER, CRITICAL):
+        places = [k for k, role in enumerate(chosen) if role.removesuffix(FROM_0) == name]
+        if len(places) > 1:
+            message = f"more than one column has the role “{ROLES[name]}”"
+            reading.ask("columns", f"column {column_letter(places[1])}", message, "Choose one of them.")
+
+
+def _check_crossed(chosen: Sequence[str], reading: Reading) -> None:
+    for role in (CONTEXT_TEXT, TARGET_TEXT):
+        if chosen.count(role) < 2:
+            message = f"{count(chosen.count(role), 'column')} with the role “{ROLES[role]}”"
+            hint = (
+                "Choose it for two or more columns each; if there is a single context or target, it is a region, and "
+                f"the other columns are “{ROLES[CONDITION_TEXT]}”."
+            )
+            reading.ask("columns", "sheet", message, hint)
+    allowed = {CONTEXT_TEXT, TARGET_TEXT, TEXT, OPENING, "item", DATA, SKIP}
+    if others := [ROLES[role] for role in ROLES if role in chosen and role not in allowed]:
+        message = f"a column has the role “{ROLES[CONTEXT_TEXT]}”, and another “{others[0]}”"
+        hint = (
+            "With contexts and targets, other columns are the item number, a region, item data or not read."
+        )
+        reading.ask("columns", "sheet", message, hint)
 
 
 def _check_condition_texts(chosen: list[str], reading: Reading) -> None:
@@ -216,12 +288,12 @@ def _list(sheet: Headed, place: int, reading: Reading) -> list[str]:
     ]
     n_rows = sum(place < len(row.cells) and bool(row.cells[place].strip()) for row in sheet.body)
     message = f"a list of {n_rows} sentences without items and conditions"
+    answers = [*ONE_CONDITION.answers] if n_rows % 2 else [*pairs.LAYOUT.answers, *ONE_CONDITION.answers]
+    hint = "Choose whether every two rows are a pair, and which sentence comes first, or whether nothing is compared."
     if n_rows % 2:
         message += ", an odd number, so it cannot consist of pairs"
-        reading.report.problem("sheet", message, HEADER_HINT)
-    elif not reading.choose(
-        pairs.LAYOUT, "sheet", message, "If every two rows are a pair, choose which sentence comes first."
-    ):
+        hint = f"{HEADER_HINT} Or choose that nothing is compared."
+    if not reading.choose(replace(pairs.LAYOUT, answers=answers), "sheet", message, hint):
         reading.result.asks += ("columns",)
     reading.report.raise_problems()
     return roles
@@ -254,6 +326,9 @@ def _named(sheet: Headed, detected: list[str], reading: Reading) -> list[str]:
         message = f"no {hyphenated(role)} column found; the header has {headings}"
         reading.ask("columns", f"row {head.line}", message, HEADER_HINT)
     proposed = {column.role for column in reading.result.columns}
+    if missing and not proposed & {"condition", "item_condition", CONDITION_TEXT, CONTEXT_TEXT}:
+        reading.result.choices.append(ONE_CONDITION)
+        reading.result.asks += ("layout",)
     if "item" in missing and "condition" in proposed and "item" not in proposed:
         reading.result.choices.append(GROUPS)
         reading.result.asks += ("layout",)
@@ -261,7 +336,7 @@ def _named(sheet: Headed, detected: list[str], reading: Reading) -> list[str]:
         reading.report.raise_problems()
     _check_regions(sheet, roles, bool(long), reading)
     if not long:
-        _ask_about_doubts(sheet, roles, reading)
+        _ask_aboutdoubted_columns(sheet, roles, reading)
     by_place = {place: role for role, place in roles.items()}
     data = data_places(header)
     return [
@@ -276,7 +351,7 @@ def _has_row_per_sentence(sheet: Headed, detected: Sequence[str]) -> bool:
         return False
     columns = sheet.columns()
     item, condition = columns[detected.index("item")], columns[detected.index("condition")]
-    keys = list(zip(_filled(item), condition, strict=True))
+    keys = list(zip(filled(item), condition, strict=True))
     return len(set(keys)) == len(keys)
 
 
@@ -304,28 +379,35 @@ def _check_regions(sheet: Headed, roles: Mapping[str, int], long: bool, reading:
         reading.report.problem(f"row {head.line}", "the header has no region columns", HEADER_HINT)
 
 
-def _ask_about_doubts(sheet: Headed, roles: dict[str, int], reading: Reading) -> None:
+def _ask_aboutdoubted_columns(sheet: Headed, roles: dict[str, int], reading: Reading) -> None:
     """Ask for the roles of columns if one may not be a region; item data is proposed for doubtful ones."""
     cells = sheet.columns()[: len(sheet.names)]
-    doubted = _doubts(sheet.names, roles, cells, reading)
+    doubted = doubted_columns(sheet.names, roles, cells, reading)
     factors = _further_factors(cells, roles)
     doubted |= dict.fromkeys(factors, TELLS_APART)
+    text = [k for k in range(len(sheet.names)) if k not in roles.values() and k not in doubted]
+    openings = late_openings(sheet.names, text, reading)
+    doubted |= dict.fromkeys(openings, OPENS)
     if not doubted:
         return
     reading.result.kind = "wide"
-    proposed = {place: "condition" if place in factors else DATA for place in doubted}
+    proposed = {
+        place: "condition" if place in factors else OPENING if place in openings else DATA
+        for place in doubted
+    }
     reading.result.columns = [
         replace(column, meaning=ROLES[proposed[place]], role=proposed[place], doubt=doubted[place])
         if place in doubted
         else column
         for place, column in enumerate(reading.result.columns)
     ]
+    propose_critical(sheet, cells, reading.result.columns)
     _ask_about(sheet, reading)
 
 
 def _further_factors(cells: Sequence[Sequence[str]], roles: Mapping[str, int]) -> list[int]:
     """Return columns that tell apart sentences with the same item and condition."""
-    items, conditions = _filled(cells[roles["item"]]), cells[roles["condition"]]
+    items, conditions = filled(cells[roles["item"]]), cells[roles["condition"]]
     keys = list(zip(items, conditions, strict=True))
     if len(set(keys)) == len(keys):
         return []
@@ -343,160 +425,6 @@ def _ask_about(sheet: Headed, reading: Reading) -> None:
     hint = f"Choose for each column whether it is {what}, item data (kept but not scored), or not read."
     reading.ask("columns", f"row {sheet.head.line}", message, hint)
     reading.report.raise_problems()
-
-
-def _doubts(
-    header: Sequence[str],
-    roles: Mapping[str, int],
-    cells: Sequence[Sequence[str]],
-    reading: Reading,
-    others: Sequence[int] = (),
-) -> dict[int, str]:
-    """Map columns that may not be regions to the reason. `others`: further columns to leave out."""
-    fixed = [*(roles[role] for role in ("item", "condition") if role in roles), *others, *data_places(header)]
-    places = [k for k in range(len(header)) if k not in fixed]
-    empty = [""] * (len(cells[0]) if cells else 0)
-    item, condition = (_filled(cells[roles[r]]) if r in roles else empty for r in ("item", "condition"))
-    sure = {*(reading.known.region_names if reading.known else ()), *reading.options.regions}
-    reasons = doubts([header[k] for k in places], [cells[k] for k in places], item, condition, sure)
-    return {places[k]: reason for k, reason in reasons.items()}
-
-
-# --- proposed from the cells ---
-
-
-def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
-    """Propose roles of columns from their cells, for the user to confirm."""
-    result = reading.result
-    sample = [sheet.head, *sheet.body][:_SAMPLED] if result.has_header else sheet.body[:_SAMPLED]
-    width = max(len(row.cells) for row in sample)
-    detected = (detected + [""] * width)[:width]
-    cells = [[row.cells[k].strip() if k < len(row.cells) else "" for row in sample] for k in range(width)]
-    if not reading.options.header and result.header_row:
-        result.has_header = not any(map(_begins_with_data, cells))
-    similar = _similar([], [column[1:] for column in cells], detected)
-    if result.has_header and similar and not reading.options.header and result.header_row:
-        result.has_header = not pairs.are_similar([cells[k][0] for k in similar])
-    has_names = result.has_header
-    below = [column[1:] if has_names else column for column in cells]
-    header = (sheet.names + [""] * width)[:width] if has_names else [""] * width
-    similar = _similar(header, below, detected)
-    _propose_item(detected, below, bool(similar))
-    if "condition" not in detected and not similar and not _propose_labels(detected, below):
-        _propose_conditions(detected, below)
-    long = "content" in detected and bool({"region", "name"} & set(detected))
-    doubted: dict[int, str] = {}
-    if not long and not similar:
-        places = {role: k for k, role in enumerate(detected) if role}
-        fixed = [k for k, role in enumerate(detected) if role in ("condition", "item_condition")]
-        doubted = _doubts(header, places, below, reading, fixed)
-    for place, role in enumerate(detected):
-        proposed = _proposal(place, role, similar, long, bool(any(cells[place])), doubted)
-        column = Column(
-            column_letter(place), header[place], ROLES[proposed], proposed, doubted.get(place, "")
-        )
-        result.columns.append(column)
-    if similar:
-        conditions = pairs.conditions_of(header, similar).names
-        result.choices.append(pairs.prediction_choice(list(conditions.values())))
-        if reading.known is None and not reading.is_part:
-            result.asks += ("prediction",)
-
-
-def _begins_with_data(cells: Sequence[str]) -> bool:
-    """Return whether the first cell of a column is no heading: a number, a sentence, or one of a few
-    labels that recur below."""
-    first, rest = cells[0], cells[1:]
-    is_label = first in rest and len(set(rest)) <= _MOST_LABELS
-    return bool(NUMBER.match(first)) or pairs.is_sentence(first) or (bool(first) and is_label)
-
-
-def _propose_item(detected: list[str], below: list[list[str]], has_row_per_item: bool) -> None:
-    if "item" in detected:
-        return
-    numbers = [
-        k
-        for k, cells in enumerate(below)
-        if not detected[k] and _all_numbers(cells) and not _is_binary(cells)
-    ]
-    repeating = [k for k in numbers if len(set(below[k])) < len(below[k])]
-    if numbers:
-        detected[numbers[0] if has_row_per_item or not repeating else repeating[0]] = "item"
-
-
-def _propose_labels(detected: list[str], below: list[list[str]]) -> bool:
-    """Propose the column that has item and condition in one label, such as 12b, if there is one."""
-    for k, cells in enumerate(below):
-        labels = [item_and_condition(cell) for cell in cells]
-        if detected[k] in ("", "item") and cells and all(labels):
-            items, conditions = zip(*(label for label in labels if label), strict=True)
-            if crosses([conditions], items):
-                detected[:] = ["" if role == "item" else role for role in detected]
-                detected[k] = "item_condition"
-                return True
-    return False
-
-
-def _is_binary(cells: Sequence[str]) -> bool:
-    """Return whether numbers are the labels 0 and 1 of several rows."""
-    return set(cells) <= {"0", "1"} and len(cells) > 2
-
-
-def _propose_conditions(detected: list[str], below: list[list[str]]) -> None:
-    """Propose the columns that tell the sentences of an item apart, otherwise the column of short
-    texts with the fewest different ones (more than one, if possible)."""
-    free = [k for k, role in enumerate(detected) if not role]
-    if "item" in detected:
-        items = _filled(below[detected.index("item")])
-        for k in telling_columns(below, items, free):
-            detected[k] = "condition"
-    if "condition" in detected:
-        return
-    names = [k for k in free if _are_names(below[k])]
-    if names:
-        kinds = {k: len(set(below[k])) for k in names}
-        detected[min(names, key=lambda k: (kinds[k] == 1, kinds[k]))] = "condition"
-
-
-def _proposal(
-    place: int, role: str, similar: Sequence[int], long: bool, is_filled: bool, doubted: Mapping[int, str]
-) -> str:
-    if place in similar:
-        return CONDITION_TEXT
-    if role in ("item", "item_condition") or (role and not similar and (long or role == "condition")):
-        return role
-    if not is_filled or long:
-        return SKIP
-    return DATA if similar or place in doubted else TEXT
-
-
-def _similar(header: Sequence[str], below: list[list[str]], detected: list[str]) -> list[int]:
-    """Return columns with similar sentences: the conditions of items that have one row each."""
-    if "condition" in detected:
-        return []
-    places = [
-        k
-        for k, cells in enumerate(below)
-        if detected[k] != "item" and pairs.is_text(cells) and not (header and metadata_heading(header[k]))
-    ]
-    return similar if len(similar := pairs.similar_columns(below, places)) > 1 else []
-
-
-def _all_numbers(cells: list[str]) -> bool:
-    """Return whether cells are numbers. Empty cells are ignored: they may belong to a merged cell."""
-    return bool(cells and cells[0]) and all(not cell or NUMBER.match(cell) for cell in cells)
-
-
-def _are_names(cells: list[str]) -> bool:
-    return bool(cells) and all(cells) and max(map(len, cells)) <= _LONGEST_NAME
-
-
-def _filled(cells: Sequence[str]) -> list[str]:
-    """Fill empty cells with the one above, as in merged cells."""
-    filled: list[str] = []
-    for cell in cells:
-        filled.append(cell or (filled[-1] if filled else ""))
-    return filled
 
 
 def _heading(sheet: Headed, place: int) -> str:

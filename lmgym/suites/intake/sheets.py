@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise, product
 from typing import Any
 
 from lmgym.files.bounded import Refused
 from lmgym.suites.formats import read_suite
+from lmgym.suites.formats.designs import condition_name as joined_levels
 from lmgym.suites.formats.documents import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
@@ -26,6 +27,7 @@ from lmgym.suites.formats.documents import (
 from lmgym.suites.formats.tables import Row, Table, read_long_table, read_wide
 from lmgym.suites.intake import items, pairs
 from lmgym.suites.intake.blanks import ask_about_blanks
+from lmgym.suites.intake.completions import GOOD
 from lmgym.suites.intake.containers import (
     Grid,
     grid_of_cells,
@@ -34,13 +36,27 @@ from lmgym.suites.intake.containers import (
     split_records,
     split_text,
 )
+from lmgym.suites.intake.critical import count_from_one
 from lmgym.suites.intake.cuts import cut_text
 from lmgym.suites.intake.factors import Crossing, join_conditions, split_labels, with_crossing
 from lmgym.suites.intake.header import Headed, split_header
+from lmgym.suites.intake.headings import condition_name
 from lmgym.suites.intake.ibex import holds_items, split_items
-from lmgym.suites.intake.marks import remove_signs
+from lmgym.suites.intake.linger import holds_linger, split_linger
+from lmgym.suites.intake.marks import remove_markup, remove_signs
 from lmgym.suites.intake.parsing import (
+    ANSWER,
+    CONDITION_TEXT,
+    CONTEXT_TEXT,
+    CRITICAL,
+    DATA,
     NOTHING,
+    OPENING,
+    SINGLE,
+    SKIP,
+    TARGET_TEXT,
+    TEXT,
+    Choice,
     ParseOptions,
     ParseResult,
     Part,
@@ -48,7 +64,7 @@ from lmgym.suites.intake.parsing import (
 )
 from lmgym.suites.intake.reading import Reading, as_sentence, at, problem_in_rows
 from lmgym.suites.intake.renames import rename_conditions, rename_regions
-from lmgym.suites.intake.roles import CONDITION_TEXT, DATA, EXTRA, HEADER_HINT, SKIP, TEXT, roles_for
+from lmgym.suites.intake.roles import EXTRA, HEADER_HINT, roles_for
 from lmgym.suites.intake.rows import even_rows
 from lmgym.text import count, is_unspaced, listing, tidy, unguard
 from lmgym.text.problems import MAX_PROBLEMS, FormatError, Problem, Report
@@ -58,6 +74,7 @@ _FORMS = {
     "long": "One row per region",
     "pairs": "One row per item, one column per condition",
     "list": "A list of sentences",
+    "crossed": "One row per item, contexts combined with targets",
 }
 
 _SAMPLED = 100
@@ -84,6 +101,8 @@ def read_sheet(
         return read_items(text, name, options, known)
     if holds_records(text):
         return read_records(text, name, options, known)
+    if holds_linger(text):
+        return read_linger(text, name, options, known)
     if text.lstrip()[:1] == "{":
         return _read_json(data, name)
     return _SheetReader(lambda report: split_text(text, report), name, options, known).read()
@@ -123,6 +142,13 @@ def read_items(
     return _SheetReader(
         lambda report: split_items(text, options.cut, report), name, options, known, is_sheet=False
     ).read()
+
+
+def read_linger(
+    text: str, name: str = "", options: ParseOptions = NOTHING, known: SuiteDocument | None = None
+) -> ParseResult:
+    """Parse items of Linger. Never raises."""
+    return _SheetReader(lambda report: split_linger(text, report), name, options, known).read()
 
 
 def read_part(text: str, options: ParseOptions = NOTHING, known: SuiteDocument | None = None) -> ParseResult:
@@ -249,10 +275,15 @@ class _SheetReader:
             self.report.problem("sheet", "the sheet has a header but no rows")
         self.report.raise_problems()
         even_rows(sheet, roles, self.reading)
+        roles = count_from_one(sheet, roles, self.reading)
+        if {CONTEXT_TEXT, TARGET_TEXT} <= set(roles):
+            return self._crossed(sheet, roles)
         if CONDITION_TEXT in roles:
             return self._pairs(sheet, roles)
         if "item_condition" in roles:
             roles = split_labels(sheet, roles, self.reading)
+        if "condition" not in roles and self.reading.options.layout == SINGLE:
+            roles = items.single_condition(sheet, roles, self.reading)
         if "condition" not in roles:
             return self._list(sheet, roles)
         return self._rows(sheet, roles)
@@ -262,25 +293,55 @@ class _SheetReader:
         places = [k for k, role in enumerate(roles) if role == CONDITION_TEXT]
         self._check_amount(len(sheet.body) * len(places))
         conditions = pairs.conditions_of(sheet.names, places)
-        item = self._item_place(sheet, roles)
-        data = [k for k, role in enumerate(roles) if role == DATA]
-        shared = [k for k, role in enumerate(roles) if role == TEXT]
-        table = pairs.unpivot(sheet, conditions, item, shared, data, self.reading)
+        table = pairs.unpivot(sheet, conditions, self._others(sheet, roles), self.reading)
         self._check_lengths(table)
-        good = self.reading.options.conditions.get(conditions.good, conditions.good)
-        return self._sentences(table, good)
+        good = GOOD if ANSWER in roles else conditions.good
+        return self._sentences(table, self.reading.options.conditions.get(good, good))
+
+    def _others(self, sheet: Headed, roles: list[str]) -> pairs.Others:
+        """Return the columns beside those of the conditions."""
+        item = self._item_place(sheet, roles)
+        opening, shared, data = (
+            [k for k, role in enumerate(roles) if role == one] for one in (OPENING, TEXT, DATA)
+        )
+        answer, critical = (roles.index(role) if role in roles else None for role in (ANSWER, CRITICAL))
+        return pairs.Others(item, opening, shared, data, answer, critical)
+
+    def _crossed(self, sheet: Headed, roles: list[str]) -> Table:
+        self.form, self.result.kind = "crossed", "pairs"
+        contexts, targets = (
+            [k for k, role in enumerate(roles) if role == one] for one in (CONTEXT_TEXT, TARGET_TEXT)
+        )
+        self._check_amount(len(sheet.body) * len(contexts) * len(targets))
+        table = pairs.cross(sheet, contexts, targets, self._others(sheet, roles), self.reading)
+        self._check_lengths(table)
+        names = [condition_name(sheet.names[k], column_letter(k)) for k in contexts + targets]
+        cells = {
+            joined_levels(levels): levels
+            for levels in product(names[: len(contexts)], names[len(contexts) :])
+        }
+        self.crossing = Crossing((pairs.CONTEXT, pairs.TARGET), cells)
+        rename_conditions(table, self.reading)
+        if not any(name in self.reading.options.conditions for name in cells):
+            target = table.header.index(pairs.TARGET) - 1
+            self.predictions = pairs.crossed_predictions(list(cells.values()), target, self.reading)
+        return self._tidied(table)
 
     def _list(self, sheet: Headed, roles: list[str]) -> Table:
         self.form, self.result.kind = "list", "pairs"
         self._check_amount(len(sheet.body))
         table = pairs.fold_list(sheet, roles.index(TEXT), self.reading.options.layout, self.reading)
-        return self._sentences(table, self.reading.options.conditions.get(pairs.GOOD, pairs.GOOD))
+        return self._sentences(table, self.reading.options.conditions.get(GOOD, GOOD))
 
     def _sentences(self, table: Table, good: str) -> Table:
-        """Rename conditions and cut the texts of a table of items and conditions."""
+        """Rename the conditions of a table of items and conditions, and add predictions."""
         rename_conditions(table, self.reading)
         names = list(dict.fromkeys(row.cells[1] for row in table.rows if row.cells[1]))
         self.predictions = pairs.predictions(names, good, self.reading)
+        return self._tidied(table)
+
+    def _tidied(self, table: Table) -> Table:
+        """Remove signs from the texts of a table of items and conditions, cut them, and number the items."""
         remove_signs(table, self.reading)
         cut_text(table, self.reading)
         rename_regions(table, False, self.reading)
@@ -325,7 +386,9 @@ class _SheetReader:
         if not self.reading.is_part:
             items.leave_out_fillers(table, self.reading)
         rename_conditions(table, self.reading)
-        if not long:
+        if long:
+            remove_markup(table, [table.roles["content"]], self.reading)
+        else:
             ask_about_blanks(table, self.reading)
             remove_signs(table, self.reading)
         if not long and not self.is_cut:
@@ -344,6 +407,8 @@ class _SheetReader:
         """Keep the columns that are read."""
         first_item = roles.index("item")
         used = [k for k, role in enumerate(roles) if role != SKIP and (role != "item" or k == first_item)]
+        used.sort(key=lambda k: roles[k] != OPENING)
+        roles = [TEXT if role == OPENING else role for role in roles]
         names = [sheet.names[k] if k < len(sheet.names) else "" for k in used]
         by_role = {
             role: new
@@ -375,24 +440,86 @@ class _SheetReader:
                     self.report.problem(at(row, place, table.header), message)
 
     def _number_regions(self, table: Table) -> None:
-        """Number the regions of a long sheet without numbers: by name, in order of first occurrence, or by the order of
-        rows if names are missing or repeated within a sentence."""
+        """Number the regions of a long sheet without numbers: by name, in an order that agrees with every sentence, or
+        by the order of rows if there is none; see `region_order`."""
         column = table.roles.get("name")
         groups: dict[tuple[str, ...], list[tuple[Row, str]]] = {}
         for row in table.rows:
             key = tuple(row.cells[table.roles[role]].strip() for role in ("item", "condition"))
             groups.setdefault(key, []).append((row, "" if column is None else row.cells[column].strip()))
         name_lists = [[name for _, name in rows] for rows in groups.values()]
-        by_name = all(len(set(names)) == len(names) and all(names) for names in name_lists)
-        order: dict[str, int] = {}
+        order = region_order(name_lists)
+        if order and any(len(set(names)) < len(names) for names in name_lists):
+            groups = self._join_words(table, groups)
         for rows in groups.values():
             for place, (row, name) in enumerate(rows, start=1):
-                number = order.setdefault(name, len(order) + 1) if by_name else place
-                row.cells.append(str(number))
+                row.cells.append(str(order.index(name) + 1 if order else place))
         table.roles["region"] = len(table.header)
         table.header.append("region_number")
-        order_of = "their names first appear" if by_name else "the rows of each sentence appear"
-        self.reading.say(f"No region numbers: regions are in the order in which {order_of}.")
+        order_of = "of their names" if order else "in which the rows of each sentence appear"
+        self.reading.say(f"No region numbers: regions are in the order {order_of}.")
+        if order:
+            self._add_missing(table, groups, order)
+
+    def _join_words(
+        self, table: Table, groups: dict[tuple[str, ...], list[tuple[Row, str]]]
+    ) -> dict[tuple[str, ...], list[tuple[Row, str]]]:
+        """Join the rows of a sentence that follow each other under one region name. Returns the rows left."""
+        content = table.roles["content"]
+        joined: dict[tuple[str, ...], list[tuple[Row, str]]] = {}
+        for key, rows in groups.items():
+            left = joined.setdefault(key, [])
+            for row, name in rows:
+                if left and left[-1][1] == name:
+                    left[-1][0].cells[content] += f" {row.cells[content].strip()}"
+                else:
+                    left.append((row, name))
+        kept = {id(row) for rows in joined.values() for row, _ in rows}
+        table.rows = [row for row in table.rows if id(row) in kept]
+        self.reading.say(
+            "Rows of a sentence that follow each other under one region name are joined: one row per word."
+        )
+        return joined
+
+    def _add_missing(
+        self, table: Table, groups: dict[tuple[str, ...], list[tuple[Row, str]]], order: Sequence[str]
+    ) -> None:
+        """Ask about sentences without a row for some region, and add empty regions or leave their items out."""
+        if self.reading.is_part:
+            return
+        missing = {
+            key: lacking
+            for key, rows in groups.items()
+            if (lacking := [n for n in order if n not in {m for _, m in rows}])
+        }
+        if not missing:
+            return
+        (item, condition), lacking = next(iter(missing.items()))
+        message = f"{count(len(missing), 'sentence')} without a row for a region"
+        example = f"item {item}, {condition}: {listing([f'“{name}”' for name in lacking], 3)}"
+        answers = [("text", "Take these regions as empty in them"), ("out", "Leave their items out")]
+        choice = Choice("empty", f"{message}, such as {example}", answers, "text")
+        hint = "Take the regions as empty, or leave the items out."
+        answer = self.reading.choose(choice, "sheet", f"{message}, such as {example}", hint)
+        if answer == "out":
+            left_out = {key[0] for key in missing}
+            place = table.roles["item"]
+            table.rows = [row for row in table.rows if row.cells[place].strip() not in left_out]
+            self.reading.say(f"Items left out because a region is missing: {listing(sorted(left_out), 8)}.")
+        elif answer == "text":
+            for key, names in missing.items():
+                for name in names:
+                    row = Row(groups[key][0][0].line, list(groups[key][0][0].cells))
+                    row.cells[table.roles["name"]], row.cells[table.roles["content"]] = name, ""
+                    row.cells[table.roles["region"]] = str(order.index(name) + 1)
+                    groups[key].append((row, name))
+            place = table.roles["region"]
+            rows = [
+                sorted((row for row, _ in rows), key=lambda row: int(row.cells[place]))
+                for rows in groups.values()
+            ]
+            table.rows = [row for sentence in rows for row in sentence]
+            self.reading.say(f"{message}: taken as empty.")
 
     def _part(self, table: Table) -> Part:
         """Collect the texts of the table and check that each cell occurs once."""
@@ -423,6 +550,37 @@ class _SheetReader:
             self.report.problem("sheet", message, "Choose one of them and leave the others out.")
         self.report.raise_problems()
         return Part(tuple(names), tuple((*place, text) for place, text in texts.items()))
+
+
+def region_order(sentences: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of regions in an order that agrees with every sentence, otherwise by first occurrence.
+
+    Args:
+        sentences: the region of each row; rows of several words may repeat a name.
+
+    Returns:
+        []: names are missing, or repeated at a distance; rows of words disagree about the order; or each place has
+        the same name in all sentences although a name is repeated, so that the rows are the regions.
+    """
+    runs = [[name for name, _ in groupby(names)] for names in sentences]
+    if not all(all(names) and len(set(names)) == len(names) for names in runs):
+        return []
+    if runs != [list(names) for names in sentences] and len({tuple(names) for names in sentences}) == 1:
+        return []
+    order: list[str] = []
+    for names in runs:
+        place = 0
+        for name in names:
+            if name in order:
+                place = order.index(name) + 1
+            else:
+                order.insert(place, name)
+                place += 1
+    rank = {name: k for k, name in enumerate(order)}
+    if all(rank[one] < rank[other] for names in runs for one, other in pairwise(names)):
+        return order
+    are_words = runs != [list(names) for names in sentences]
+    return [] if are_words else list(dict.fromkeys(name for names in sentences for name in names))
 
 
 def _is_unspaced(document: SuiteDocument) -> bool:

@@ -150,3 +150,30 @@ def test_hostile_scripts_take_little_time_and_no_stack(part):
         with suppress(NoLiteral):
             literal_lists(script)
     assert time.process_time() - start < 10
+
+
+ENTRIES = '[["a", 1], "Maze", {s: "It naps.", a: "x-x-x by."}],\n[["b", 1], "Maze", {s: "They nap."}],\n'
+
+
+def test_entries_without_the_name_of_a_list_are_read():
+    result = read(ENTRIES)
+    assert [one.text for one in result.document.sentences] == ["It naps.", "They nap."]
+    assert "Ibex items from a list without a name." in result.understood
+
+
+def test_lists_at_the_indices_of_one_name_are_one_and_others_are_named():
+    script = """var warm = [{id: "w", good: "x y z", bad: "x y"}]; var keys = ["f", "j"]; var all = [];
+    all[0] = [{id: "p", good: "The owl hoots.", bad: "The owl hoot."}];
+    all[1] = [{id: "q", good: "Owls hoot.", bad: "Owls hoots."}, {id: "r", good: "It naps.", bad: "It nap."}];"""
+    result = read(script)
+    assert [one.text for one in result.document.sentences[::2]] == [
+        "The owl hoots.",
+        "Owls hoot.",
+        "It naps.",
+    ]
+    assert "Other lists of the script: not read (“warm” (1 entry))." in result.understood
+
+
+@pytest.mark.parametrize("script", ["a[0]", "a[0] =", "a[0] = [", "[[", "[", "a[", "a[0"])
+def test_scripts_that_end_early_are_refused(script):
+    assert read(script).document is None

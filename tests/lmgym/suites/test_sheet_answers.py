@@ -53,7 +53,7 @@ def test_columns_that_make_no_suite_are_asked_again(columns, says):
     reading = read_sheet("p,q,r,s\n1,a,x,y\n", options=ParseOptions(columns=columns))
     if says:
         assert reading.document is None
-        assert reading.asks == ("columns",)
+        assert "columns" in reading.asks
         assert any(says in problem.message for problem in reading.problems)
     else:
         assert reading.document.region_names == ("r",)

@@ -431,3 +431,96 @@ def test_any_sheet_with_any_answers_is_read_or_has_a_problem(data):
             break
         answers = {one.name: data.draw(st.sampled_from(list(one.choices))) for one in open_questions}
         options = answers_to(answers, options)
+
+
+# --- one condition ---
+
+
+def test_sentences_without_conditions_are_read_if_the_user_says_so():
+    data = sheet("item|sentence|rating", "5|The owl hoots.|1.5", "7|The cat naps.|2.5")
+    asked = read(data)
+    assert set(asked.asks) == {"columns", "layout"}
+    result = read(data, columns=asked.proposed_columns, layout="single")
+    assert texts(result) == [(5, "sentence", "The owl hoots."), (7, "sentence", "The cat naps.")]
+    assert said(result, "no conditions can be compared")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [("The owl hoots.", "It naps.", "Cats nap.", "We eat."), ("The owl hoots.", "It naps.", "Dogs bark.")],
+)
+def test_a_list_of_sentences_may_have_one_condition(rows):
+    asked = read(sheet(*rows), "a.txt")
+    assert set(asked.asks) == {"columns", "layout"}
+    assert len(texts(read(sheet(*rows), "a.txt", layout="single"))) == len(rows)
+
+
+def test_sentences_of_a_story_are_items_of_their_own():
+    data = sheet("story|number|sentence", "1|1|The owl hoots.", "1|2|The cat naps.", "2|1|A dog barks.")
+    columns = {"A": "item", "B": "data", "C": "text"}
+    result = read(data, columns=columns, layout="single")
+    assert [item for item, *_ in texts(result)] == [1, 2, 3]
+    assert said(result, "The item column has repeated values")
+
+
+def test_measures_are_not_proposed_as_conditions():
+    rows = [f"{n}|The owl {word}.|{n}.5" for n, word in enumerate(("hoots", "naps", "eats"), start=1)]
+    asked = read(sheet("item|sentence|rating", *rows))
+    assert "condition" not in asked.proposed_columns.values()
+
+
+# --- words of regions ---
+
+WORDS = "item|condition|word|region"
+
+
+def long(*rows: str) -> bytes:
+    return sheet(WORDS, *rows)
+
+
+def test_words_under_one_region_name_are_joined():
+    data = long("1|a|The|NP", "1|a|owl|NP", "1|a|hoots|V", "1|b|Owls|NP", "1|b|hoot|V")
+    result = read(data)
+    assert texts(result) == [(1, "a", "The owl / hoots"), (1, "b", "Owls / hoot")]
+    assert said(result, "under one region name are joined")
+
+
+def test_regions_that_only_some_sentences_have_are_asked_about_and_keep_their_place():
+    data = long("1|a|Cats|NP", "1|a|nap|V", "1|b|Cats|NP", "1|b|that we saw|RC", "1|b|nap|V")
+    asked = read(data)
+    assert asked.asks == ("empty",)
+    assert texts(read(data, empty="text")) == [
+        (1, "a", "Cats /  / nap"),
+        (1, "b", "Cats / that we saw / nap"),
+    ]
+
+
+def test_items_that_lack_a_region_may_be_left_out():
+    data = long("1|a|Cats|NP", "1|a|nap|V", "2|a|Owls|NP")
+    assert [item for item, *_ in texts(read(data, empty="out"))] == [1]
+
+
+def test_tags_of_long_sheets_are_asked_about():
+    data = long("1|a|Cats|NP", "1|a|nap|V", "1|a|<eos>|End", "1|b|Owls|NP", "1|b|nap|V", "1|b|<eos>|End")
+    assert read(data).asks == ("markup",)
+    assert texts(read(data, markup="remove"))[0] == (1, "a", "Cats / nap / ")
+
+
+# --- labels and several experiments ---
+
+
+@pytest.mark.parametrize("form", ["{}_{}", "{}.{}.txt", "x.{}-{}"])
+def test_labels_that_end_in_the_condition_are_proposed_and_split(form):
+    names = [("owl", "sg"), ("owl", "pl"), ("cat", "sg"), ("cat", "pl")]
+    rows = [f"{form.format(*name)}|The {name[0]} naps." for name in names]
+    data = sheet("label|sentence", *rows)
+    asked = read(data)
+    assert asked.proposed_columns["A"] == "item_condition"
+    assert [one[1] for one in texts(read(data, columns=asked.proposed_columns))] == ["sg", "pl", "sg", "pl"]
+
+
+def test_a_sheet_of_two_experiments_asks_which_one_is_read():
+    rows = [f"{n}|{c}|The owl {c}." for n, cs in ((1, "ab"), (2, "ab"), (3, "cd"), (4, "cd")) for c in cs]
+    data = sheet("item|condition|S", *rows)
+    assert read(data).asks == ("fillers",)
+    assert {item for item, *_ in texts(read(data, fillers="2"))} == {3, 4}
