@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 COMMAND_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
@@ -18,23 +19,70 @@ class EnvError(ValueError):
     """Invalid value of an environment variable."""
 
 
+_names: set[str] = set()
+
+
+def names_read() -> list[str]:
+    """Return the names of all variables that were read, in alphabetical order."""
+    return sorted(_names)
+
+
+def _read(name: str) -> str | None:
+    _names.add(name)
+    return os.environ.get(name)
+
+
 def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, default)
+    value = _read(name)
+    return default if value is None else value
+
+
+def folder(name: str, default: Path) -> Path:
+    """Read the path of a folder, which may not exist yet."""
+    path = Path(text(name, str(default)))
+    if path.exists() and not path.is_dir():
+        raise EnvError(f"{name} names {path}, which is not a folder")
+    return path
+
+
+def time_zone(name: str, default: str) -> str:
+    zone = text(name) or default
+    try:
+        ZoneInfo(zone)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        raise EnvError(f"{name}={zone!r} is not a time zone; use a name such as Europe/Berlin") from None
+    return zone
+
+
+BROKERS = ("database", "redis", "rediss", "amqp", "amqps")
+
+
+def broker(name: str, default: str) -> str:
+    """Read the address of a message broker. It may contain a password, so errors do not repeat it."""
+    url = text(name) or default
+    scheme = url.partition("://")[0]
+    if scheme not in BROKERS:
+        raise EnvError(f"{name} starts with {scheme[:40]!r}; use database://, redis://… or amqp://…")
+    return url
 
 
 def secret(name: str, default: str = "") -> str:
     """Read NAME, or the file whose path is in NAME_FILE (for container secrets)."""
-    path = os.environ.get(f"{name}_FILE")
+    path = _read(f"{name}_FILE")
+    value = _read(name)
     if not path:
-        return os.environ.get(name, default)
+        return default if value is None else value
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except OSError as error:
+        content = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
         raise EnvError(f"{name}_FILE names {path}, which cannot be read: {error}") from error
+    if not content:
+        raise EnvError(f"{name}_FILE names {path}, which is empty")
+    return content
 
 
 def flag(name: str, default: bool) -> bool:
-    value = os.environ.get(name)
+    value = _read(name)
     if value is None or value == "":
         return default
     if value.lower() in {"1", "true", "yes", "on"}:
@@ -45,7 +93,7 @@ def flag(name: str, default: bool) -> bool:
 
 
 def number(name: str, default: int, *, least: int = 0) -> int:
-    value = os.environ.get(name)
+    value = _read(name)
     if value is None or value == "":
         return default
     try:
@@ -59,7 +107,7 @@ def number(name: str, default: int, *, least: int = 0) -> int:
 
 def quota(name: str, default: str) -> tuple[int, int]:
     """Read a number of objects and a size in bytes: `500, 500 MB`; 0 = no limit."""
-    value = os.environ.get(name) or default
+    value = _read(name) or default
     match = re.fullmatch(r"\s*(\d{1,12})\s*,\s*(\d{1,12})\s*(kB|MB|GB)?\s*", value)
     if match is None:
         raise EnvError(f"{name}={value!r} is not a number and a size, as in {default}")
@@ -67,14 +115,14 @@ def quota(name: str, default: str) -> tuple[int, int]:
 
 
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
-    value = os.environ.get(name) or default
+    value = _read(name) or default
     if value not in allowed:
         raise EnvError(f"{name}={value!r} is not one of {', '.join(allowed)}")
     return value
 
 
 def words(name: str, default: str = "") -> list[str]:
-    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
 def sizes(name: str, default: str = "") -> dict[str, int | None]:
@@ -90,7 +138,7 @@ def sizes(name: str, default: str = "") -> dict[str, int | None]:
 
 def commands(name: str, default: str = "{}") -> dict[str, list[str]]:
     """Read argument lists by name, as JSON: {"gpt2": ["docker", "run", "--rm", "-i", "--network=none", "image"]}."""
-    value = os.environ.get(name) or default
+    value = _read(name) or default
     try:
         parsed = json.loads(value)
     except ValueError as error:
@@ -133,9 +181,12 @@ the URL take precedence."""
 def database(name: str, default_path: Path) -> dict[str, Any]:
     """Read a DATABASES entry from `sqlite:///file` or `postgresql://user:password@host:port/name`; default: SQLite at
     `default_path`, whose folder is created."""
-    url = os.environ.get(name, "")
+    url = text(name)
     if not url:
-        default_path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            default_path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EnvError(f"the data folder {default_path.parent} cannot be created: {error.strerror}") from error
         return _sqlite(default_path)
     try:
         parts = urlsplit(url)

@@ -17,7 +17,7 @@ from lmgym import __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
 # A site installed by pip (lmgym/_site) keeps its data outside site-packages, where an upgrade would replace them.
 _DATA = user_data_path("lm-gym") if BASE_DIR.name == "_site" else BASE_DIR / "var"
-VAR_DIR = Path(env.text("GYM_VAR_DIR", str(_DATA)))
+VAR_DIR = env.folder("GYM_VAR_DIR", _DATA)
 
 DEBUG = env.flag("GYM_DEBUG", False)
 INSECURE_SECRET_KEY = "insecure-laptop-key-set-GYM_SECRET_KEY-before-others-can-reach-this-site"  # noqa: S105
@@ -158,7 +158,7 @@ EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("GYM_EMAIL_FROM", "LM Gym <gym@localhost>")
 
 # --- jobs ------------------------------------------------------------------------------------------------------
-GYM_BROKER_URL = env.text("GYM_BROKER_URL", "database://")
+GYM_BROKER_URL = env.broker("GYM_BROKER_URL", "database://")
 GYM_BROKER_NAMESPACE = env.text("GYM_BROKER_NAMESPACE", "gym")
 GYM_MODEL_QUEUES = env.sizes("GYM_MODEL_QUEUES")
 GYM_JOB_QUEUES = list(
@@ -196,7 +196,7 @@ GYM_KEPT_ZIPS_MB = env.number("GYM_KEPT_ZIPS_MB", 1_000)
 GYM_NET_ALLOW = env.words("GYM_NET_ALLOW", "public")
 
 # --- models ----------------------------------------------------------------------------------------------------
-GYM_MODEL_DIR = Path(env.text("GYM_MODEL_DIR", str(VAR_DIR / "models")))
+GYM_MODEL_DIR = env.folder("GYM_MODEL_DIR", VAR_DIR / "models")
 GYM_DEVICE = env.text("GYM_DEVICE", "auto")
 GYM_MODEL_MEMORY_MB = env.number("GYM_MODEL_MEMORY_MB", 0)
 GYM_TORCH_THREADS = env.number("GYM_TORCH_THREADS", 0)
@@ -218,7 +218,7 @@ WHITENOISE_MANIFEST_STRICT = False
 
 # --- language and time -----------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
-TIME_ZONE = env.text("GYM_TIME_ZONE", "UTC")
+TIME_ZONE = env.time_zone("GYM_TIME_ZONE", "UTC")
 USE_I18N = True
 USE_TZ = True
 

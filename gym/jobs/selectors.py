@@ -49,6 +49,9 @@ class WorkerView:
     last_error_at: object
     memory: dict[str, Any]
     process_bytes: int | None
+    version: str
+    broker_problem: str
+    clock_seconds: float
 
 
 def position_in_queue(job: Job) -> int | None:
@@ -111,6 +114,9 @@ def workers() -> list[WorkerView]:
             last_error_at=row.last_error_at,
             memory=row.memory,
             process_bytes=row.process_bytes,
+            version=row.version,
+            broker_problem=row.broker_problem,
+            clock_seconds=row.clock_seconds,
         )
         for row in WorkerHeartbeat.objects.all()
     ]

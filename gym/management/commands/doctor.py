@@ -3,14 +3,19 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
-from gym.doctor import BAD, findings
+from gym.doctor import BAD, OK, findings
 
 
 class Command(BaseCommand):
     help = "Check this machine. The exit status is 1 if a problem keeps the site from working."
     requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--deploy", action="store_true", help="exit with 1 if there is anything to change, even a note"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         checks = findings()
@@ -18,5 +23,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{level} {text}")
         bad = sum(level == BAD for level, _ in checks)
         self.stdout.write("" if bad else "\nNo problems found.")
-        if bad:
+        notes = sum(level not in (OK, BAD) for level, _ in checks)
+        if bad or (options["deploy"] and notes):
             sys.exit(1)
