@@ -1,13 +1,14 @@
 /* The visible table. Only rows in view (and the active one) exist in the DOM; equal heights allow padding for the rest. The active
    cell contains the grid's only input, which receives typing, composition and clipboard events. */
 
-import { cellLabel, paintCell, paintHead } from "./cells.js";
+import { cellLabel, LONG, paintCell, paintHead } from "./cells.js";
 import { h, icon } from "./dom.js";
 import { HEAD, ITEM, CONDITION } from "./selection.js";
 
 const OVERSCAN = 8;
 const NARROWEST = 4.5;
 const WIDEST = 22;
+const BITS = 3; // room for "1234.5" after a text
 const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
 
 /* Sides of a cell on the outline of the selected rectangle. */
@@ -27,6 +28,7 @@ export class GridView {
     this.rows = new Map();
     this.pads = [];
     this.isEditing = () => false; // replaced by Keyboard
+    this.onPlace = () => {}; // replaced by the page
     this.first = 0;
     this.last = -1;
     this.widths = [];
@@ -116,15 +118,18 @@ export class GridView {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const style = getComputedStyle(this.box);
     this.pen.font = `${0.9375 * rem}px ${style.getPropertyValue("--font-serif") || "serif"}`;
-    const extra = this.sheet.overlay.on ? 2.125 : 0;
+    const extra = this.sheet.overlay.on ? BITS : 0;
     const step = Math.max(1, Math.floor(doc.nRows / 400));
-    const widths = doc.regions.map((name) => this.pen.measureText(name).width * 0.9 - extra * rem);
+    const widths = doc.regions.map((name) => this._nameWidth(name) - extra * rem);
     for (let r = 0; r < doc.nRows; r += step) {
       const { item, condition } = doc.place(r);
       const row = doc.contents(item, condition);
       if (row) row.forEach((text, k) => (widths[k] = Math.max(widths[k], this._textWidth(text))));
     }
-    const names = doc.conditions.map((name) => this.pen.measureText(name).width / rem + 2.2);
+    const names = doc.conditions.map((name) => {
+      const width = this._textWidth(name) / rem;
+      return 2.2 + (name.length > LONG ? width / 2 : width);
+    });
     const conditionWidth = Math.min(14, Math.max(5.5, ...names));
     this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.2 + extra)));
     this.box.style.setProperty("--w-cond", `${conditionWidth}rem`);
@@ -168,13 +173,19 @@ export class GridView {
   }
 
   _textWidth(text) {
-    return text.length < 4 ? 0 : this.pen.measureText(text).width;
+    return text.length < 2 ? 0 : this.pen.measureText(text).width;
+  }
+
+  /* Width of a heading in three lines at most, written smaller than texts. */
+  _nameWidth(name) {
+    const longest = Math.max(...name.split(/(?<=[\s_./:-])/).map((part) => this._textWidth(part)));
+    return 0.9 * Math.max(longest, (1.2 * this._textWidth(name)) / 3);
   }
 
   /* Widen a column for a longer text at once; columns narrow only at the next layout. */
   widen(region, text) {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const width = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 2.125 : 0));
+    const width = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? BITS : 0));
     if (width <= this.widths[region]) return;
     const more = width - this.widths[region];
     this.widths[region] = width;
@@ -316,6 +327,7 @@ export class GridView {
     }
     this.holding = false;
     this._paintSelection();
+    this.onPlace();
   }
 
   valueAt(r, c) {
