@@ -91,3 +91,16 @@ def test_a_sheet_of_another_language_begins_at_the_left_with_each_text_in_its_ow
     sheet.click(0, 2)
     sheet.press("F2")
     assert sheet.page.evaluate("getComputedStyle(document.activeElement).direction") == "rtl"
+
+
+def test_signs_stay_before_their_numbers(rtl):
+    page = rtl.page
+    page.get_by_label("Live preview").check()
+    page.get_by_text("up to date").wait_for()
+    page.get_by_label("Colours").select_option(label="Difference from match")
+    bits = rtl.cell(1, 1).locator(".bits")
+    assert bits.inner_text() == "0.0"
+    assert bits.evaluate("bits => getComputedStyle(bits).direction") == "ltr"
+    tokens = page.get_by_role("region", name="Item 1").get_by_role("cell").nth(2).locator(".token")
+    first, second = (token.bounding_box()["x"] for token in tokens.all())
+    assert first > second

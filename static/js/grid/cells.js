@@ -90,7 +90,7 @@ function paintText(cell, sheet, item, condition, c, kept) {
   }
   if (text === "") look += " is-empty";
   else if (sheet.hitPattern?.test(text)) look += " is-hit";
-  if (score) look += ` is-scored ${score.look}`;
+  if (score) look += ` ${score.look}${score.look && score.look !== "d0" ? " is-tinted" : ""}`;
   cell.className = look.trim();
   cell.dir = text === "" ? "" : "auto";
   const shown = h("span", { class: "text", text: text === "" ? "∅" : text });

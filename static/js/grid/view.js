@@ -9,7 +9,10 @@ const OVERSCAN = 8;
 const NARROWEST = 4.5;
 const WIDEST = 22;
 const BITS = 3; // room for "1234.5" after a text
+const TOTAL = 5;
 const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
+
+const widthOf = (extra) => (extra === "total" ? TOTAL : RESULT);
 
 /* Sides of a cell on the outline of the selected rectangle. */
 function edgesOf({ top, right, bottom, left }, r, c, rightToLeft) {
@@ -74,6 +77,11 @@ export class GridView {
     return overlay.on ? ["total", ...this.doc.predictions.map((_, k) => k)] : [];
   }
 
+  /* Width of the preview columns from `first` on, in rem. */
+  _resultsWidth(first = 0) {
+    return this.extras.slice(first).reduce((sum, extra) => sum + widthOf(extra), 0);
+  }
+
   get nColumns() {
     return this.doc.regions.length + this.extras.length;
   }
@@ -133,7 +141,7 @@ export class GridView {
     const conditionWidth = Math.min(14, Math.max(5.5, ...names));
     this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.2 + extra)));
     this.box.style.setProperty("--w-cond", `${conditionWidth}rem`);
-    const all = [...this.widths, ...this.extras.map(() => RESULT)];
+    const all = [...this.widths, ...this.extras.map(widthOf)];
     this.colgroup.replaceChildren(
       h("col", { class: "col-item" }),
       h("col", { class: "col-cond" }),
@@ -150,8 +158,7 @@ export class GridView {
   /* Preview columns stick to the right edge while they leave room for the texts. */
   _stick(cell, c) {
     const k = c - this.doc.regions.length;
-    const after = this.extras.length - 1 - k;
-    if (k >= 0 && this.extras.length <= 4) cell.style.insetInlineEnd = `${after * RESULT}rem`;
+    if (k >= 0 && this.extras.length <= 4) cell.style.insetInlineEnd = `${this._resultsWidth(k + 1)}rem`;
   }
 
   /* Sticky conditions and results must leave room for the widest region, so that they never cover a whole cell. Items are narrow and
@@ -161,7 +168,7 @@ export class GridView {
     const left = this._startOf(this.headRow.cells[2]);
     const widest = Math.max(0, ...this.widths) * rem;
     this.box.classList.toggle("conditions-loose", this.box.clientWidth - left < widest);
-    const room = this.box.clientWidth - left - this.extras.length * RESULT * rem;
+    const room = this.box.clientWidth - left - this._resultsWidth() * rem;
     const stick = this.extras.length > 0 && this.extras.length <= 4 && room >= widest;
     this.box.classList.toggle("results-stick", stick);
   }
@@ -396,7 +403,7 @@ export class GridView {
     else {
       const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
       const results = c < this.doc.regions.length && this.box.classList.contains("results-stick");
-      const room = this.box.clientWidth - (results ? this.extras.length * RESULT * rem : 0);
+      const room = this.box.clientWidth - (results ? this._resultsWidth() * rem : 0);
       if (left + cell.offsetWidth > scrolled + room) this.box.scrollLeft = sign * (left + cell.offsetWidth - room + 2);
     }
   }
