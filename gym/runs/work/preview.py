@@ -76,9 +76,7 @@ class PreviewToken:
     region_number: int | None = described("number of its region, from 1; null: outside regions")
     surprisal: float | None = described("surprisal of the token; null: not scored", "bits")
     straddles: bool = described("true if the token crosses a region border")
-    part: str = described(
-        "“2/3”: the second of three tokens that share a character; empty if it shares none"
-    )
+    part: str = described("“2/3”: the second of three tokens that share a character; empty if it shares none")
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,8 @@ def preview(
     actor: User,
     tokens: bool = False,
 ) -> dict[str, Any] | Waiting:
-    """Return bits, outcomes and margins of these sentences, with their tokens if requested, or Waiting. Sentences missing from the cache count towards
-    the daily cap. Raises TooManySentences, LimitReached, PreviewFailed."""
+    """Return bits, outcomes and margins of these sentences, with their tokens if requested, or Waiting. Sentences
+    missing from the cache count towards the daily cap. Raises TooManySentences, LimitReached, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(suite_id, model, policy, texts, actor)
     missing = [text for text in texts if text not in known]
