@@ -22,7 +22,7 @@ from gym.runs.pages.figures import file_links
 from gym.runs.read.presenters import owner_name as owner_of_run
 from gym.templatetags import icons
 from lmgym.charts import regions
-from lmgym.charts.colour_steps import HEAT_EDGES, heat, rate_step
+from lmgym.charts.colour_steps import CONTRAST_EDGES, HEAT_EDGES, heat, rate_step
 from lmgym.charts.svg import Markup
 from lmgym.runs.against_chance import ALPHA
 from lmgym.runs.tables import IN_BITS
@@ -133,6 +133,14 @@ def heat_scale() -> list[tuple[str, str]]:
     """Return (class, label) for every heat step, for legends."""
     labels = [f"<{HEAT_EDGES[0]}", *(f"{edge}+" for edge in HEAT_EDGES)]
     return [(f"h{k}", label) for k, label in enumerate(labels)]
+
+
+@register.simple_tag
+def contrast_scale() -> list[tuple[str, str]]:
+    """Return (class, label) for every step of a difference in bits, for legends."""
+    more = [(f"d{k}", f"+{edge:g}") for k, edge in enumerate(CONTRAST_EDGES, start=1)]
+    less = [(f"d-{k}", f"−{edge:g}") for k, edge in enumerate(CONTRAST_EDGES, start=1)]
+    return [*reversed(less), ("d0", "0"), *more]
 
 
 @register.filter

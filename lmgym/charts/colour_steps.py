@@ -8,6 +8,7 @@ from typing import Any
 from lmgym.text.number_format import number_or_none
 
 HEAT_EDGES = (1, 2, 4, 6, 8, 10, 13, 16)  # bits; nine steps
+CONTRAST_EDGES = (0.5, 2, 4, 8)  # bits; four steps above and below zero
 RATE_EDGES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.975)
 
 

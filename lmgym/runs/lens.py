@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from lmgym.runs.compute import SentenceResult, region_bits, token_bits
@@ -52,23 +52,8 @@ def shown_sentence(
     """Assign tokens to regions. `names`, `contents`: of the regions, in order; `critical`: numbers of regions that
     some formula refers to."""
     by_region: dict[int | None, list[ShownToken]] = {}
-    tokens = list(token_bits(result))
-    for token, part in zip(
-        tokens, parts_of_characters([(token.start, token.end) for token in tokens]), strict=True
-    ):
-        shown = ShownToken(
-            text=result.text[token.start : token.end],
-            token=token.token,
-            token_id=token.token_id,
-            start=token.start,
-            end=token.end,
-            surprisal=token.surprisal,
-            straddles=token.straddles,
-            special=token.region_number is None,
-            not_computed=token.not_computed,
-            part=part,
-        )
-        by_region.setdefault(token.region_number, []).append(shown)
+    for region_number, token in shown_tokens(result):
+        by_region.setdefault(region_number, []).append(token)
     return ShownSentence(
         result=result,
         regions=[
@@ -85,6 +70,28 @@ def shown_sentence(
         ],
         specials=by_region.get(None, []),
     )
+
+
+def shown_tokens(result: SentenceResult) -> Iterator[tuple[int | None, ShownToken]]:
+    """Yield each token with the number of its region; None: outside regions."""
+    tokens = list(token_bits(result))
+    parts = parts_of_characters([(token.start, token.end) for token in tokens])
+    for token, part in zip(tokens, parts, strict=True):
+        yield (
+            token.region_number,
+            ShownToken(
+                text=result.text[token.start : token.end],
+                token=token.token,
+                token_id=token.token_id,
+                start=token.start,
+                end=token.end,
+                surprisal=token.surprisal,
+                straddles=token.straddles,
+                special=token.region_number is None,
+                not_computed=token.not_computed,
+                part=part,
+            ),
+        )
 
 
 def parts_of_characters(places: Sequence[tuple[int, int]]) -> list[str]:

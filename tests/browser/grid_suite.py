@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -182,6 +183,7 @@ class Suite:
             values = [float(len(text)) for text in row["contents"]]
             bits[row["item"], row["condition"]] = values
             told: dict[str, Any] = {"region_surprisals": values, "surprisal": sum(values), "failure": ""}
+            told["tokens"] = list(_tokens(row["contents"]))
             words = list(dict.fromkeys(" ".join(row["contents"]).split()))
             told["known_words"] = [word for word in words if word not in self.unknown]
             told["unknown_words"] = [word for word in words if word in self.unknown]
@@ -190,6 +192,7 @@ class Suite:
                     "region_surprisals": [None] * len(values),
                     "surprisal": None,
                     "failure": "The text is too long.",
+                    "tokens": [],
                 }
                 bits[row["item"], row["condition"]] = [float("nan")] * len(values)
             rows.append({"item": row["item"], "condition": row["condition"], **told})
@@ -241,6 +244,15 @@ class Suite:
             "chance": level,
             "pieces": [],
         }
+
+
+def _tokens(contents: Sequence[str]) -> Iterator[Doc]:
+    """Yield a token per word, with the space before it; one bit per character."""
+    for region, text in enumerate(contents, start=1):
+        for word in re.findall(r" ?[^ ]+", text):
+            bits = float(len(word))
+            common = {"region_number": region, "surprisal": bits, "straddles": False, "part": ""}
+            yield {"text": word, "token": word, **common}
 
 
 def _move(values: list[Any], source: int, to: int) -> None:

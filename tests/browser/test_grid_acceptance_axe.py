@@ -54,6 +54,8 @@ def test_the_editor_has_no_violation(signed_in, theme):
     page.get_by_label("Live preview").check()
     page.get_by_text("up to date").wait_for(timeout=60_000)
     look("preview")
+    page.get_by_label("Colours").select_option(label="Difference from match")
+    look("differences")
     assert found == {}
 
 

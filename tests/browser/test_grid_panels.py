@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.grid_fake import agreement
+from tests.browser.grid_fake import agreement, big
 
 
 def test_a_prediction_is_read_in_words_with_its_chance(sheet):
@@ -160,7 +160,7 @@ def test_words_the_model_does_not_know_are_counted_once_over_all_items(sheet):
     }
     preview(sheet)
     share = min(99, round(100 * (1 - 1 / len(words))))
-    told = f"up to date; coverage {share}%: 1 word this model does not know ({sheet.text(0, 1)})"
+    told = f"up to date; coverage {share}%: 1 word this model does not know (\u2068{sheet.text(0, 1)}\u2069)"
     assert sheet.page.get_by_text(told).is_visible()
 
 
@@ -208,6 +208,104 @@ def test_the_preview_follows_regions_and_predictions(sheet):
     sheet.press("Alt+Shift+ArrowRight")
     sheet.page.get_by_text("up to date").wait_for()
     sheet.cell(0, 1).locator(".bits").get_by_text("11.0").wait_for()
+
+
+def test_the_item_is_shown_in_tokens(sheet):
+    preview(sheet)
+    sheet.click(2, 1)
+    panel = sheet.page.get_by_role("region", name="Item 2")
+    subject = panel.get_by_role("row", name="mismatch").get_by_role("cell").first
+    assert subject.locator(".token .form").all_inner_texts() == ["The", "␣woman", "␣2"]
+    assert subject.locator(".token .bits").all_inner_texts() == ["3.0", "6.0", "2.0"]
+
+
+def test_differences_from_a_condition_are_shown_and_only_equal_tokens_are_subtracted(make_sheet):
+    doc = agreement(items=1)
+    for row in doc["rows"]:
+        verb = "plays the" if row["condition"] == "match" else "play the"
+        row["contents"] = ["The woman", verb, "guitar" if row["condition"] == "match" else ""]
+    sheet = make_sheet(doc)
+    preview(sheet)
+    sheet.page.get_by_label("Colours").select_option(label="Difference from match")
+    assert [sheet.cell(1, k).inner_text().split("\n")[-1] for k in range(3)] == ["0.0", "−1.0", "∅"]
+    assert "d-1" in sheet.cell(1, 1).get_attribute("class").split()
+    assert sheet.cell(0, 1).locator(".bits").inner_text() == "9.0"  # the baseline
+    sheet.page.locator(".grid-item .token").first.wait_for()
+    verb = sheet.page.get_by_role("region", name="Item 1").get_by_role("row").last.get_by_role("cell").nth(1)
+    assert verb.locator(".token .bits").all_inner_texts() == ["–", "0.0"]
+
+
+def test_rows_stay_equally_high_beside_large_numbers(make_sheet):
+    doc = agreement()
+    doc["rows"][2]["contents"][1] = "extraordinarily " * 9
+    sheet = make_sheet(doc)
+    preview(sheet)
+    heights = sheet.page.evaluate(
+        "[...document.querySelectorAll('[role=grid] tbody tr[aria-rowindex]')].map(row => row.offsetHeight)"
+    )
+    assert len(set(heights)) == 1
+
+
+# --- in sight ------------------------------------------------------------------------------------------------------
+def many_predictions():
+    doc = agreement()
+    return doc | {"predictions": doc["predictions"] * 8}
+
+
+def test_the_sheet_stays_in_sight_while_predictions_are_edited(make_sheet):
+    sheet = make_sheet(many_predictions(), context={"viewport": {"width": 1280, "height": 800}})
+    sheet.page.get_by_role("textbox", name="Formula").last.click()
+    assert sheet.page.evaluate("scrollY") > 400
+    for cell in (sheet.cell(-1, 0), sheet.cell(0, 0), sheet.cell(7, 2)):
+        box = cell.bounding_box()
+        assert 0 <= box["y"] <= 800 - box["height"]
+
+
+def test_on_a_telephone_the_item_stays_in_sight_above_the_prediction(make_sheet):
+    sheet = make_sheet(many_predictions(), context={"viewport": {"width": 390, "height": 844}})
+    sheet.click(2, 1)
+    formula = sheet.page.get_by_role("textbox", name="Formula").nth(6)
+    formula.focus()
+    formula.press("Shift+Tab")  # the browser scrolls upwards
+    panel = sheet.page.get_by_role("region", name="Item 2").bounding_box()
+    assert panel["y"] == 0
+    assert formula.bounding_box()["y"] >= panel["height"]
+    assert sheet.page.evaluate("document.activeElement.getBoundingClientRect().top") >= panel["height"]
+
+
+def long_names():
+    doc = big(2, 4, 12)
+    names = {name: f"implausible_long_no_comma_ambiguous_{k}" for k, name in enumerate(doc["conditions"])}
+    doc["conditions"] = list(names.values())
+    for row in doc["rows"]:
+        row["condition"] = names[row["condition"]]
+    doc["regions"] = [f"Region {k} after the disambiguating main verb" for k in range(12)]
+    return doc
+
+
+def test_names_are_not_cut(make_sheet):
+    sheet = make_sheet(long_names(), context={"viewport": {"width": 1280, "height": 800}})
+    cut = """[...document.querySelectorAll(".grid .region-name, .grid .cond-name")].filter(
+      name => name.scrollWidth > name.clientWidth || name.scrollHeight > name.clientHeight + 1
+    ).map(name => name.textContent)"""
+    assert sheet.page.evaluate(cut) == []
+
+
+@pytest.mark.parametrize("with_preview", [False, True])
+def test_the_last_region_is_reached_at_1280_pixels(make_sheet, with_preview):
+    sheet = make_sheet(long_names(), context={"viewport": {"width": 1280, "height": 800}})
+    if with_preview:
+        preview(sheet)
+    sheet.click(0, 0)
+    sheet.press("End")
+    assert "Region 11" in sheet.active()
+    is_uncovered = """cell => {
+      const box = cell.getBoundingClientRect();
+      const at = x => document.elementFromPoint(x, box.top + box.height / 2);
+      return cell.contains(at(box.left + 2)) && cell.contains(at(box.right - 2));
+    }"""
+    assert sheet.cell(0, 11).evaluate(is_uncovered)
+    assert sheet.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 # --- check -------------------------------------------------------------------------------------------------------

@@ -91,3 +91,33 @@ def test_a_sheet_of_another_language_begins_at_the_left_with_each_text_in_its_ow
     sheet.click(0, 2)
     sheet.press("F2")
     assert sheet.page.evaluate("getComputedStyle(document.activeElement).direction") == "rtl"
+
+
+def preview(sheet):
+    sheet.page.get_by_label("Live preview").check()
+    sheet.page.get_by_text("up to date").wait_for()
+
+
+def test_a_sign_stays_before_its_number(make_sheet):
+    doc = arabic() | {"rtl": True}
+    doc["rows"][1] |= {"contents": ["الولد", "تكتبون", "رسالة طويلة."]}
+    sheet = make_sheet(doc)
+    preview(sheet)
+    sheet.page.get_by_label("Colours").select_option(label="Difference from match")
+    bits = sheet.cell(1, 1).locator(".bits")
+    assert bits.inner_text() == "+2.0"
+    sign, last_digit = bits.evaluate("""bits => [0, 3].map(at => {
+      const character = document.createRange();
+      character.setStart(bits.firstChild, at);
+      character.setEnd(bits.firstChild, at + 1);
+      return character.getBoundingClientRect().left;
+    })""")
+    assert sign < last_digit
+
+
+def test_tokens_run_from_the_right_also_in_a_sheet_of_another_language(make_sheet):
+    sheet = make_sheet(arabic())
+    preview(sheet)
+    tokens = sheet.page.get_by_role("region", name="Item 1").get_by_role("cell").nth(2).locator(".token")
+    first, second = (token.bounding_box()["x"] for token in tokens.all())
+    assert first > second

@@ -20,8 +20,8 @@ def test_the_item_page_marks_parts_in_table_and_drawing(client, people):
             run=run, sentence=sentence, text="太郎", tokens=tokens, regions=[6.0, 4.0, 0.0], surprisal=10.0
         )
     page = client.get(reverse("run-item", args=[run.key, 1])).content.decode()
-    assert '<bdi>太</bdi><span class="part">2/3</span>' in page
-    assert "<bdi>郎</bdi></span>" in page
+    assert '<span class="letters">太</span><span class="part">2/3</span>' in page
+    assert '<span class="letters">郎</span></span>' in page
     assert "part 2/3 of a character" in page
     drawing = client.get(f"/figures/run-item.svg?run={run.key}&item=1").content.decode()
     assert "“太 3/3” 1.00 bits" in drawing

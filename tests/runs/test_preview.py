@@ -78,6 +78,21 @@ def test_a_sentence_is_scored_in_the_background_and_then_known(client, suite):
     assert Job.objects.count() == 1
 
 
+def test_tokens_are_returned_with_their_regions_if_they_are_requested(client, suite):
+    ask(client, suite)
+    run_pending("preview")
+    assert ask(client, suite).json()["rows"][0]["tokens"] is None
+    tokens = ask(client, suite, tokens=True).json()["rows"][0]["tokens"]
+    assert [(token["text"], token["region_number"], token["surprisal"]) for token in tokens] == [
+        ("The", 1, 10.0),
+        ("woman", 1, 10.0),
+        ("plays", 2, 10.0),
+        ("all", 3, 10.0),
+        ("day", 3, 10.0),
+        (".", 3, 10.0),
+    ]
+
+
 def test_only_what_is_new_is_scored(client, suite):
     ask(client, suite)
     run_pending("preview")

@@ -78,6 +78,7 @@ def test_without_a_language_texts_have_their_own_direction_and_tables_begin_at_t
         assert re.search(r'dir="auto"[^>]*>[^<]*رسالة طويلة\.<', page), address
     item = client.get(reverse("run-item", args=[run.key, 1])).content.decode()
     assert "<bdi>الفعل</bdi>" in item
+    assert '<div class="tokens" dir="auto">' in item
 
 
 def test_what_is_typed_has_its_own_direction(client, people):

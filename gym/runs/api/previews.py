@@ -16,7 +16,7 @@ from gym.api.errors import ApiProblem, FieldError, invalid, problem_for
 from gym.api.operations import operation
 from gym.api.records import RecordSerializer
 from gym.api.requests import Body
-from gym.runs.work.preview import PreviewFailed, PreviewRow, Waiting, preview
+from gym.runs.work.preview import PreviewFailed, PreviewRow, PreviewToken, Waiting, preview
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
 from lmgym.runs.compute import metric_of
@@ -97,9 +97,17 @@ class PreviewBody(Body):
     )
     metric = serializers.ChoiceField(METRICS, required=False, help_text="default: the draft's")
     join = serializers.ChoiceField(JOIN_POLICIES, required=False, help_text="default: the draft's")
+    tokens = serializers.BooleanField(default=False, help_text="also return the tokens of every sentence")
+
+
+class PreviewTokenSerializer(RecordSerializer):
+    class Meta:
+        dataclass = PreviewToken
 
 
 class PreviewRowSerializer(RecordSerializer):
+    tokens = PreviewTokenSerializer(many=True, allow_null=True, help_text="null: not requested")
+
     class Meta:
         dataclass = PreviewRow
 
@@ -156,7 +164,13 @@ class Preview(SuiteView):
             join=body.get("join", draft.join_policy), metric=body.get("metric", metric_of(document))
         )
         outcome = preview(
-            suite.pk, replace(document, sentences=kept), items, model, policy, actor=request.user
+            suite.pk,
+            replace(document, sentences=kept),
+            items,
+            model,
+            policy,
+            actor=request.user,
+            tokens=body["tokens"],
         )
         if isinstance(outcome, Waiting):
             place = reverse("api-preview", args=[slug], request=request)
@@ -168,10 +182,15 @@ class Preview(SuiteView):
                 "job": None,
                 "loading": False,
                 "load_seconds": None,
-                "rows": [record(row) for row in outcome["rows"]],
+                "rows": [_row(row) for row in outcome["rows"]],
                 "outcomes": _outcomes(outcome),
             }
         )
+
+
+def _row(row: PreviewRow) -> dict[str, Any]:
+    tokens = None if row.tokens is None else [record(token) for token in row.tokens]
+    return {**record(row), "tokens": tokens}
 
 
 def _document(body: dict[str, Any], draft: SuiteRevision) -> SuiteDocument:

@@ -33,6 +33,7 @@ from lmgym.runs import score_store
 from lmgym.runs.chunks import plan_chunks
 from lmgym.runs.compute import SentenceResult, joined_sentences, measure
 from lmgym.runs.coverage import Coverage, words_of
+from lmgym.runs.lens import shown_tokens
 from lmgym.runs.outcomes import Grid, listed, outcomes_of
 from lmgym.runs.provenance import coverage_of_run, error_of
 from lmgym.runs.token_arrays import Scores
@@ -67,6 +68,18 @@ class Waiting:
 
 
 @dataclass(frozen=True)
+class PreviewToken:
+    """A token of a sentence of a preview."""
+
+    text: str = described("characters of the sentence that the token covers")
+    token: str = described("the token as the vocabulary spells it")
+    region_number: int | None = described("number of its region, from 1; null: outside regions")
+    surprisal: float | None = described("surprisal of the token; null: not scored", "bits")
+    straddles: bool = described("true if the token crosses a region border")
+    part: str = described("“2/3”: the second of three tokens that share a character; empty if it shares none")
+
+
+@dataclass(frozen=True)
 class PreviewRow:
     """A sentence of a preview."""
 
@@ -79,6 +92,7 @@ class PreviewRow:
     unknown_words: list[str] | None = described(
         "distinct words that the model does not know; null: not determined"
     )
+    tokens: list[PreviewToken] | None = described("tokens of the sentence; null: not requested")
 
 
 def scorer_of(model: RegisteredModel, policy: ScoringPolicy) -> str | None:
@@ -98,9 +112,10 @@ def preview(
     policy: ScoringPolicy,
     *,
     actor: User,
+    tokens: bool = False,
 ) -> dict[str, Any] | Waiting:
-    """Return bits, outcomes and margins of these sentences, or Waiting. Sentences missing from the cache count towards
-    the daily cap. Raises TooManySentences, LimitReached, PreviewFailed."""
+    """Return bits, outcomes and margins of these sentences, with their tokens if requested, or Waiting. Sentences
+    missing from the cache count towards the daily cap. Raises TooManySentences, LimitReached, PreviewFailed."""
     texts = list(dict.fromkeys(joined.text for joined in joined_sentences(document, policy)))
     known = _known(suite_id, model, policy, texts, actor)
     missing = [text for text in texts if text not in known]
@@ -113,7 +128,7 @@ def preview(
         known = _known(suite_id, model, policy, texts, actor)
         if any(text not in known for text in texts):  # the cache was cleared in between
             return Waiting(str(job.pk))
-    return _results(document, items, known, model, policy)
+    return _results(document, items, known, model, policy, tokens=tokens)
 
 
 def _known(
@@ -153,6 +168,8 @@ def _results(
     known: dict[str, Scores],
     model: RegisteredModel,
     policy: ScoringPolicy,
+    *,
+    tokens: bool,
 ) -> dict[str, Any]:
     scores = [known[joined.text] for joined in joined_sentences(document, policy)]
     facts = ModelFacts.from_dict(model.facts)
@@ -175,6 +192,7 @@ def _results(
                 row.surprisal,
                 row.failure,
                 *_words(row, facts, coverage),
+                _tokens(row) if tokens else None,
             )
             for row in rows
         ],
@@ -183,6 +201,13 @@ def _results(
         "margins": [margins for _, margins, _ in judged],
         "too_close": [close for _, _, close in judged],
     }
+
+
+def _tokens(row: SentenceResult) -> list[PreviewToken]:
+    return [
+        PreviewToken(token.text, token.token, region, token.surprisal, token.straddles, token.part)
+        for region, token in shown_tokens(row)
+    ]
 
 
 def _words(

@@ -1,8 +1,9 @@
 /* Appearance and accessible names of cells. */
 
-import { condClass, h, heat, icon, OUTCOMES, shortBits } from "./dom.js";
+import { breakable, condClass, h, icon, OUTCOMES, shortBits, signed } from "./dom.js";
 import { CONDITION, HEAD, ITEM } from "./selection.js";
 
+export const LONG = 16; // characters of a condition's name that is written small, in two lines
 const flagKey = (item, condition, region) => `${item}|${region}|${condition}`;
 export { flagKey };
 
@@ -34,7 +35,7 @@ export function paintHead(th, sheet, c, extras) {
     fill(
       th,
       h("span", { class: "no", text: c + 1 }),
-      h("span", { class: "region-name", dir: "auto", text: doc.regions[c] }),
+      h("span", { class: "region-name", dir: "auto" }, ...breakable(doc.regions[c])),
       note,
     );
     th.title = compared ? `${doc.regions[c]}: compared by a prediction` : doc.regions[c];
@@ -42,7 +43,7 @@ export function paintHead(th, sheet, c, extras) {
     const extra = extras[c - doc.regions.length];
     th.classList.add("num", "extra");
     const name = extra === "total" ? "Total" : doc.predictions[extra]?.name || `P${extra + 1}`;
-    fill(th, h("span", { class: "region-name", text: name }));
+    fill(th, h("span", { class: "region-name", dir: "auto" }, ...breakable(name)));
     th.title =
       extra === "total"
         ? "Bits of the whole sentence"
@@ -62,7 +63,8 @@ export function paintCell(cell, sheet, extras) {
     fill(cell, h("span", { class: first ? "" : "visually-hidden", text: item }));
   } else if (c === CONDITION) {
     cell.className = `cond-cell${active}`;
-    fill(cell, h("span", { class: `cond ${condClass(doc.conditions.indexOf(condition))}`, text: condition }));
+    const look = `cond ${condClass(doc.conditions.indexOf(condition))}${condition.length > LONG ? " is-long" : ""}`;
+    fill(cell, h("span", { class: look }, h("span", { class: "cond-name", dir: "auto" }, ...breakable(condition))));
     cell.title = condition;
   } else if (c < doc.regions.length) {
     paintText(cell, sheet, item, condition, c, active + chosen);
@@ -75,7 +77,7 @@ export function paintCell(cell, sheet, extras) {
 
 function paintText(cell, sheet, item, condition, c, kept) {
   const text = sheet.doc.cell(item, condition, c + 1);
-  const bits = sheet.overlay.on ? sheet.overlay.bitsOf(item, condition)?.region_surprisals[c] : undefined;
+  const score = text ? sheet.overlay.regionOf(item, condition, c + 1) : undefined;
   const critical = sheet.critical.cells.get(condition)?.has(c + 1);
   const flag = sheet.flags.get(flagKey(item, condition, c + 1));
   let look = kept;
@@ -88,12 +90,12 @@ function paintText(cell, sheet, item, condition, c, kept) {
   }
   if (text === "") look += " is-empty";
   else if (sheet.hitPattern?.test(text)) look += " is-hit";
-  if (sheet.overlay.on && text !== "") look += ` ${heat(bits)}`;
+  if (score) look += ` ${score.look}${score.look && score.look !== "d0" ? " is-tinted" : ""}`;
   cell.className = look.trim();
   cell.dir = text === "" ? "" : "auto";
-  const shown = text === "" ? "∅" : text;
-  if (bits === undefined || bits === null || text === "") fill(cell, h("span", { class: "text", text: shown }));
-  else fill(cell, h("span", { class: "text", text: shown }), h("span", { class: "bits", text: shortBits(bits) }));
+  const shown = h("span", { class: "text", text: text === "" ? "∅" : text });
+  if (!score) fill(cell, shown);
+  else fill(cell, h("span", { class: "scored" }, shown, h("span", { class: "bits", text: score.value })));
   if (text.length > 12) cell.title = text;
   else cell.removeAttribute("title");
 }
@@ -120,11 +122,6 @@ function paintExtra(cell, sheet, item, condition, extra) {
     h("span", { class: `mark ${look}` }, icon(drawing)),
     h("span", { class: "visually-hidden", "data-read": "", text: cell.title }),
   );
-}
-
-function signed(bits) {
-  const text = Math.abs(bits).toFixed(1);
-  return Number(text) === 0 ? text : `${bits < 0 ? "−" : "+"}${text}`;
 }
 
 /* Accessible name of a cell; its text is the value of the input. */

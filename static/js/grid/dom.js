@@ -84,5 +84,23 @@ export const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" :
 
 const HEAT_EDGES = [1, 2, 4, 6, 8, 10, 13, 16]; // bits; as in the other tables of the site
 export const heat = (bits) => (Number.isFinite(bits) ? `h${HEAT_EDGES.filter((edge) => bits >= edge).length}` : "");
+const CONTRAST_EDGES = [0.5, 2, 4, 8]; // bits; as in the legend of the preview
+export function contrast(bits) {
+  if (!Number.isFinite(bits)) return "";
+  const step = CONTRAST_EDGES.filter((edge) => Math.abs(bits) >= edge).length;
+  return `d${bits < 0 && step ? "-" : ""}${step}`;
+}
+
+export function signed(bits) {
+  const text = Math.abs(bits).toFixed(1);
+  return Number(text) === 0 ? text : `${bits < 0 ? "−" : "+"}${text}`;
+}
+
+/* A name that may be broken after the signs that join its words. */
+export const breakable = (name) => name.split(/(?<=[_./:-])/).flatMap((part, k) => (k ? [h("wbr"), part] : [part]));
+
+/* A text in a sentence of ours, in its own direction. */
+export const isolated = (text) => `\u2068${text}\u2069`;
+
 export const condClass = (place) => `cond-${place % 12}`;
 export const shortBits = (bits) => (Number.isFinite(bits) ? bits.toFixed(1) : "–");

@@ -54,7 +54,8 @@ export class Editor {
     this.loading = true;
     this.stepping = false; // the server takes a step back or forth
     this.waiting = []; // steps that were asked for meanwhile
-    const nothing = { on: false, bitsOf: () => undefined, outcomeOf: () => undefined };
+    const none = () => undefined;
+    const nothing = { on: false, bitsOf: none, baselineOf: none, regionOf: none, outcomeOf: none };
     this.sheet = {
       title,
       rightToLeft,

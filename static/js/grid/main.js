@@ -2,10 +2,11 @@
 
 import { call, loadDraft } from "./api.js";
 import { ask } from "./ask.js";
-import { announce, counted } from "./dom.js";
+import { announce, counted, h } from "./dom.js";
 import { DesignPanel } from "./design.js";
 import { Earlier } from "./earlier.js";
 import { Editor } from "./editor.js";
+import { ItemPanel } from "./item.js";
 import { LintPanel } from "./lint.js";
 import { attachMenus } from "./menus.js";
 import { FindPanel } from "./find.js";
@@ -80,6 +81,7 @@ const lint = new LintPanel(
 );
 const search = new FindPanel(find("find"), find("filter-state"), editor);
 const sentence = new SentenceDialog(find("sentence"), editor);
+new ItemPanel(find("item"), editor);
 const preview = new Preview({
   url: endpoints.preview,
   getDoc: () => editor.doc,
@@ -102,6 +104,7 @@ function changed(ops, scoresStand) {
   design.sync();
   scoring.sync();
   search.sync();
+  offerColours();
   showShape();
   find("undo").disabled = !editor.history.canUndo && !earlier.canUndo;
   find("redo").disabled = !editor.history.canRedo && !earlier.canRedo;
@@ -229,13 +232,40 @@ function switchPreview() {
     preview.start(model);
   } else preview.stop();
   find("plot-part").hidden = !preview.on;
-  find("preview-scale").hidden = !preview.on;
+  showColours();
   editor.setOverlay({
     on: preview.on,
     bitsOf: (...at) => preview.bitsOf(...at),
+    baselineOf: (item) => preview.baselineOf(item),
+    regionOf: (...at) => preview.regionOf(...at),
     outcomeOf: (...at) => preview.outcomeOf(...at),
   });
   if (!preview.on) predictions.tally(null);
+}
+
+/* Offer bits per token, and the difference from each condition. */
+function offerColours() {
+  const choice = find("preview-baseline");
+  if (!choice) return;
+  const { conditions } = editor.doc;
+  preview.baseline = conditions.includes(preview.baseline) ? preview.baseline : "";
+  const options = conditions.map((name) => h("option", { value: name, text: `Difference from ${name}` }));
+  choice.replaceChildren(h("option", { value: "", text: "Bits per token" }), ...options);
+  choice.value = preview.baseline;
+  showColours();
+}
+
+function showColours() {
+  const shown = preview.on ? (preview.baseline ? "differences" : "bits") : "texts";
+  for (const part of root.querySelectorAll("[data-with]")) part.hidden = !part.dataset.with.split(" ").includes(shown);
+  find("baseline-name").textContent = preview.baseline;
+}
+
+function switchColours() {
+  preview.baseline = find("preview-baseline").value;
+  showColours();
+  editor.view.repaintAll();
+  editor.view.place(false);
 }
 
 // --- buttons -------------------------------------------------------------------------------------------------------
@@ -265,6 +295,7 @@ function attach() {
   find("preview-switch")?.addEventListener("change", switchPreview);
   if (find("preview-model")) recallModel(find("preview-model"));
   find("preview-model")?.addEventListener("change", switchPreview);
+  find("preview-baseline")?.addEventListener("change", switchColours);
   for (const link of root.querySelectorAll("[data-leave]")) {
     link.addEventListener("click", async (event) => {
       event.preventDefault();

@@ -2,7 +2,8 @@
    Editing never waits for it. */
 
 import { call } from "./api.js";
-import { debounce, OUTCOMES } from "./dom.js";
+import { debounce, isolated, OUTCOMES } from "./dom.js";
+import { shownRegion } from "./scores.js";
 
 const DEBOUNCE = 80;
 const ROWS_AT_ONCE = 96;
@@ -22,7 +23,8 @@ export class Preview {
     this.visibleItems = visibleItems;
     this.on = false;
     this.model = "";
-    this.scores = new Map(); // item -> condition -> {bits, total}
+    this.scores = new Map(); // item -> condition -> {region_surprisals, surprisal, tokens}
+    this.baseline = ""; // condition from which differences are shown; empty: bits are shown
     this.results = new Map(); // item -> [{code, margin, close}]
     this.failures = new Map(); // item -> condition -> why there are no bits
     this.words = new Map(); // item -> condition -> {known, unknown}, lists of words
@@ -76,6 +78,19 @@ export class Preview {
     return this.scores.get(item)?.get(condition);
   }
 
+  baselineOf(item) {
+    return this.baseline ? this.bitsOf(item, this.baseline) : undefined;
+  }
+
+  /* Number and colour of a region; undefined while the preview is off, or if the region or its baseline is not scored. */
+  regionOf(item, condition, region) {
+    const row = this.bitsOf(item, condition);
+    const baseline = this.baselineOf(item);
+    if (!this.on || !row || row.region_surprisals[region - 1] === undefined || (this.baseline && !baseline))
+      return undefined;
+    return shownRegion(row, baseline, region);
+  }
+
   outcomeOf(item, prediction) {
     return this.results.get(item)?.[prediction];
   }
@@ -115,6 +130,7 @@ export class Preview {
       predictions: doc.predictions.map((prediction) => prediction.formula),
       metric: firstOf(doc.metric),
       join: doc.join,
+      tokens: true,
     };
     this.onState("scoring …", "busy");
     try {
@@ -164,7 +180,8 @@ export class Preview {
     }
     if (!unknown.size) return "";
     const share = Math.min(99, Math.round(100 * (1 - unknown.size / words.size)));
-    const named = [...unknown].slice(0, WORDS_NAMED).join(", ") + (unknown.size > WORDS_NAMED ? " …" : "");
+    const named =
+      [...unknown].slice(0, WORDS_NAMED).map(isolated).join(", ") + (unknown.size > WORDS_NAMED ? " …" : "");
     return `; coverage ${share}%: ${unknown.size} ${unknown.size === 1 ? "word" : "words"} this model does not know (${named})`;
   }
 
@@ -201,6 +218,7 @@ export class Preview {
         condition,
         region_surprisals,
         surprisal,
+        tokens,
         failure,
         known_words: known,
         unknown_words: unknown,
@@ -208,7 +226,7 @@ export class Preview {
       if (unknown) this.words.set(item, (this.words.get(item) ?? new Map()).set(condition, { known, unknown }));
       if (failure) this.failures.set(item, (this.failures.get(item) ?? new Map()).set(condition, failure));
       if (!this.scores.has(item)) this.scores.set(item, new Map());
-      this.scores.get(item).set(condition, { region_surprisals, surprisal });
+      this.scores.get(item).set(condition, { region_surprisals, surprisal, tokens });
     }
     const n = this.getDoc().predictions.length;
     for (const item of items)

@@ -86,7 +86,7 @@ export class SentenceDialog {
         "li",
         {},
         h("span", { class: "no", text: k + 1 }),
-        h("span", { class: "region-name", text: regions[k] ?? "new region" }),
+        h("bdi", { class: "region-name", text: regions[k] ?? "new region" }),
         h("span", { class: "words", dir: "auto" }, ...texts),
       );
     });

@@ -1,14 +1,18 @@
 /* The visible table. Only rows in view (and the active one) exist in the DOM; equal heights allow padding for the rest. The active
    cell contains the grid's only input, which receives typing, composition and clipboard events. */
 
-import { cellLabel, paintCell, paintHead } from "./cells.js";
+import { cellLabel, LONG, paintCell, paintHead } from "./cells.js";
 import { h, icon } from "./dom.js";
 import { HEAD, ITEM, CONDITION } from "./selection.js";
 
 const OVERSCAN = 8;
 const NARROWEST = 4.5;
 const WIDEST = 22;
+const BITS = 3; // room for "1234.5" after a text
+const TOTAL = 5;
 const RESULT = 6.5; // room for a margin of four digits, "≈" and the mark
+
+const widthOf = (extra) => (extra === "total" ? TOTAL : RESULT);
 
 /* Sides of a cell on the outline of the selected rectangle. */
 function edgesOf({ top, right, bottom, left }, r, c, rightToLeft) {
@@ -27,6 +31,7 @@ export class GridView {
     this.rows = new Map();
     this.pads = [];
     this.isEditing = () => false; // replaced by Keyboard
+    this.onPlace = () => {}; // replaced by the page
     this.first = 0;
     this.last = -1;
     this.widths = [];
@@ -70,6 +75,11 @@ export class GridView {
   get extras() {
     const { overlay } = this.sheet;
     return overlay.on ? ["total", ...this.doc.predictions.map((_, k) => k)] : [];
+  }
+
+  /* Width of the preview columns from `first` on, in rem. */
+  _resultsWidth(first = 0) {
+    return this.extras.slice(first).reduce((sum, extra) => sum + widthOf(extra), 0);
   }
 
   get nColumns() {
@@ -116,19 +126,22 @@ export class GridView {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const style = getComputedStyle(this.box);
     this.pen.font = `${0.9375 * rem}px ${style.getPropertyValue("--font-serif") || "serif"}`;
-    const extra = this.sheet.overlay.on ? 2.125 : 0;
+    const extra = this.sheet.overlay.on ? BITS : 0;
     const step = Math.max(1, Math.floor(doc.nRows / 400));
-    const widths = doc.regions.map((name) => this.pen.measureText(name).width * 0.9 - extra * rem);
+    const widths = doc.regions.map((name) => this._nameWidth(name) - extra * rem);
     for (let r = 0; r < doc.nRows; r += step) {
       const { item, condition } = doc.place(r);
       const row = doc.contents(item, condition);
       if (row) row.forEach((text, k) => (widths[k] = Math.max(widths[k], this._textWidth(text))));
     }
-    const names = doc.conditions.map((name) => this.pen.measureText(name).width / rem + 2.2);
+    const names = doc.conditions.map((name) => {
+      const width = this._textWidth(name) / rem;
+      return 2.2 + (name.length > LONG ? width / 2 : width);
+    });
     const conditionWidth = Math.min(14, Math.max(5.5, ...names));
     this.widths = widths.map((px) => Math.min(WIDEST, Math.max(NARROWEST, px / rem + 1.2 + extra)));
     this.box.style.setProperty("--w-cond", `${conditionWidth}rem`);
-    const all = [...this.widths, ...this.extras.map(() => RESULT)];
+    const all = [...this.widths, ...this.extras.map(widthOf)];
     this.colgroup.replaceChildren(
       h("col", { class: "col-item" }),
       h("col", { class: "col-cond" }),
@@ -145,8 +158,7 @@ export class GridView {
   /* Preview columns stick to the right edge while they leave room for the texts. */
   _stick(cell, c) {
     const k = c - this.doc.regions.length;
-    const after = this.extras.length - 1 - k;
-    if (k >= 0 && this.extras.length <= 4) cell.style.insetInlineEnd = `${after * RESULT}rem`;
+    if (k >= 0 && this.extras.length <= 4) cell.style.insetInlineEnd = `${this._resultsWidth(k + 1)}rem`;
   }
 
   /* Sticky conditions and results must leave room for the widest region, so that they never cover a whole cell. Items are narrow and
@@ -156,7 +168,7 @@ export class GridView {
     const left = this._startOf(this.headRow.cells[2]);
     const widest = Math.max(0, ...this.widths) * rem;
     this.box.classList.toggle("conditions-loose", this.box.clientWidth - left < widest);
-    const room = this.box.clientWidth - left - this.extras.length * RESULT * rem;
+    const room = this.box.clientWidth - left - this._resultsWidth() * rem;
     const stick = this.extras.length > 0 && this.extras.length <= 4 && room >= widest;
     this.box.classList.toggle("results-stick", stick);
   }
@@ -168,13 +180,19 @@ export class GridView {
   }
 
   _textWidth(text) {
-    return text.length < 4 ? 0 : this.pen.measureText(text).width;
+    return text.length < 2 ? 0 : this.pen.measureText(text).width;
+  }
+
+  /* Width of a heading in three lines at most, written smaller than texts. */
+  _nameWidth(name) {
+    const longest = Math.max(...name.split(/(?<=[\s_./:-])/).map((part) => this._textWidth(part)));
+    return 0.9 * Math.max(longest, (1.2 * this._textWidth(name)) / 3);
   }
 
   /* Widen a column for a longer text at once; columns narrow only at the next layout. */
   widen(region, text) {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const width = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? 2.125 : 0));
+    const width = Math.min(WIDEST, this._textWidth(text) / rem + 1.2 + (this.sheet.overlay.on ? BITS : 0));
     if (width <= this.widths[region]) return;
     const more = width - this.widths[region];
     this.widths[region] = width;
@@ -316,6 +334,7 @@ export class GridView {
     }
     this.holding = false;
     this._paintSelection();
+    this.onPlace();
   }
 
   valueAt(r, c) {
@@ -384,7 +403,7 @@ export class GridView {
     else {
       const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
       const results = c < this.doc.regions.length && this.box.classList.contains("results-stick");
-      const room = this.box.clientWidth - (results ? this.extras.length * RESULT * rem : 0);
+      const room = this.box.clientWidth - (results ? this._resultsWidth() * rem : 0);
       if (left + cell.offsetWidth > scrolled + room) this.box.scrollLeft = sign * (left + cell.offsetWidth - room + 2);
     }
   }
