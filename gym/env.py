@@ -39,7 +39,7 @@ def text(name: str, default: str = "") -> str:
 
 def folder(name: str, default: Path) -> Path:
     """Read the path of a folder, which may not exist yet."""
-    path = Path(text(name, str(default)))
+    path = Path(text(name) or default)
     if path.exists() and not path.is_dir():
         raise EnvError(f"{name} names {path}, which is not a folder")
     return path
@@ -186,7 +186,9 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
         try:
             default_path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise EnvError(f"the data folder {default_path.parent} cannot be created: {error.strerror}") from error
+            raise EnvError(
+                f"the data folder {default_path.parent} cannot be created: {error.strerror}"
+            ) from error
         return _sqlite(default_path)
     try:
         parts = urlsplit(url)

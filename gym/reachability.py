@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from gym.env import EnvError
 
-
 MAKE_KEY = "python3 -c 'import secrets; print(secrets.token_urlsafe(48))'"
 
 

@@ -144,3 +144,31 @@ def test_a_wrong_address_is_refused_by_name_and_its_password_is_not_repeated(put
         env.database(NAME, Path("unused"))
     assert "sec" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_an_empty_secret_file_is_named(monkeypatch, tmp_path):
+    (tmp_path / "secret").touch()
+    monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "secret"))
+    with pytest.raises(env.EnvError, match="which is empty"):
+        env.secret(NAME)
+
+
+def test_a_folder_that_is_a_file_is_refused(put, tmp_path):
+    (tmp_path / "file").touch()
+    put(str(tmp_path / "file"))
+    with pytest.raises(env.EnvError, match="which is not a folder"):
+        env.folder(NAME, tmp_path)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlim", "../etc/passwd", "Europe"])
+def test_an_unknown_time_zone_is_refused(put, zone):
+    put(zone)
+    with pytest.raises(env.EnvError, match="is not a time zone"):
+        env.time_zone(NAME, "UTC")
+
+
+def test_a_misspelt_broker_is_refused_without_its_password(put):
+    put("reddis://:secret@host/0")
+    with pytest.raises(env.EnvError, match="starts with 'reddis'") as error:
+        env.broker(NAME, "database://")
+    assert "secret" not in str(error.value)

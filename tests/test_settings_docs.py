@@ -66,17 +66,23 @@ WRONG = {
     "email": ["smtp.example.org", "smtp://", "https://host", "smtp://host:port", "smtp://host/folder"],
     "commands": ["docker", "[]", '{"a": "docker run"}', '{"a": []}', '{"a": [1]}', '{"a;b": ["x"]}'],
     "sizes": ["large=much", "=5", "large=", "large=5=6", "two words", "large=-1"],
+    "broker": ["reddis://host", "localhost:6379"],
+    "folder": [__file__],
+    "time_zone": ["Europe/Berlim", "CET+1"],
     "secret": [],
     "text": [],
     "words": [],
 }
 
 
+DEFAULTS = {"commands": "{}", "quota": "5, 5 MB", "broker": "database://", "time_zone": "UTC"}
+
+
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_a_wrong_value_is_refused_by_name(monkeypatch, tmp_path, name):
     kind, _ = CALLS[name]
     read = getattr(env, kind)
-    default = {"database": tmp_path / "x", "commands": "{}", "quota": "5, 5 MB"}.get(kind, "INFO")
+    default = DEFAULTS.get(kind, tmp_path / "x" if kind in ("database", "folder") else "INFO")
     more = [["INFO", "DEBUG"]] if kind == "choice" else []
     for value in WRONG[kind]:
         monkeypatch.setenv(name, value)

@@ -80,7 +80,10 @@ def _safety() -> list[Finding]:
         lines.append((BAD, "others can reach this site although GYM_DEBUG is on. Turn it off."))
     if "*" in settings.ALLOWED_HOSTS:
         lines.append(
-            (WARN, "GYM_ALLOWED_HOSTS=* accepts any Host header: forged links in e-mails. Name the site's hosts.")
+            (
+                WARN,
+                "GYM_ALLOWED_HOSTS=* accepts any Host header: forged links in e-mails. Name the site's hosts.",
+            )
         )
     if "console" in settings.EMAIL_BACKEND and not local:
         lines.append((WARN, "e-mails (forgotten passwords) go to the console; set GYM_EMAIL_URL"))

@@ -59,7 +59,9 @@ def _models() -> list[Finding]:
     folder = settings.GYM_MODEL_DIR
     if folder.is_dir():
         readable = os.access(folder, os.R_OK | os.X_OK)
-        lines.append((OK, f"model directory {folder}") if readable else (BAD, f"model directory {folder} {UNREADABLE}"))
+        lines.append(
+            (OK, f"model directory {folder}") if readable else (BAD, f"model directory {folder} {UNREADABLE}")
+        )
     elif folder.exists():
         lines.append((BAD, f"GYM_MODEL_DIR names {folder}, which is not a directory"))
     elif "GYM_MODEL_DIR" in os.environ:
@@ -71,9 +73,7 @@ def _models() -> list[Finding]:
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE or not settings.GYM_HUB_ALLOWED:
-        lines.append(
-            (OK, "hub models: only those already downloaded (HF_HUB_OFFLINE or GYM_HUB_ALLOWED=0)")
-        )
+        lines.append((OK, "hub models: only those already downloaded (HF_HUB_OFFLINE or GYM_HUB_ALLOWED=0)"))
     return lines
 
 

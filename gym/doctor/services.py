@@ -53,7 +53,9 @@ def _database() -> list[Finding]:
         lines += _connections()
         ahead = clock_seconds()
         if abs(ahead) > CLOCK_SECONDS:
-            lines.append((BAD, f"the clocks of this machine and the database differ by {abs(ahead):.0f} s: use NTP"))
+            lines.append(
+                (BAD, f"the clocks of this machine and the database differ by {abs(ahead):.0f} s: use NTP")
+            )
     return lines
 
 
@@ -69,13 +71,13 @@ def _connections() -> list[Finding]:
 def _broker() -> list[Finding]:
     broker = settings.GYM_BROKER_URL.split("@")[-1] or "database://"
     if problem := broker_problem():
-        return [(BAD, f"the broker {broker} does not answer: {problem}. Workers poll the database until it does.")]
+        return [
+            (BAD, f"the broker {broker} does not answer: {problem}. Workers poll the database until it does.")
+        ]
     lines = [(OK, f"broker {broker}")]
     if (policy := eviction_policy()) not in ("", "noeviction"):
         lines.append((WARN, f"Redis may drop messages ({policy}): set maxmemory-policy noeviction"))
     return lines
-
-
 
 
 def _secrets() -> list[Finding]:
@@ -140,7 +142,12 @@ def _mail() -> list[Finding]:
     try:
         mail.open()
     except Exception as error:  # noqa: BLE001  smtplib, ssl and sockets raise unrelated classes
-        return [(WARN, f"the mail server {server} (GYM_EMAIL_URL) cannot be used: {error or type(error).__name__}")]
+        return [
+            (
+                WARN,
+                f"the mail server {server} (GYM_EMAIL_URL) cannot be used: {error or type(error).__name__}",
+            )
+        ]
     mail.close()
     return [(OK, f"mail server {server}")]
 

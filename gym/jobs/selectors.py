@@ -122,6 +122,13 @@ def workers() -> list[WorkerView]:
     ]
 
 
+def broker_problem_of(known_workers: Iterable[WorkerView]) -> str:
+    """Return why a live worker receives no messages from the broker; "" if all do."""
+    return next(
+        (worker.broker_problem for worker in known_workers if worker.alive and worker.broker_problem), ""
+    )
+
+
 NO_WORKER, SILENT = "no worker", "silent"
 
 

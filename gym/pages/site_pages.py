@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from gym.accounts.models import AnyUser
 from gym.jobs.models import Job
-from gym.jobs.selectors import note_silence, queue_summary, waited_for, workers
+from gym.jobs.selectors import broker_problem_of, note_silence, queue_summary, waited_for, workers
 from gym.pages.dashboard import dashboard_of
 from gym.runs.read.leaderboard.build import home_table
 from gym.runs.read.selectors import listed_runs, under_way
@@ -54,14 +54,16 @@ def about(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def queue(request: HttpRequest) -> HttpResponse:
-    """Show workers and waiting jobs. Context: workers, summary, runs (unfinished, visible to this user), missing
-    (resources that jobs wait for, with the number of these jobs)."""
+    """Show workers and waiting jobs. Context: workers, broker_problem, summary, runs (unfinished, visible to this
+    user), missing (resources that jobs wait for, with the number of these jobs)."""
     runs = under_way(listed_runs(request.user))
     listed = list(runs.order_by("job__created")[:50])
     note_silence(run.job for run in listed)
+    all_workers = workers()
     context = {
-        "workers": workers(),
-        "summary": queue_summary(),
+        "workers": all_workers,
+        "broker_problem": broker_problem_of(all_workers),
+        "summary": queue_summary(all_workers),
         "missing": waited_for(_jobs_seen(request.user, runs)),
         "runs": listed,
     }

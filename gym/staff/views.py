@@ -19,7 +19,7 @@ from gym.accounts import quotas
 from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.jobs.models import Job
-from gym.jobs.selectors import queue_summary, workers
+from gym.jobs.selectors import broker_problem_of, queue_summary, workers
 from gym.staff import actors, selectors, services
 from gym.staff.actors import CLEAN, DOCTOR, MAX_DAYS, MIN_DAYS, TIDY, USUAL_DAYS, WEIGHTS
 from gym.staff.services import OLD
@@ -48,15 +48,16 @@ class CleanUpForm(AgeForm):
 @login_required
 @require_safe
 def staff(request: SignedInRequest) -> HttpResponse:
-    """Show the staff page. Context: workers, summary (of queues), counts (of jobs by state), failures, failure_days,
-    storage, users, waiting (models), doctor, lines (of the doctor's log), tidy and weights (newest jobs), may (which
-    pages of the admin this user may open)."""
+    """Show the staff page. Context: workers, broker_problem, summary (of queues), counts (of jobs by state), failures,
+    failure_days, storage, users, waiting (models), doctor, lines (of the doctor's log), tidy and weights (newest
+    jobs), may (which pages of the admin this user may open)."""
     services.require_staff(request.user)
     staff_jobs = selectors.last_jobs(DOCTOR, TIDY, WEIGHTS)
     doctor = staff_jobs.get(DOCTOR)
     all_workers = workers()
     context = {
         "workers": all_workers,
+        "broker_problem": broker_problem_of(all_workers),
         "summary": queue_summary(all_workers),
         "counts": selectors.job_counts(),
         "failures": selectors.recent_failures(),

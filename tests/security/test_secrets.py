@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gym import doctor
+from gym.doctor import services as checks
 from gym.secrets import SecretError, SecretsField, decrypt, encrypt, reveal, sealed
 from tests.factories import make_model
 
@@ -61,10 +62,10 @@ def test_the_doctor_tries_the_key_on_what_is_stored(people, settings):
     settings.GYM_SECRETS_KEY = "the first key"
     model = make_model(people.alice, secrets=sealed({}, {"api_key": "sk-1"}))
     make_model(people.alice, slug="other")
-    assert doctor._secrets() == [(doctor.OK, "1 row with stored secrets, all readable")]
+    assert checks._secrets() == [(doctor.OK, "1 row with stored secrets, all readable")]
     settings.GYM_SECRETS_KEY = "another key"
-    ((kind, said),) = doctor._secrets()
+    ((kind, said),) = checks._secrets()
     assert kind == doctor.BAD
     assert f"1 of 1 row cannot be read (model {model.pk}): GYM_SECRETS_KEY" in said
     settings.GYM_SECRETS_KEY = "another key,the first key"
-    assert doctor._secrets() == [(doctor.OK, "1 row with stored secrets, all readable")]
+    assert checks._secrets() == [(doctor.OK, "1 row with stored secrets, all readable")]
