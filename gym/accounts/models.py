@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, AnonymousUser
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils import timezone
 
@@ -32,12 +33,13 @@ class User(AbstractUser):
         "kept runs", null=True, blank=True, help_text="Overrides GYM_MAX_RUNS_PER_USER; 0 = no limit."
     )
 
-    quota_factor = models.PositiveSmallIntegerField(
+    quota_factor = models.FloatField(
         "quota factor",
         null=True,
         blank=True,
+        validators=[MinValueValidator(0.0)],
         help_text="Multiplies this account's quotas (GYM_QUOTA_…), both in objects and in bytes; kept runs have their "
-        "own limit. Empty = 1; 0 = no limit.",
+        "own limit. 0.5 halves them. Empty = 1; 0 = no limit.",
     )
 
     unread_notices = models.PositiveIntegerField(

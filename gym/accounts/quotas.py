@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from math import ceil
 from operator import add
 from typing import Any
 
@@ -203,7 +204,7 @@ def register(
 def _of_setting(name: str, user: User) -> Limit:
     factor = 1 if user.quota_factor is None else user.quota_factor
     number, size = getattr(settings, name)
-    return Limit(number * factor, size * factor)
+    return Limit(ceil(number * factor), ceil(size * factor))  # ceil: only a factor of 0 means no limit
 
 
 def kinds() -> list[Kind]:

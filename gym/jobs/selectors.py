@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from statistics import median
 from typing import Any
 
 from django.db.models import Count, Min, Q, QuerySet
@@ -13,7 +14,10 @@ from django.utils import timezone
 from gym.accounts.models import AnyUser
 from gym.jobs import conf, fairness
 from gym.jobs.models import Job, State, WorkerHeartbeat
+from lmgym.text import count
 
+RECENT = 20
+"""Number of finished jobs whose durations estimate those of waiting ones."""
 MAX_NAMED = 3
 """Maximum number of running jobs named in the reason for waiting."""
 ALIVE = timedelta(seconds=3 * conf.SIGN_SECONDS + 15)
@@ -78,7 +82,40 @@ def place_in_queue(job: Job, user: AnyUser) -> str:
     words = "next in the queue" if place == 1 else f"number {place} in the queue"
     at_work = Job.objects.filter(state=State.RUNNING, queue__in=_same_threads(job.queue)).order_by("started")
     titles = [_title_for(user, other) for other in at_work[:MAX_NAMED]]
-    return f"{words}, behind {' and '.join(dict.fromkeys(titles))}" if titles else words
+    if titles:
+        words += f", behind {' and '.join(dict.fromkeys(titles))}"
+    wait = seconds_until_start(job, place)
+    return f"{words}; starts in about {about(wait)}" if wait is not None and wait >= 60 else words
+
+
+def seconds_until_start(job: Job, place: int) -> float | None:
+    """Estimate when a queued job starts: the rest of the running jobs and the jobs ahead of it, by the median duration of
+    the last finished ones, shared by the threads that serve its queue. None if nothing has finished yet or no worker
+    serves it.
+
+    Args:
+        place: position in the queue; 1 = next.
+    """
+    queues = _same_threads(job.queue)
+    live = [row for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE) and job.queue in row.queues]
+    threads = sum(1 if conf.has_own_thread(job.queue) else row.threads for row in live)
+    ended = Job.objects.filter(state=State.DONE, queue__in=queues, started__isnull=False)
+    recent = ended.order_by("-finished").values_list("started", "finished")[:RECENT]
+    durations = [(finished - started).total_seconds() for started, finished in recent]
+    if not threads or not durations:
+        return None
+    typical = median(durations)
+    at_work = Job.objects.filter(state=State.RUNNING, queue__in=queues)
+    rest = [typical if (left := other.eta_seconds) is None else left for other in at_work]
+    if len(rest) < threads and place == 1:
+        return 0.0
+    return (sum(rest) + (place - 1) * typical) / threads
+
+
+def about(seconds: float) -> str:
+    """Round a duration for people: "5 minutes", "2 hours"."""
+    minutes = round(seconds / 60)
+    return count(minutes, "minute") if minutes < 90 else count(round(minutes / 60), "hour")
 
 
 def _same_threads(queue: str) -> list[str]:

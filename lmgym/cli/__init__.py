@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pull": ("lmgym.cli.pull", "on a site: download a suite as a file"),
     "run": ("lmgym.cli.run", "on a site: run models on suites"),
     "wait": ("lmgym.cli.wait", "on a site: wait for runs"),
+    "runs": ("lmgym.cli.runs", "on a site: cancel, retry or delete many runs"),
     "upload": ("lmgym.cli.upload", "on a site: upload results computed elsewhere"),
     "export": ("lmgym.cli.export", "on a site: download results of many runs as one table"),
     "serve": ("lmgym.cli.site", "run a site: web server and worker together"),

@@ -161,6 +161,19 @@ class Client(Games, Submissions, AgentTests):
         cells = self.post("runs/batch/", {**body, "again": again, "all_or_nothing": True})["cells"]
         return [cell["run"] for cell in cells]
 
+    def change_runs(self, action: str, **filters: str) -> dict[str, Any]:
+        """Cancel, retry or delete many runs.
+
+        Args:
+            action: "cancel", "retry" or "delete".
+            filters: suite, model, tag, state; owner (default: your account).
+
+        Returns:
+            {"done": number of runs, "refused": {reason: number}, "left": number beyond the limit of one request}.
+        """
+        changed: dict[str, Any] = self.post("runs/many/", {"action": action, **filters})
+        return changed
+
     def wait_all(
         self, keys: Iterable[str], *, on_update: Callable[[Run], None] | None = None, seconds: float = 3600.0
     ) -> list[Run]:

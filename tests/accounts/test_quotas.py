@@ -83,12 +83,13 @@ def test_zero_is_no_limit_and_staff_has_none(people, settings):
         register(people.staff)
 
 
-def test_an_account_may_have_a_multiple_of_the_quotas_or_none(people, settings):
+@pytest.mark.parametrize(
+    ("factor", "limit"), [(2, Limit(2, 2_000)), (0.5, Limit(1, 500)), (0.001, Limit(1, 1)), (0, Limit())]
+)
+def test_an_account_may_have_a_multiple_or_a_part_of_the_quotas_or_none(people, settings, factor, limit):
     settings.GYM_QUOTA_MODELS = (1, 1_000)
-    people.alice.quota_factor = 2
-    assert MODELS.limit_of(people.alice) == Limit(2, 2_000)
-    people.alice.quota_factor = 0
-    assert MODELS.limit_of(people.alice) == Limit()
+    people.alice.quota_factor = factor
+    assert MODELS.limit_of(people.alice) == limit
 
 
 def test_what_a_collaborator_adds_counts_for_the_owner_who_is_not_told_as_you(people, settings):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
+from django.utils import timezone
 
 from gym.jobs import states
 from gym.jobs.models import Job, WorkerHeartbeat
@@ -58,3 +61,16 @@ def test_it_says_where_no_worker_comes_and_what_workers_lack(busy, alice):
 
 def test_what_is_at_work_or_has_ended_waits_for_nothing(busy, alice):
     assert behind(busy, alice) == behind(None, alice) == ""
+
+
+def test_the_start_is_estimated_from_finished_jobs(busy, alice):
+    done = enqueue("k", {}, owner=alice)
+    now = timezone.now()
+    Job.objects.filter(pk=done.pk).update(
+        state="done", started=now - timedelta(minutes=4), finished=now - timedelta(minutes=1)
+    )
+    first, second = (enqueue("k", {}, owner=alice) for _ in range(2))
+    assert behind(first, alice).endswith("; starts in about 3 minutes")
+    assert behind(second, alice).endswith("; starts in about 6 minutes")
+    WorkerHeartbeat.objects.update(threads=2)
+    assert behind(first, alice) == "next in the queue, behind game X", "a thread is free"

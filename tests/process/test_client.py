@@ -108,6 +108,15 @@ def test_many_suites_on_many_models_are_queued_waited_for_and_exported(site, gym
     assert len(cli(site, "export", "--collection", "kept", "-m", "demo-ngram")[1].splitlines()) == 3
 
 
+def test_many_runs_are_deleted_by_one_command(site, gym, tmp_path):
+    assert cli(site, "push", suite_file(tmp_path, name="passing", items=2), "--freeze")[0] == 0
+    assert cli(site, "run", "passing", "-m", "demo-gpt2", "-m", "demo-ngram")[0] == 0
+    status, _, err = cli(site, "runs", "delete")
+    assert (status, "or add --yes" in err) == (2, True)
+    assert cli(site, "runs", "delete", "--suite", "passing") == (0, "2 runs deleted.\n", "")
+    assert not [row for row in gym.rows("runs/") if row["suite"] == "passing"]
+
+
 def test_if_one_run_is_refused_none_is_queued(site, gym):
     before = len(list(gym.rows("runs/")))
     status, out, err = cli(site, "run", "binding", "-m", "demo-gpt2", "-m", "nothing", "--again")

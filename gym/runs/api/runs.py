@@ -20,14 +20,16 @@ from gym.accounts.requests import SignedInApiRequest
 from gym.api.base import ApiView, ListView, ObjectView, get_or_404, referenced
 from gym.api.errors import ApiProblem, FieldError, invalid
 from gym.api.operations import operation
+from gym.api.records import RecordSerializer
 from gym.api.requests import Body
+from gym.jobs.models import Job
 from gym.runs.api.policy_fields import StartTokenField
 from gym.runs.api.serializers import BatchSerializer, RunSerializer
 from gym.runs.filters import RunFilter
 from gym.runs.models import DeletedRun, SuiteRun
 from gym.runs.policies import default_policy
-from gym.runs.read.selectors import listed_runs, rates_alone, run_at
-from gym.runs.work import services
+from gym.runs.read.selectors import listed_runs, rates_alone, run_at, visible_to
+from gym.runs.work import many, services
 from gym.runs.work.deleted_runs import deleted_run_at
 from gym.sharing.api import DeletionQuery
 from lmgym.models.engine import ScoringPolicy
@@ -148,6 +150,42 @@ def _policy(revision: SuiteRevision, changes: dict[str, Any]) -> ScoringPolicy:
         return ScoringPolicy.from_dict(default_policy(revision).to_dict() | changes)
     except ValueError as error:
         raise invalid(FieldError("$.policy", f"{revision.suite.slug}: {error}.")) from error
+
+
+class ManyRunsBody(Body):
+    action = serializers.ChoiceField(sorted(many.ACTIONS))
+    owner = serializers.CharField(
+        required=False,
+        max_length=150,
+        help_text="user name of the account whose runs are changed; default: yours",
+    )
+    suite = serializers.SlugField(required=False, max_length=80)
+    model = serializers.SlugField(required=False, max_length=80)
+    tag = serializers.CharField(required=False, max_length=40, help_text="tag of the suite")
+    state = serializers.ChoiceField(Job.State.choices, required=False)
+
+
+class RunsChangedSerializer(RecordSerializer):
+    refused = serializers.DictField(
+        child=serializers.IntegerField(), help_text="number of runs that were refused, by reason"
+    )
+
+    class Meta:
+        dataclass = many.RunsChanged
+
+
+class RunMany(ApiView):
+    token_scope = Scope.RUN
+
+    @operation("Cancel, retry or delete many runs", body=ManyRunsBody, response=RunsChangedSerializer)
+    def post(self, request: SignedInApiRequest) -> Response:
+        """Cancel, retry or delete the runs of an account that match the other fields, at most 500. Runs that are in
+        the wrong state for the action or that you may not change are left alone."""
+        body = self.body()
+        action = body.pop("action")
+        filters = {"owner": request.user.username} | body
+        runs = RunFilter(filters, queryset=visible_to(request.user)).qs
+        return self.respond(many.act_on_runs(runs, action, actor=request.user))
 
 
 class RunBatch(ApiView):

@@ -5,6 +5,7 @@ from gym.runs.api import compare, downloads, previews, results, runs, uploads
 urlpatterns = [
     path("runs/", runs.RunList.as_view(), name="api-runs"),
     path("runs/batch/", runs.RunBatch.as_view(), name="api-run-batch"),
+    path("runs/many/", runs.RunMany.as_view(), name="api-run-many"),
     path("runs/<slug:key>/", runs.RunDetail.as_view(), name="api-run"),
     path("runs/<slug:key>/cancel/", runs.RunCancel.as_view(), name="api-run-cancel"),
     path("runs/<slug:key>/retry/", runs.RunRetry.as_view(), name="api-run-retry"),

@@ -9,12 +9,12 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
@@ -42,9 +42,9 @@ from gym.runs.read.presenters import (
 )
 from gym.runs.read.report import result_of, run_head
 from gym.runs.read.scores import under_every_rule
-from gym.runs.read.selectors import listed_runs, run_at
+from gym.runs.read.selectors import listed_runs, run_at, visible_to
 from gym.runs.tables.registry import FRAMES
-from gym.runs.work import services
+from gym.runs.work import many, services
 from gym.runs.work.deleted_runs import deleted_run_at
 from gym.sharing.forms import note_in
 from gym.sharing.models import Visibility
@@ -57,12 +57,14 @@ from suites.presenters import shown_prediction
 from suites.selectors import design_of, document_of, listed_for, revisions_for, sentence_data, tags_of
 
 PER_PAGE = 50
+SHOWN_BEFORE_CHANGE = 20
 
 
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
     """List runs; `run=KEY` of ticked runs redirects to their comparison. Context: page (of SuiteRun), mine (only this
-    user's runs?), filters, wrong (messages), tags [{"name", "n"}], states, is_narrowed, rule, rules."""
+    user's runs?), filters, wrong (messages), tags [{"name", "n"}], states, is_narrowed, actions (on all of these
+    runs), rule, rules."""
     if "run" in request.GET:
         return _compare(request)
     runs = (
@@ -73,7 +75,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
     mine = request.user.is_authenticated and "mine" in request.GET
     if mine:
         runs = runs.filter(owner=request.user.pk)
-    filters = {name: request.GET[name] for name in ("q", "tag", "state") if name in request.GET}
+    filters = _filters(request.GET)
     filtered = RunFilter(filters, queryset=runs)
     wrong = [message for messages_ in filtered.errors.values() for message in messages_]
     page = Paginator(runs.none() if wrong else filtered.qs, PER_PAGE).get_page(request.GET.get("page"))
@@ -85,10 +87,46 @@ def run_list(request: HttpRequest) -> HttpResponse:
         "tags": tags_of(listed_for(request.user)),
         "states": Job.State.choices,
         "is_narrowed": any(filters.values()),
+        "actions": list(many.ACTIONS) if request.user.is_authenticated and not wrong else [],
         "rule": rule_of(request.GET.get("rule", "")),
         "rules": list(RULES.values()),
     }
     return render(request, "runs/run_list.html", context, status=400 if wrong else 200)
+
+
+def _filters(query: QueryDict) -> dict[str, str]:
+    return {name: query[name] for name in ("q", "tag", "state", "owner") if name in query}
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def runs_change(request: SignedInRequest, action: str) -> HttpResponse:
+    """Ask whether to cancel, retry or delete all runs that match the filters of the list, and do it. Context: action,
+    total, shown (the first SuiteRuns), filters, mine."""
+    if action not in many.ACTIONS:
+        raise Http404("There is no such action.")
+    query = request.POST if request.method == "POST" else request.GET
+    runs = visible_to(request.user)
+    if "mine" in query:
+        runs = runs.filter(owner=request.user.pk)
+    filters = _filters(query)
+    filtered = RunFilter(filters, queryset=runs)
+    matching = filtered.qs if filtered.is_valid() else runs.none()
+    if request.method == "POST":
+        changed = many.act_on_runs(matching, action, actor=request.user)
+        report = messages.warning if changed.refused else messages.success
+        report(request, changed.sentence(action))
+        kept = {name: value for name, value in query.items() if name in (*filters, "mine")}
+        return redirect(f"{reverse('run-list')}?{urlencode(kept)}")
+    affected = many.affected(matching, action, actor=request.user)
+    context = {
+        "action": action,
+        "total": affected.count(),
+        "shown": affected.select_related("model", "revision__suite", "job", "owner")[:SHOWN_BEFORE_CHANGE],
+        "filters": filters,
+        "mine": "mine" in query,
+    }
+    return render(request, "runs/runs_change.html", context)
 
 
 def _compare(request: HttpRequest) -> HttpResponse:

@@ -105,6 +105,7 @@ ROWS: list[Row] = [
     ("GET", "api-runs", [], OPEN),
     ("POST", "api-runs", [], SENDERS),
     ("POST", "api-run-batch", [], SENDERS),
+    ("POST", "api-run-many", [], SENDERS),
     ("GET", "api-run", ["private-run"], HIDDEN),
     ("GET", "api-run", ["secret-run"], ALICES),
     ("GET", "api-run-results", ["private-run"], HIDDEN),

@@ -1,0 +1,104 @@
+"""Cancel, retry or delete many runs at once. Each run is handled separately, under the actor's rights."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Q, QuerySet
+
+from gym.accounts.errors import LimitReached
+from gym.accounts.models import User
+from gym.jobs.errors import WrongState
+from gym.jobs.models import ACTIVE_STATES, State
+from gym.runs.models import SuiteRun
+from gym.runs.work import services
+from lmgym.text import count
+from lmgym.text.columns import described
+
+MAX_RUNS = 500
+"""Maximum number of runs in one request."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """What is done to each run.
+
+    Attributes:
+        past: participle for reports.
+        use_case: called with (run, actor=…).
+        applies_to: condition on runs; others are not touched.
+        by_suite_owner: whether the owner of the suite may do it, too.
+    """
+
+    past: str
+    use_case: Callable[..., None]
+    applies_to: Q
+    by_suite_owner: bool = True
+
+
+ACTIONS = {
+    "cancel": Action("cancelled", services.cancel_run, Q(completed_at=None, job__state__in=ACTIVE_STATES)),
+    "retry": Action(
+        "queued again",
+        services.retry_run,
+        Q(completed_at=None, job__state__in=[State.FAILED, State.CANCELLED]),
+    ),
+    "delete": Action(
+        "deleted",
+        services.delete_run,
+        Q(job=None) | ~Q(job__state__in=ACTIVE_STATES),
+        by_suite_owner=False,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class RunsChanged:
+    """Outcome of an action on many runs."""
+
+    done: int = described("runs that were cancelled, queued again or deleted")
+    refused: Mapping[str, int] = described("number of runs that were refused, by reason")
+    left: int = described("matching runs beyond the limit of one request; repeat the request")
+
+    def sentence(self, action: str) -> str:
+        """Describe the outcome for a message on a page."""
+        text = f"{count(self.done, 'run')} {ACTIONS[action].past}."
+        for reason, n in self.refused.items():
+            text += f" {count(n, 'run')} refused: {reason}"
+        return text + (f" {self.left} more match: repeat this for them." if self.left else "")
+
+
+def affected(runs: QuerySet[SuiteRun], action: str, *, actor: User) -> QuerySet[SuiteRun]:
+    """Return those of `runs` to which the action applies and to which the actor may do it, oldest first."""
+    rule = ACTIONS[action]
+    matching = runs.filter(rule.applies_to).order_by("pk")
+    if actor.is_staff:
+        return matching
+    owned = Q(owner=actor)
+    if rule.by_suite_owner:
+        owned |= Q(revision__suite__owner=actor)
+    return matching.filter(owned)
+
+
+def act_on_runs(runs: QuerySet[SuiteRun], action: str, *, actor: User) -> RunsChanged:
+    """Cancel, retry or delete the first MAX_RUNS of `runs` that `affected` selects."""
+    if not actor.is_authenticated:
+        raise PermissionDenied("sign in to change runs")
+    matching = affected(runs, action, actor=actor).select_related(
+        "job", "model", "owner", "revision__suite__owner"
+    )
+    total = matching.count()
+    done, refused = 0, Counter[str]()
+    for run in matching[:MAX_RUNS]:
+        try:
+            ACTIONS[action].use_case(run, actor=actor)
+        except ValidationError as error:
+            refused[" ".join(error.messages)] += 1
+        except (PermissionDenied, LimitReached, WrongState) as error:
+            refused[str(error)] += 1
+        else:
+            done += 1
+    return RunsChanged(done, dict(refused), max(0, total - MAX_RUNS))
