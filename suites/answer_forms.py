@@ -3,6 +3,7 @@ fields, and the cleaned fields become `ParseOptions`."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from lmgym.suites.intake.parsing import ParseOptions, ParseResult
 from lmgym.suites.intake.questions import Known, Question, answers_to, questions, read_pasted
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
+from suites.imports import SECONDS
 
 
 class AnswersForm(forms.Form):
@@ -90,7 +92,7 @@ def _field(question: Question) -> forms.ChoiceField:
 
 
 MAX_ROUNDS = 6
-"""Maximum rounds of questions that one form answers; the file is parsed once in each."""
+"""Maximum rounds of questions that one form answers; the file is parsed once in each, within SECONDS."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +125,12 @@ def read_with_answers(
     same data if the page has shown them. `assume_proposed`: take the proposed answer where there is none."""
     if not first.is_valid():
         return Reading(None, first.before)
+    start = time.thread_time()
     answers = first.answers()
     parsed = parse(answers)
     follow_up: dict[str, Question] = {}
     for _ in range(MAX_ROUNDS):
-        if not parsed.asks:
+        if not parsed.asks or time.thread_time() - start > SECONDS:
             break
         asked = questions(parsed, answers, first.known)
         new = {question.name: question for question in asked if question.name not in first.fields}

@@ -11,6 +11,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -110,6 +111,9 @@ def _keep(batch: SuiteImport, results: Sequence[BulkResult]) -> None:
     keep_results(batch, by_suite)
 
 
+COLLECTED = "The suites of this import are in a collection already."
+
+
 class CollectionTitleForm(forms.Form):
     """Form for the title of a new collection of the suites of an import."""
 
@@ -122,12 +126,16 @@ def _collect(batch: SuiteImport, title: str, actor: User) -> tuple[Collection, l
     made = set(batch.files.filter(state=ImportedFile.State.MADE).values_list("suite", flat=True))
     suites = suites_of(batch)
     drafts = [suite for suite in suites if suite.draft and (suite.pk in made or not suite.latest_frozen)]
-    collection = new_collection(title, actor=actor)
+    with transaction.atomic():  # a second click must not create a second collection
+        locked = SuiteImport.objects.select_for_update().get(pk=batch.pk)
+        if ImportOptions(**locked.options).collection is None:
+            raise ValidationError(COLLECTED)
+        collection = new_collection(title, actor=actor)
+        locked.options["collection"] = None
+        locked.save(update_fields=["options"])
     frozen = freeze_each(drafts, actor=actor)
     added = collect_each(suites, collection, actor=actor)
     _keep(batch, [*frozen, *added])
-    batch.options["collection"] = None
-    batch.save(update_fields=["options"])
     return collection, added
 
 
@@ -166,7 +174,7 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
     status = 200
     if "title" in request.POST:
         if offer is None:
-            messages.info(request, "The suites of this import are in a collection already.")
+            messages.info(request, COLLECTED)
             return redirect(batch)
         if offer.is_valid():
             return _collected(request, batch, offer.cleaned_data["title"])
