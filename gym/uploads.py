@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import IO, Any
 
 from django import forms
@@ -51,6 +53,34 @@ class MultipleFilesField(forms.FileField):
         if not data and self.required:
             raise ValidationError(self.error_messages["required"], code="required")
         return [super(MultipleFilesField, self).clean(file, initial) for file in data or []]
+
+
+def folder_field(endings: Sequence[str], **options: Any) -> MultipleFilesField:
+    """Return a field for a folder with its subfolders. static/js/folder.js sends only files with these endings, and
+    their paths in the field `paths` of the same form."""
+    attrs = {
+        "multiple": True,
+        "webkitdirectory": True,
+        "data-folder": "paths",
+        "data-endings": ",".join(endings),
+    }
+    return MultipleFilesField(required=False, widget=MultipleFilesInput(attrs=attrs), **options)
+
+
+def files_of_folder(
+    folder: Sequence[UploadedFile[Any]], paths: str, endings: Sequence[str]
+) -> list[tuple[str, UploadedFile[Any]]]:
+    """Pair the files of a `folder_field` that have one of these endings with their paths in the folder. Without
+    scripts, only their names are known. Raises ValidationError."""
+    try:
+        names = json.loads(paths) if paths else [str(upload.name) for upload in folder]
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValidationError("The paths of the folder's files must be a list of names.")
+    if len(names) != len(folder):
+        raise ValidationError("The number of paths differs from the number of files in the folder.")
+    return [pair for pair in zip(names, folder, strict=True) if pair[0].lower().endswith(tuple(endings))]
 
 
 def read_upload(upload: UploadedFile[Any], limit: int) -> bytes:

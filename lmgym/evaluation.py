@@ -44,6 +44,8 @@ def load_suite(
     empty: str = "",
     marks: str = "",
     markup: str = "",
+    conditions: Mapping[str, str] | None = None,
+    regions: Mapping[str, str] | None = None,
 ) -> SuiteDocument:
     """Load a suite from a file (JSON, JSON Lines, CSV, TSV, .xlsx, .ods, Parquet, items of Ibex), the dictionary of a
     JSON suite, or a DataFrame. A `SuiteDocument` is returned unchanged.
@@ -71,9 +73,10 @@ def load_suite(
             keep the signs as text.
         marks: "remove" or "keep": what to do with marks of judgements such as * before sentences.
         markup: "remove" or "keep": what to do with HTML in texts.
+        conditions, regions: new names by name in the table: {"gram": "match", "odd": ""}; "" leaves it out.
 
     Raises:
-        InvalidArgument: unknown encoding or answer, or unsupported type of source.
+        InvalidArgument: unknown encoding or answer, a name that the table lacks, or unsupported type of source.
         FormatError: the suite is malformed; lists every problem with its location.
         OSError: the file cannot be read.
     """
@@ -104,6 +107,8 @@ def load_suite(
         empty=empty,
         marks=marks,
         markup=markup,
+        conditions=dict(conditions or {}),
+        regions=dict(regions or {}),
     )
     if isinstance(source, SuiteDocument):
         return source
@@ -116,12 +121,25 @@ def load_suite(
             ) from error
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
-        return read_any(path.read_bytes(), name or path.name, options)
+        return _renamed(read_any(path.read_bytes(), name or path.name, options), options)
     if hasattr(source, "to_csv"):
-        return read_any(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv", options)
+        data = source.to_csv(index=False).encode()
+        return _renamed(read_any(data, f"{name or 'suite'}.csv", options), options)
     raise InvalidArgument(
         f"{type(source).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
     )
+
+
+def _renamed(document: SuiteDocument, options: ParseOptions) -> SuiteDocument:
+    """Return the document. Raises InvalidArgument if a name was to be replaced and is not in the table."""
+    for what, names, new_names in (
+        ("conditions", document.conditions, options.conditions),
+        ("regions", document.region_names, options.regions),
+    ):
+        for old, new in new_names.items():
+            if new and new not in names:
+                raise InvalidArgument(f"{what}: {old!r} is not in the table. It has {', '.join(names)}.")
+    return document
 
 
 def evaluate(

@@ -3,6 +3,9 @@ fields, and the cleaned fields become `ParseOptions`."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django import forms
@@ -11,17 +14,27 @@ from django.http import QueryDict
 from lmgym.suites.intake import ENCODINGS
 from lmgym.suites.intake.parsing import ParseOptions, ParseResult
 from lmgym.suites.intake.questions import Known, Question, answers_to, questions, read_pasted
+from lmgym.suites.intake.sheets import shape
+from lmgym.text import count
+from suites.imports import SECONDS
 
 
 class AnswersForm(forms.Form):
-    """Form with one field per question. `known`: names of the suite that the file is for."""
+    """Form with one field per question. `known`: names of the suite that the file is for. `asked`: the questions;
+    default: those that `parsed` leaves open."""
 
     def __init__(
-        self, *args: Any, parsed: ParseResult, before: ParseOptions, known: Known, **kwargs: Any
+        self,
+        *args: Any,
+        parsed: ParseResult,
+        before: ParseOptions,
+        known: Known,
+        asked: Sequence[Question] | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.parsed, self.before = parsed, before
-        self.questions = questions(parsed, before, known)
+        self.parsed, self.before, self.known = parsed, before, known
+        self.questions = questions(parsed, before, known) if asked is None else asked
         for question in self.questions:
             self.fields[question.name] = _field(question)
 
@@ -38,6 +51,15 @@ class AnswersForm(forms.Form):
     @property
     def name_fields(self) -> list[Any]:
         return [self[question.name] for question in self.questions if question.is_about_name]
+
+    @property
+    def first_rows(self) -> list[tuple[bool, list[str]]]:
+        """First rows of the file, each with whether it names the columns."""
+        parsed = self.parsed
+        heading = parsed.header_row if parsed.has_header else 0
+        return [
+            (number == heading, row) for number, row in zip(parsed.preview_rows, parsed.preview, strict=False)
+        ]
 
     @property
     def encoding_choices(self) -> list[dict[str, Any]]:
@@ -67,6 +89,79 @@ def _field(question: Question) -> forms.ChoiceField:
         help_text=f"{question.doubt[:1].upper()}{question.doubt[1:]}",
         widget=widget,
     )
+
+
+MAX_ROUNDS = 6
+"""Maximum rounds of questions that one form answers; the file is parsed once in each, within SECONDS."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read with the answers in a form.
+
+    parsed: the result; None if a question of the form has no valid answer.
+    answers: the answers of all rounds.
+    follow_up: form with the questions that these answers raise, or None.
+    """
+
+    parsed: ParseResult | None
+    answers: ParseOptions
+    follow_up: AnswersForm | None = None
+
+    @property
+    def summary(self) -> str:
+        """The result in a few words, for screen readers."""
+        if self.parsed is None:
+            return "A question has no answer yet."
+        if self.parsed.document is None:
+            return f"Not read yet: {count(len(self.parsed.problems), 'problem')}."
+        return f"Read as {shape(self.parsed.document)}."
+
+
+def read_with_answers(
+    first: AnswersForm, parse: Callable[[ParseOptions], ParseResult], *, assume_proposed: bool = False
+) -> Reading:
+    """Parse a file with the answers in a bound form, in rounds: answers may raise questions, whose answers are in the
+    same data if the page has shown them. `assume_proposed`: take the proposed answer where there is none."""
+    if not first.is_valid():
+        return Reading(None, first.before)
+    start = time.thread_time()
+    answers = first.answers()
+    parsed = parse(answers)
+    follow_up: dict[str, Question] = {}
+    for _ in range(MAX_ROUNDS):
+        if not parsed.asks or time.thread_time() - start > SECONDS:
+            break
+        asked = questions(parsed, answers, first.known)
+        new = {question.name: question for question in asked if question.name not in first.fields}
+        values = {name: first.data.get(name, "") for name in (*first.fields, *new)}
+        if assume_proposed:
+            values |= {name: question.proposed for name, question in new.items() if not values[name]}
+        follow_up |= {
+            name: replace(question, proposed=values[name] or question.proposed)
+            for name, question in new.items()
+        }
+        form = AnswersForm(values, parsed=parsed, before=answers, known=first.known, asked=asked)
+        if not form.is_valid():
+            break
+        given = {name: value for name, value in asdict(form.answers()).items() if value}
+        more = ParseOptions(**asdict(answers) | given)
+        if more == answers:
+            break
+        answers = more
+        parsed = parse(answers)
+    shown = (
+        AnswersForm(
+            parsed=parsed,
+            before=answers,
+            known=first.known,
+            asked=list(follow_up.values()),
+            auto_id=first.auto_id,
+        )
+        if follow_up
+        else None
+    )
+    return Reading(parsed, answers, shown)
 
 
 def pasted_sheet(data: QueryDict) -> tuple[ParseResult, AnswersForm | None]:

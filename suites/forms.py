@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from pathlib import PurePath
 from typing import Any
 
 from django import forms
@@ -11,7 +12,14 @@ from django.core.exceptions import ValidationError
 from gym.accounts.models import AnyUser
 from gym.sharing.forms import AddressedForm
 from gym.sharing.models import Visibility
-from gym.uploads import MultipleFilesField, MultipleFilesInput, SingleFileField, read_upload
+from gym.uploads import (
+    MultipleFilesField,
+    MultipleFilesInput,
+    SingleFileField,
+    files_of_folder,
+    folder_field,
+    read_upload,
+)
 from lmgym.files.bounded import Refused
 from lmgym.suites.blueprints import BLUEPRINTS, guided
 from lmgym.suites.formats import (
@@ -26,7 +34,7 @@ from lmgym.suites.formats import (
 )
 from lmgym.suites.formats.designs import Design
 from lmgym.suites.intake import parse_upload
-from lmgym.suites.intake.archives import MAX_TOTAL, SourceFile, unpacked
+from lmgym.suites.intake.archives import ENDINGS, MAX_TOTAL, SourceFile, is_archive, unpacked
 from lmgym.suites.intake.parsing import ParseResult
 from lmgym.text import count
 from lmgym.text.problems import FormatError
@@ -115,6 +123,11 @@ class ImportForm(forms.Form):
         "JSONL, Parquet), items of Ibex (.js); or a zip of them. Each becomes a suite. At most 200 files, 5 MB each, "
         "20 MB in total.",
     )
+    folder = folder_field(
+        ENDINGS, label="or a folder", help_text="All suite files in it and in its subfolders."
+    )
+    paths = forms.CharField(required=False, widget=forms.HiddenInput)
+    folder_name = forms.CharField(required=False, max_length=200, widget=forms.HiddenInput)
     text = forms.CharField(
         required=False,
         label="or paste one suite here",
@@ -138,32 +151,43 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        uploads, text = cleaned.get("file") or [], cleaned.get("text") or ""
         if self.errors:
             return cleaned
+        text, folder = cleaned["text"], cleaned["folder"]
+        uploads = [(str(upload.name), upload) for upload in cleaned["file"]]
+        uploads += files_of_folder(folder, cleaned["paths"], ENDINGS)
+        if folder and not uploads:
+            raise ValidationError(f"No file in this folder ends in {', '.join(ENDINGS)}.")
         if uploads and text.strip():
-            raise ValidationError("Choose either a file or pasted text, not both.")
+            raise ValidationError("Choose either files or pasted text, not both.")
         if not uploads and not text.strip():
             raise ValidationError("Choose a file, or paste a suite.")
-        files = [source_file(upload) for upload in uploads]
+        files = [source_file(name, upload) for name, upload in uploads]
         if not uploads:
             files = [SourceFile("", text.encode("utf-8", "surrogatepass"))]
         try:
             cleaned["files"] = unpacked(files)
         except Refused as error:
             raise ValidationError(str(error)) from error
-        if cleaned.get("title") and len(cleaned["files"]) > 1:
-            self.add_error("title", "Leave the title empty for several files: each has its own name.")
+        if len(cleaned["files"]) > 1:
+            cleaned["collection"] = cleaned["folder_name"] or _name_of_archive(files)
+            if cleaned.get("title"):
+                self.add_error("title", "Leave the title empty for several files: each has its own name.")
         return cleaned
 
     def options(self) -> ImportOptions:
         return ImportOptions.of(self.cleaned_data)
 
 
-def source_file(upload: Any) -> SourceFile:
+def source_file(name: str, upload: Any) -> SourceFile:
     """Read an uploaded file into memory. Archives may be as large as all files together. Raises ValidationError."""
-    limit = MAX_TOTAL if str(upload.name).lower().endswith(".zip") else MAX_BYTES
-    return SourceFile(str(upload.name), read_upload(upload, limit))
+    limit = MAX_TOTAL if name.lower().endswith(".zip") else MAX_BYTES
+    return SourceFile(name, read_upload(upload, limit))
+
+
+def _name_of_archive(files: list[SourceFile]) -> str:
+    """Return the name of the only file without its extension if it is an archive, else ""."""
+    return PurePath(files[0].name).stem if len(files) == 1 and is_archive(files[0]) else ""
 
 
 class SuiteForm(AddressedForm):

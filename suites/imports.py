@@ -64,7 +64,7 @@ def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> list[Imp
         The files that were parsed again.
     """
     headings = _headings(row)
-    row.answers = row.answers | _given(answers)
+    row.answers = _merged(row.answers, answers)
     _import_file(row, SourceFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
     if row.state == ImportedFile.State.ASKS or not headings:
         return [row]
@@ -82,8 +82,14 @@ def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> list[Imp
     return [row, *alike]
 
 
-def _given(answers: ParseOptions) -> dict[str, Any]:
-    return {name: value for name, value in asdict(answers).items() if value}
+def _merged(before: dict[str, Any], answers: ParseOptions) -> dict[str, Any]:
+    return before | {name: value for name, value in asdict(answers).items() if value}
+
+
+def preview(row: ImportedFile, answers: ParseOptions) -> ParseResult:
+    """Parse a file with open questions with these answers added to the earlier ones. Nothing is saved."""
+    options = ParseOptions(**_merged(row.answers, answers))
+    return _parse(row.batch, SourceFile(row.name, bytes(row.data)), options)
 
 
 def _headings(row: ImportedFile) -> list[str]:
@@ -131,13 +137,17 @@ def _newest(batch: SuiteImport) -> SuiteRevision | None:
     return batch.target.revisions.order_by("-number").first() if batch.target else None
 
 
+def _parse(batch: SuiteImport, file: SourceFile, answers: ParseOptions) -> ParseResult:
+    newest = _newest(batch)
+    return parse_upload(file.data, file.name, answers, document_of(newest) if newest else None)
+
+
 def _import_file(row: ImportedFile, file: SourceFile, answers: ParseOptions, actor: User) -> None:
     """Import one file and save `row` with the outcome."""
     if file.problem:
         parsed = ParseResult("file", problems=[Problem("file", file.problem)])
     else:
-        newest = _newest(row.batch)
-        parsed = parse_upload(file.data, file.name, answers, document_of(newest) if newest else None)
+        parsed = _parse(row.batch, file, answers)
     if parsed.document is not None:
         _store(row, parsed, actor)
     elif parsed.asks or row.answers:

@@ -39,9 +39,11 @@ class ImportOptions(SuiteOptions):
     again: import a file even if a suite has the same content.
     version: version of the draft that a file replaces, as the user saw it; another version means a conflict.
     freeze, models: freeze each suite once its file is imported, and run these models (slugs) on it.
+    collection: proposed title of a collection of the suites; None: no collection is offered, or it exists.
     """
 
     again: bool = False
     version: str = ""
     freeze: bool = False
     models: tuple[str, ...] = ()
+    collection: str | None = None

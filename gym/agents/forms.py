@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +15,7 @@ from gym.agents.inputs import cases_in, secret_problem
 from gym.agents.models import AgentCase, AgentSchedule, AgentServer, AgentSuite
 from gym.agents.selectors import judges_for, servers_usable_by
 from gym.sharing.permissions import owns
-from gym.uploads import MultipleFilesField, MultipleFilesInput
+from gym.uploads import MultipleFilesField, MultipleFilesInput, files_of_folder, folder_field
 from lmgym.agents.archives import SUFFIXES, ArchiveError, name_of
 from lmgym.agents.case_form import plain_lines
 from lmgym.agents.cases import MAX_ITERATIONS
@@ -188,40 +187,17 @@ class ImportForm(forms.Form):
         help_text="One or more .hocon, .conf or .json files, or a zip archive of them. Cases with the same name are "
         "replaced.",
     )
-    folder = MultipleFilesField(
+    folder = folder_field(
+        SUFFIXES,
         label="Or a folder",
-        required=False,
-        widget=MultipleFilesInput(
-            attrs={
-                "multiple": True,
-                "webkitdirectory": True,
-                "data-folder": "paths",
-                "data-endings": ",".join(SUFFIXES),
-            }
-        ),
         help_text="Including its subfolders. Files that end in .hocon, .conf or .json are imported.",
     )
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def _paths(self, text: str) -> list[str]:
-        """Parse the relative paths of the folder's files, as sent by static/js/folder.js."""
-        try:
-            paths = json.loads(text) if text else []
-        except (ValueError, RecursionError):
-            paths = None
-        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-            raise ValidationError("The paths of the folder's files must be a list of names.")
-        return paths
-
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         uploads = [(str(upload.name), upload) for upload in cleaned.get("file") or []]
-        folder, paths = cleaned.get("folder") or [], self._paths(cleaned.get("paths", ""))
-        if not paths:
-            paths = [str(upload.name) for upload in folder]
-        if len(paths) != len(folder):
-            raise ValidationError("The number of paths differs from the number of files in the folder.")
-        uploads += [pair for pair in zip(paths, folder, strict=True) if pair[0].endswith(SUFFIXES)]
+        uploads += files_of_folder(cleaned.get("folder") or [], cleaned.get("paths", ""), SUFFIXES)
         if not uploads and not self.errors:
             raise ValidationError("Choose at least one .hocon, .conf, .json or .zip file.")
         try:

@@ -30,6 +30,7 @@ from lmgym.runs.leaderboard.options import MAX_NAMES, Options
 from lmgym.runs.other_programs import Refused
 from lmgym.runs.rules import EACH, RULES, rule_of
 from suites.models import SuiteRevision
+from suites.selectors import known_to
 
 MAX_REVISION = 2**31 - 1
 RETRY_SECONDS = 2
@@ -109,6 +110,15 @@ class CollectionCard(Body):
 class NewCollection(CollectionCard):
     slug = serializers.SlugField(max_length=80)
     title = serializers.CharField(max_length=200)
+
+
+class PublishBody(Body):
+    make_public = serializers.ListField(
+        child=serializers.SlugField(max_length=80),
+        max_length=services.MAX_ENTRIES,
+        required=False,
+        help_text="slugs of suites of the collection to make public as well, if you may edit them",
+    )
 
 
 class MissingBody(Body):
@@ -269,10 +279,26 @@ class CollectionEntry(CollectionView):
 
 
 class CollectionPublish(CollectionView):
-    @operation("Publish a collection", response=CollectionDetailSerializer)
-    def post(self, request: Request, slug: str) -> Response:
-        """Make the collection public and immutable. All its suites must be public."""
-        return self.act(services.publish_collection)
+    @operation("Publish a collection", body=PublishBody, response=CollectionDetailSerializer)
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
+        """Make the collection public and immutable. All its suites must be public, or be named in `make_public`."""
+        collection = self.get_for_change()
+        make_public = self._suites(collection, self.body().get("make_public", []))
+        services.publish_collection(collection, actor=request.user, make_public=make_public)
+        return self.refreshed(collection)
+
+    def _suites(self, collection: Collection, slugs: list[str]) -> set[int]:
+        """Return the primary keys of these suites of the collection. Raises a 400 that names the others."""
+        rows = known_to(self.request.user).filter(revisions__collection_entries__collection=collection)
+        keys = dict(rows.filter(slug__in=slugs).values_list("slug", "pk"))
+        missing = [
+            FieldError(f"$.make_public[{place}]", f"This collection has no suite “{slug}”.")
+            for place, slug in enumerate(slugs)
+            if slug not in keys
+        ]
+        if missing:
+            raise invalid(*missing)
+        return set(keys.values())
 
 
 class CollectionFile(CollectionView):

@@ -89,9 +89,9 @@ def place_in_queue(job: Job, user: AnyUser) -> str:
 
 
 def seconds_until_start(job: Job, place: int) -> float | None:
-    """Estimate when a queued job starts: the rest of the running jobs and the jobs ahead of it, by the median duration of
-    the last finished ones, shared by the threads that serve its queue. None if nothing has finished yet or no worker
-    serves it.
+    """Estimate when a queued job starts, from the rest of the running jobs and the jobs ahead of it, which take the
+    median duration of the last finished ones, shared by the threads that serve its queue. None if nothing has
+    finished yet or no worker serves it.
 
     Args:
         place: position in the queue; 1 = next.

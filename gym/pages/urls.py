@@ -16,6 +16,7 @@ urlpatterns = [
     path("suites/", suite_page.suite_list, name="suite-list"),
     path("suites/import/", import_views.suite_import, name="suite-import"),
     path("suites/import/<slug:key>/", import_views.import_report, name="suite-import-report"),
+    path("suites/import/<slug:key>/reading/", import_views.import_reading, name="suite-import-reading"),
     path("several-suites/", bulk_views.several_suites, name="several-suites"),
     path("suites/<slug:slug>/", suite_page.suite_detail, name="suite-detail"),
     path("suites/<slug:slug>/under-way/", suite_page.suite_under_way, name="suite-under-way"),

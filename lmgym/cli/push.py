@@ -31,6 +31,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
         action="store_true",
         help="freeze the new suite or revision, so that models can be run on it",
     )
+    top.add_argument(
+        "--collection",
+        metavar="SLUG",
+        help="add the frozen revisions to this collection, which is created if you have none of this name; needs "
+        "--freeze",
+    )
     top.add_argument("--title", default="", help="title of a new suite; default: the name in the file")
     top.add_argument(
         "--visibility",
@@ -53,16 +59,36 @@ def main(argv: Sequence[str], prog: str = "lmgym push") -> int:
 def _push(client: Client, options: argparse.Namespace) -> int:
     if len(options.files) > 1 and (options.into or options.title):
         raise shared.Failed("--into and --title can be used with only one file.")
+    if options.collection and not options.freeze:
+        raise shared.Failed("A collection holds frozen revisions: use --collection with --freeze.")
     files = [(path, *_content(path, options)) for path in options.files]
+    if options.collection:
+        _require_collection(client, options.collection)
     for path, name, data in files:
         try:
             slug, revision = (_into if options.into else _new)(client, name, data, options)
+            if options.collection:
+                client.add_to_collection(options.collection, slug, revision)
         except ApiError as error:
             raise shared.Failed(
                 "\n".join([f"{path} was not uploaded:", *(f"  {line}" for line in error.lines())])
             ) from error
         shared.print_line(f"{slug} r{revision}" if revision else slug)
     return shared.DONE
+
+
+def _require_collection(client: Client, slug: str) -> None:
+    """Create the collection if there is none with this slug. Raises Failed if it is published."""
+    try:
+        collection = client.collection(slug)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        client.create_collection(slug)
+        shared.note(f"collection {slug} created; only you can see it until you share or publish it")
+        return
+    if collection["published_at"]:
+        raise shared.Failed(f"The collection {slug} is published and cannot be changed.")
 
 
 def _content(path: Path, options: argparse.Namespace) -> tuple[str, bytes]:

@@ -25,6 +25,8 @@ NAMES = (
     "empty",
     "marks",
     "markup",
+    "conditions",
+    "regions",
 )
 """Options that are arguments of `load_suite`."""
 
@@ -99,6 +101,30 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--markup", default="", choices=CHOICES["markup"], help="remove (or keep) HTML in texts"
     )
+    for option in ("conditions", "regions"):
+        group.add_argument(
+            f"--{option}",
+            action=_Renames,
+            type=new_name,
+            default={},
+            metavar="OLD=NEW",
+            help=f"rename one of the {option} of a table, or leave it out (OLD=); can be repeated",
+        )
+
+
+class _Renames(argparse.Action):
+    """Collect the pairs of a repeated option in a dictionary."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, {**getattr(namespace, self.dest), values[0]: values[1]})
+
+
+def new_name(text: str) -> tuple[str, str]:
+    """Parse `OLD=NEW`; an empty NEW means that the name is left out."""
+    old, sign, new = (part.strip() for part in text.partition("="))
+    if not old or not sign:
+        raise argparse.ArgumentTypeError(f"“{text}” is not OLD=NEW")
+    return old, new
 
 
 def header(text: str) -> str:

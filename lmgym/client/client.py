@@ -68,6 +68,24 @@ class Client(Games, Submissions, AgentTests):
             "GET", f"suites/{quote(slug)}/revisions/{number}/export/{quote(form)}/"
         ).body
 
+    def collection(self, slug: str) -> dict[str, Any]:
+        """Read a collection, with the suites in it that you may see."""
+        return dict(self.get(f"collections/{quote(slug)}/"))
+
+    def create_collection(self, slug: str, title: str = "") -> dict[str, Any]:
+        """Create an empty collection. `title`: default: the slug."""
+        return dict(self.post("collections/", {"slug": slug, "title": title or slug}))
+
+    def add_to_collection(self, slug: str, suite: str, revision: int | None = None) -> None:
+        """Append a revision of a suite (default: the newest frozen one), unless the collection has it."""
+        entry = {"suite": suite} | ({"revision": revision} if revision is not None else {})
+        self.post(f"collections/{quote(slug)}/suites/", entry)
+
+    def publish_collection(self, slug: str, *, make_public: Sequence[str] = ()) -> dict[str, Any]:
+        """Make a collection public and permanent. Its suites must be public, or be named in `make_public`, which makes
+        them public too."""
+        return dict(self.post(f"collections/{quote(slug)}/publish/", {"make_public": list(make_public)}))
+
     # --- models and runs ---
 
     def models(self, **filters: Any) -> Iterator[Model]:

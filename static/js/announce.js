@@ -1,4 +1,4 @@
-/* After htmx swaps in a part of a page: announce a changed data-announce to screen readers once. If the part has
+/* After htmx swaps in a part of a page: announce its data-announce, if changed, to screen readers once. If the part has
    data-reload, reload the page, because the rest of it has also changed. */
 
 const NAVIGATION_MS = 5000;
@@ -17,12 +17,13 @@ function reload() {
   else location.reload();
 }
 
-document.addEventListener("htmx:afterSettle", () => {
+document.addEventListener("htmx:afterSettle", ({ target }) => {
   if (document.querySelector("[data-reload]")) {
     reload();
     return;
   }
-  const text = document.querySelector("[data-announce]")?.dataset.announce ?? "";
+  const part = target.closest("[data-announce]") ?? document.querySelector("[data-announce]");
+  const text = part?.dataset.announce ?? "";
   if (text === "" || text === last) return;
   last = text;
   const region = document.querySelector("#announcer");

@@ -1,5 +1,5 @@
 /* A folder input (data-folder) sends only files with the listed endings. Uploads contain only file names, so the paths relative
-   to the folder are sent in a hidden field. */
+   to the folder are sent in a hidden field, and the folder's name in another if the form has one (folder_name). */
 
 function keepWanted(input) {
   const { form } = input;
@@ -8,17 +8,20 @@ function keepWanted(input) {
   const paths = [];
   const chosen = [...input.files];
   for (const file of chosen) {
-    if (!endings.some((ending) => file.name.endsWith(ending))) continue;
+    if (!endings.some((ending) => file.name.toLowerCase().endsWith(ending))) continue;
     kept.items.add(file);
     paths.push(file.webkitRelativePath.split("/").slice(1).join("/") || file.name);
   }
   input.files = kept.files;
   form.elements[input.dataset.folder].value = paths.length ? JSON.stringify(paths) : "";
+  const name = form.elements.namedItem("folder_name");
+  if (name) name.value = paths.length ? chosen[0].webkitRelativePath.split("/")[0] : "";
   input.setCustomValidity(
     chosen.length && !paths.length ? `No file in this folder ends in ${endings.join(", ")}.` : "",
   );
   const note = form.querySelector("[data-folder-note]");
-  if (note) note.textContent = chosen.length ? `${paths.length} of ${chosen.length} files are test cases.` : "";
+  const text = `${paths.length} of ${chosen.length} files are ${note?.dataset.folderNote}.`;
+  if (note) note.textContent = chosen.length ? text : "";
   input.reportValidity();
 }
 

@@ -10,6 +10,7 @@ import pytest
 from gym.collections.models import Collection
 from gym.jobs.testing import run_pending
 from suites import services
+from suites.models import Suite
 from tests.api.worlds import make_world
 from tests.factories import make_model, make_suite
 from tests.once import once_a_module
@@ -61,7 +62,7 @@ def test_a_collection_is_made_filled_run_published_and_exported(client, send, pe
     assert (once_more["runs"], once_more["waiting"]) == ([], 2)
     run_pending()
 
-    published = ok(send("post", "collections/paper/publish/"))
+    published = ok(send("post", "collections/paper/publish/", {}))
     assert published["published_at"] is not None
     assert len(published["sha256"]) == 64
     board = ok(send("get", "collections/paper/files/json/", who=""))
@@ -87,13 +88,13 @@ def test_a_collection_is_made_filled_run_published_and_exported(client, send, pe
 
 def test_a_published_collection_stays_as_it_is(send, suites):
     ok(send("post", "collections/", {"slug": "paper", "title": "P", "suites": [{"suite": "first"}]}), 201)
-    ok(send("post", "collections/paper/publish/"))
+    ok(send("post", "collections/paper/publish/", {}))
     for method, address, body in (
         ("patch", "collections/paper/", {"title": "other"}),
         ("delete", "collections/paper/", None),
         ("post", "collections/paper/suites/", {"suite": "second"}),
         ("delete", "collections/paper/suites/first/1/", None),
-        ("post", "collections/paper/publish/", None),
+        ("post", "collections/paper/publish/", {}),
     ):
         assert send(method, address, body).status_code == 403, address
     assert listed(ok(send("get", "collections/paper/"))) == [("first", 1)]
@@ -130,7 +131,7 @@ def test_what_is_wrong_is_named_with_its_place(send, people, suites):
     ok(send("post", "collections/", {"slug": "x", "title": "X"}), 201)
     taken = send("post", "collections/", {"slug": "x", "title": "X"})
     assert (taken.status_code, taken.json()["errors"][0]["where"]) == (400, "$.slug")
-    assert "empty" in send("post", "collections/x/publish/").json()["detail"]
+    assert "empty" in send("post", "collections/x/publish/", {}).json()["detail"]
     assert Collection.objects.count() == 1
     wrong = send("post", "leaderboard/run-missing/", {"models": ["nobody"]})
     assert (wrong.status_code, wrong.json()["errors"][0]["where"]) == (400, "$.models")
@@ -144,7 +145,7 @@ def test_lists_are_filtered_and_sorted(send, people, suites):
             ),
             201,
         )
-    ok(send("post", "collections/a/publish/"))
+    ok(send("post", "collections/a/publish/", {}))
     assert [row["slug"] for row in ok(send("get", "collections/"))["results"]] == ["a", "b"]
     assert [row["slug"] for row in ok(send("get", "collections/?state=draft"))["results"]] == ["b"]
     assert [row["slug"] for row in ok(send("get", "collections/?sort=-title"))["results"]] == ["b", "a"]
@@ -157,8 +158,40 @@ def test_lists_are_filtered_and_sorted(send, people, suites):
 def test_a_suite_that_is_not_public_keeps_a_collection_unpublished(send, people, suites):
     ok(send("post", "collections/", {"slug": "x", "title": "X", "suites": [{"suite": "first"}]}), 201)
     services.set_visibility(suites[0], "private", actor=people.alice)
-    refused = send("post", "collections/x/publish/")
+    refused = send("post", "collections/x/publish/", {})
     assert (refused.status_code, "first" in refused.json()["detail"]) == (400, True)
+
+
+def test_publishing_makes_the_named_suites_public_and_no_others(send, people, suites):
+    entries = [{"suite": slug} for slug in ("first", "second")]
+    ok(send("post", "collections/", {"slug": "x", "title": "X", "suites": entries}), 201)
+    for suite in suites[:2]:
+        services.set_visibility(suite, "private", actor=people.alice)
+    unknown = send("post", "collections/x/publish/", {"make_public": ["first", "third"]})
+    [error] = unknown.json()["errors"]
+    assert (error["where"], error["message"]) == (
+        "$.make_public[1]",
+        "This collection has no suite “third”.",
+    )
+    refused = send("post", "collections/x/publish/", {"make_public": ["first"]})
+    assert (refused.status_code, "second" in refused.json()["detail"]) == (400, True)
+    suites[0].refresh_from_db()
+    assert suites[0].visibility == "private"
+    ok(send("post", "collections/x/publish/", {"make_public": ["first", "second"]}))
+    assert [suite.visibility for suite in Suite.objects.filter(slug__in=["first", "second"])] == [
+        "public"
+    ] * 2
+
+
+def test_publishing_makes_no_suite_of_another_account_public(send, people, suites):
+    theirs = make_suite(people.bob, name="theirs")
+    entries = [{"suite": slug} for slug in ("first", "theirs")]
+    ok(send("post", "collections/", {"slug": "x", "title": "X", "suites": entries}), 201)
+    services.set_visibility(theirs, "private", actor=people.bob)
+    refused = send("post", "collections/x/publish/", {"make_public": ["theirs"]})
+    assert refused.status_code == 400
+    theirs.refresh_from_db()
+    assert theirs.visibility == "private"
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
         **dict.fromkeys(("suite", "revision", "model"), "of the runs, which have it at `runs/`"),
     },
     "suites_lint_create": {"reason": "the finding's `ignored`, as the editor calls it"},
+    "collections_publish_create": {"make_public": ONCE},
     "leaderboard_run_missing_create": dict.fromkeys(("collection", "suites", "models"), ONCE),
     "runs_batch_create": {"policy": "of the runs, which have it at `runs/`"},
 }

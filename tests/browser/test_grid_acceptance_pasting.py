@@ -124,7 +124,7 @@ def test_a_table_is_pasted_into_a_new_suite_and_looked_at_first(signed_in, table
     page.get_by_text("How the input was read").wait_for()
     understood = page.locator(".reading").inner_text()
     sentences = sum(len(one["conditions"]) for one in table.items)
-    assert f"of {sentences} sentences" in understood
+    assert f"{sentences} sentences." in understood
     for part in table.items[0]["conditions"]:
         assert part["condition_name"] in understood
     page.get_by_role("button", name="Create draft").click()

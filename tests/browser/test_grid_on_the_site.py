@@ -17,7 +17,7 @@ def on_site(signed_in, tmp_path):
         path = tmp_path / f"{name}.json"
         path.write_bytes(suite_bytes(name=name, items=5))
         signed_in.goto("/suites/import/")
-        signed_in.locator("input[type=file]").set_input_files(path)
+        signed_in.locator("#id_file").set_input_files(path)
         signed_in.get_by_role("button", name="Import").click()
         signed_in.wait_for_url(f"**/suites/{name}/")
         sheet = Sheet(signed_in, None, f"/suites/{name}/editor/", signed_in.complaints)

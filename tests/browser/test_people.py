@@ -44,7 +44,7 @@ def shared(signed_in, request, tmp_path):
     path = tmp_path / f"{name}.json"
     path.write_bytes(suite_bytes(name=name))
     signed_in.goto("/suites/import/")
-    signed_in.locator("input[type=file]").set_input_files(path)
+    signed_in.locator("#id_file").set_input_files(path)
     signed_in.get_by_role("button", name="Import").click()
     signed_in.wait_for_url(f"**/suites/{name}/")
     return f"/suites/{name}/"

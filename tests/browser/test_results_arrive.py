@@ -13,7 +13,7 @@ def imported(page, tmp_path, **options) -> None:
     path = tmp_path / "arriving.json"
     path.write_bytes(suite_bytes(**options))
     page.goto("/suites/import/")
-    page.locator("input[type=file]").set_input_files(path)
+    page.locator("#id_file").set_input_files(path)
     page.get_by_role("button", name=re.compile("Import")).click()
     page.wait_for_url(f"**/suites/{options['name']}/")
 

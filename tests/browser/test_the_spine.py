@@ -13,7 +13,7 @@ def test_a_file_becomes_a_suite_a_run_and_results(signed_in, tmp_path):
     path.write_bytes(suite_bytes(name="mine", items=5))
     page.get_by_role("link", name="Suites", exact=True).first.click()
     page.get_by_role("link", name=re.compile("Import")).first.click()
-    page.locator("input[type=file]").set_input_files(path)
+    page.locator("#id_file").set_input_files(path)
     page.get_by_role("button", name=re.compile("Import")).click()
     page.wait_for_url("**/suites/mine/")
     assert page.get_by_text("surprisal at Verb is higher in mismatch than in match").first.is_visible()
@@ -35,7 +35,7 @@ def test_a_bad_file_says_what_is_wrong_and_where(signed_in, tmp_path):
     path = tmp_path / "bad.json"
     path.write_bytes(suite_bytes(formulas=("(9;%match%) > (2;%mismatsch%)",)))
     page.goto("/suites/import/")
-    page.locator("input[type=file]").set_input_files(path)
+    page.locator("#id_file").set_input_files(path)
     page.get_by_role("button", name=re.compile("Import")).click()
     page.get_by_text("$.predictions[0]").first.wait_for()
     page.complaints.clear()  # Chromium logs the 400 as an error

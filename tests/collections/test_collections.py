@@ -215,7 +215,7 @@ def test_publishing_names_only_hidden_suites_that_one_may_see(client, world, peo
     suites.new_secret_address(hidden[2].suite, actor=people.alice)
     client.force_login(people.bob)
     page = client.post(reverse("collection-publish", args=["mixed"]), {"sure": "on"}, follow=True)
-    answer = client.post("/api/v1/collections/mixed/publish/")
+    answer = client.post("/api/v1/collections/mixed/publish/", {}, content_type="application/json")
     assert answer.status_code == 400
     for said in (page.content.decode(), answer.content.decode()):
         assert "“drafted” (drafted), by bob; 3 other suites that you may not see" in said

@@ -246,6 +246,15 @@ def test_sheet_and_encoding_can_be_chosen(capsysbinary, tmp_path) -> None:
         lmgym.load_suite("latin.csv", encoding="klingon")
 
 
+def test_names_of_a_table_are_replaced_or_left_out(capsysbinary, tmp_path) -> None:
+    (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
+    words = ("convert", "rows.csv", "--to", "tsv", "--conditions", "été=a = b", "--conditions", "b=")
+    status, out, _ = run(capsysbinary, *words)
+    assert (status, [line.split("\t")[1] for line in out.splitlines()]) == (0, ["condition", "a = b"])
+    status, _, err = run(capsysbinary, "lint", "rows.csv", "--regions", "Vrb=V")
+    assert (status, "regions: 'Vrb' is not in the table" in err) == (2, True)
+
+
 def test_minimal_pairs_are_written_in_the_sites_format(capsysbinary, tmp_path) -> None:
     (tmp_path / "pairs.json").write_bytes(suite_bytes(formulas=("(2;%match%) < (2;%mismatch%)",)))
     assert run(capsysbinary, "convert", "pairs.json", "-o", "pairs.jsonl")[0] == 0

@@ -327,6 +327,24 @@ def test_a_policy_that_cannot_be_followed_is_refused(suite: Path, policy: dict) 
         lmgym.evaluate(suite, Words(), policy=policy)
 
 
+def test_load_suite_renames_and_leaves_out_conditions_and_regions():
+    frame = pd.DataFrame(
+        {
+            "item": [1, 1, 1],
+            "condition": ["good", "bad", "odd"],
+            "Subject": ["The owl", "The owl", "It"],
+            "Verb": ["hoots", "hoot", "rains"],
+            "Rest": ["now", "now", "now"],
+        }
+    )
+    conditions, regions = {"good": "match", "odd": ""}, {"Verb": "V", "Rest": ""}
+    document = lmgym.load_suite(frame, conditions=conditions, regions=regions)
+    assert document.conditions == ("match", "bad")
+    assert document.region_names == ("Subject", "V")
+    with pytest.raises(InvalidArgument, match="conditions: 'goood' is not in the table"):
+        lmgym.load_suite(frame, conditions={"goood": "match"})
+
+
 def test_load_suite_takes_the_answers_to_what_a_sheet_leaves_open(tmp_path):
     path = tmp_path / "owls.csv"
     path.write_text("Owls\nnr,one,other\n3,The owl/hoots.,The owl/hoot.\n")

@@ -202,6 +202,25 @@ def test_a_file_that_is_there_is_not_imported_again(site, tmp_path):
     assert (status, out, "suite.json is identical to twice r1" in err) == (0, "twice r1\n", True)
 
 
+def test_files_become_one_collection_that_is_published_with_its_private_suites(site, gym, tmp_path):
+    files = []
+    for number in (6, 7):
+        (tmp_path / str(number)).mkdir()
+        files.append(suite_file(tmp_path / str(number), name=f"part{number}", items=number))
+    words = ("push", *files, "--freeze", "--collection", "whole")
+    for _ in range(2):  # what is there is not added again
+        assert cli(site, *words)[:2] == (0, "part6 r1\npart7 r1\n")
+    rows = gym.collection("whole")["suites"]
+    assert [(row["suite"], row["revision"]) for row in rows] == [("part6", 1), ("part7", 1)]
+    with pytest.raises(ApiError, match="not public"):
+        gym.publish_collection("whole")
+    assert gym.publish_collection("whole", make_public=["part6", "part7"])["published_at"]
+    status, _, err = cli(site, *words)
+    assert (status, "whole is published" in err) == (2, True)
+    status, _, err = cli(site, "push", files[0], "--collection", "other")
+    assert (status, "use --collection with --freeze" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

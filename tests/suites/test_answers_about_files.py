@@ -111,7 +111,7 @@ def test_an_answer_that_makes_no_suite_is_shown_with_its_problems_and_can_be_cha
     page = signed_in.post(
         address, {"file": 0, **proposed, "columns.A": "condition"}, follow=True
     ).content.decode()
-    assert "no item-number column found" in page
+    assert "No item-number column found" in page
     assert initial(signed_in, address)["columns.A"] == "condition"
     say(signed_in, address, **proposed)
     assert Suite.objects.count() == 1

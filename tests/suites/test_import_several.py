@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from gym.collections.models import Collection
 from gym.runs.models import SuiteRun
 from lmgym.suites.formats import read_suite
 from lmgym.suites.intake.archives import MAX_FILES
@@ -26,12 +27,12 @@ def signed_in(client, people):
     return client
 
 
-def zipped(files: dict[str, bytes]) -> SimpleUploadedFile:
+def zipped(files: dict[str, bytes], name: str = "suites.zip") -> SimpleUploadedFile:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return SimpleUploadedFile("suites.zip", packed.getvalue())
+        for path, data in files.items():
+            archive.writestr(path, data)
+    return SimpleUploadedFile(name, packed.getvalue())
 
 
 def bring(client, *files, **fields):
@@ -176,3 +177,74 @@ def test_a_title_for_several_files_is_refused(signed_in):
     answer = bring(signed_in, zipped({"a.json": b"{}", "b.json": b"{}"}), title="Mine")
     assert answer.status_code == 400
     assert "several files" in answer.content.decode()
+
+
+# ---- one collection of a zip or a folder ----
+
+
+def collect(client, page, title="Mine"):
+    return client.post(page.redirect_chain[-1][0], {"title": title}, follow=True)
+
+
+def entries(slug):
+    rows = Collection.objects.get(slug=slug).entries.order_by("position")
+    return [(entry.revision.suite.slug, entry.revision.number) for entry in rows]
+
+
+def several(**names):
+    return {f"set/{name}.json": suite_bytes(name=name, items=items) for name, items in names.items()}
+
+
+def test_a_zip_becomes_one_collection_of_frozen_suites_named_after_it(signed_in):
+    page = bring(signed_in, zipped(several(b=3, a=4), "Paradigms 2.zip"))
+    assert page.context["offer"]["title"].value() == "Paradigms 2"
+    made = collect(signed_in, page, "Paradigms 2")
+    assert made.redirect_chain[-1][0] == "/collections/paradigms-2/"
+    assert entries("paradigms-2") == [("b", 1), ("a", 1)]
+    report = signed_in.get(page.redirect_chain[-1][0])
+    assert report.context["offer"] is None
+    assert report.content.decode().count("r1 was added to “Paradigms 2”.") == 2
+    collect(signed_in, page)
+    assert Collection.objects.count() == 1
+
+
+def test_a_folder_is_one_collection_and_other_files_in_it_are_left_out(signed_in):
+    files = [
+        SimpleUploadedFile("a.json", suite_bytes(name="a")),
+        SimpleUploadedFile("b.JSON", suite_bytes(name="b", items=4)),
+        SimpleUploadedFile("README.md", b"x"),
+    ]
+    paths = '["x/a.json", "y/b.JSON", "README.md"]'
+    page = bring(signed_in, folder=files, paths=paths, folder_name="blimp")
+    assert states() == {"x/a.json": "made", "y/b.JSON": "made"}
+    assert page.context["offer"]["title"].value() == "blimp"
+
+
+def test_a_folder_without_suite_files_is_refused(signed_in):
+    answer = bring(signed_in, folder=[SimpleUploadedFile("README.md", b"x")])
+    assert answer.status_code == 400
+    assert "No file in this folder ends in .json" in answer.content.decode()
+
+
+def test_one_file_is_offered_no_collection(signed_in, people):
+    make_suite(people.alice, name="published")
+    page = bring(signed_in, SimpleUploadedFile("x.json", suite_bytes(name="x")))
+    assert page.context["offer"] is None
+
+
+def test_files_that_wait_for_answers_are_left_out_of_the_collection_and_counted(signed_in):
+    files = several(a=3, b=4) | {"set/c.csv": b"Nr,Fassung,Verb\n1,x,go\n1,y,goes\n"}
+    page = bring(signed_in, zipped(files))
+    text = " ".join(page.content.decode().split())
+    assert "1 file with open questions is not included: answer its questions first." in text
+    collect(signed_in, page)
+    assert entries("mine") == [("a", 1), ("b", 1)]
+
+
+def test_a_draft_that_the_import_did_not_make_is_not_frozen_for_the_collection(signed_in, people):
+    there = make_suite(people.alice, name="there", items=3)
+    services.open_draft(there, actor=people.alice)
+    page = bring(signed_in, zipped(several(x=3, y=4)))
+    collect(signed_in, page)
+    assert entries("mine") == [("there", 1), ("y", 1)]
+    assert there.draft is not None

@@ -25,6 +25,7 @@ ROWS: list[Row] = [
     ("POST", "suite-import", [], INCOMPLETE),
     ("GET", "suite-import-report", ["alices-import"], ("in", 404, 404, 404, 200, 404)),
     ("POST", "suite-import-report", ["alices-import"], ("in", 404, 404, 404, 302, 404)),
+    ("POST", "suite-import-reading", ["alices-import"], ("in", 404, 404, 404, 200, 404)),
     ("GET", "several-suites", [], ("in", 302, 302, 302, 302, 302)),  # nothing is ticked
     ("POST", "several-suites", [], ("in", 302, 302, 302, 302, 302)),
     ("GET", "suite-new", [], MEMBERS),
