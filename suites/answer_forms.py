@@ -4,7 +4,7 @@ fields, and the cleaned fields become `ParseOptions`."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from django import forms
 from django.http import QueryDict
 
 from lmgym.suites.intake import ENCODINGS
-from lmgym.suites.intake.parsing import ParseOptions, ParseResult
+from lmgym.suites.intake.parsing import ROLE_GROUPS, ParseOptions, ParseResult
 from lmgym.suites.intake.questions import Known, Question, answers_to, questions, read_pasted
 from lmgym.suites.intake.sheets import shape
 from lmgym.text import count
@@ -81,7 +81,7 @@ def _field(question: Question) -> forms.ChoiceField:
     elif question.is_about_name or question.name == "header":
         widget = forms.Select()
     return forms.ChoiceField(
-        choices=list(question.choices.items()),
+        choices=_grouped(question.choices) if question.is_about_column else list(question.choices.items()),
         label=question.label,
         initial=question.proposed or None,
         # other answers in the form may settle a question about the sheet; otherwise it is asked again
@@ -89,6 +89,10 @@ def _field(question: Question) -> forms.ChoiceField:
         help_text=f"{question.doubt[:1].upper()}{question.doubt[1:]}",
         widget=widget,
     )
+
+
+def _grouped(roles: Mapping[str, str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    return [(group, [(role, roles[role]) for role in members]) for group, members in ROLE_GROUPS.items()]
 
 
 MAX_ROUNDS = 6

@@ -101,7 +101,7 @@ def broker_problem() -> str:
         if hasattr(broker, "client"):
             broker.client.ping()
         else:
-            import pika
+            import pika  # type: ignore[import-untyped]
 
             pika.BlockingConnection(broker.parameters).close()
     except Exception as error:  # noqa: BLE001  the errors of redis, pika and dramatiq have no common base class

@@ -101,7 +101,7 @@ def seconds_until_start(job: Job, place: int) -> float | None:
     threads = sum(1 if conf.has_own_thread(job.queue) else row.threads for row in live)
     ended = Job.objects.filter(state=State.DONE, queue__in=queues, started__isnull=False)
     recent = ended.order_by("-finished").values_list("started", "finished")[:RECENT]
-    durations = [(finished - started).total_seconds() for started, finished in recent]
+    durations = [(end - start).total_seconds() for start, end in recent if start and end]
     if not threads or not durations:
         return None
     typical = median(durations)

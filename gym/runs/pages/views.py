@@ -95,14 +95,14 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 
 def _filters(query: QueryDict) -> dict[str, str]:
-    return {name: query[name] for name in ("q", "tag", "state", "owner") if name in query}
+    return {name: str(query[name]) for name in ("q", "tag", "state", "owner") if name in query}
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def runs_change(request: SignedInRequest, action: str) -> HttpResponse:
     """Ask whether to cancel, retry or delete all runs that match the filters of the list, and do it. Context: action,
-    total, shown (the first SuiteRuns), filters, mine."""
+    total, shown (the first SuiteRuns), more (not shown), filters, mine."""
     if action not in many.ACTIONS:
         raise Http404("There is no such action.")
     query = request.POST if request.method == "POST" else request.GET
@@ -116,12 +116,14 @@ def runs_change(request: SignedInRequest, action: str) -> HttpResponse:
         changed = many.act_on_runs(matching, action, actor=request.user)
         report = messages.warning if changed.refused else messages.success
         report(request, changed.sentence(action))
-        kept = {name: value for name, value in query.items() if name in (*filters, "mine")}
+        kept = filters | ({"mine": "1"} if "mine" in query else {})
         return redirect(f"{reverse('run-list')}?{urlencode(kept)}")
     affected = many.affected(matching, action, actor=request.user)
+    total = affected.count()
     context = {
         "action": action,
-        "total": affected.count(),
+        "total": total,
+        "more": max(0, total - SHOWN_BEFORE_CHANGE),
         "shown": affected.select_related("model", "revision__suite", "job", "owner")[:SHOWN_BEFORE_CHANGE],
         "filters": filters,
         "mine": "mine" in query,

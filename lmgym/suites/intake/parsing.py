@@ -33,6 +33,15 @@ item use condition_text, once for each condition, or context_text and target_tex
 conditions; others use text. With an answer column, the conditions are good and bad instead of the columns. Item data is
 stored with the suite but never scored.
 """
+ROLE_GROUPS = {
+    "Items and conditions": ("item", "condition", "item_condition"),
+    "Text": ("text", "condition_text", "context_text", "target_text", "opening"),
+    "Which text is right": ("answer", "answer_from_0"),
+    "Critical word": ("critical", "critical_from_0"),
+    "One row per region": ("region", "name", "content"),
+    "Not scored": ("data", "skip"),
+}
+"""ROLES in the groups of the menu of a column."""
 SKIP, DATA, TEXT, CONDITION_TEXT = "skip", "data", "text", "condition_text"
 CONTEXT_TEXT, TARGET_TEXT, OPENING = "context_text", "target_text", "opening"
 ANSWER, CRITICAL = "answer", "critical"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmgym.suites.intake import parse_upload
-from lmgym.suites.intake.parsing import ParseOptions
+from lmgym.suites.intake.parsing import ROLE_GROUPS, ROLES, ParseOptions
 from lmgym.suites.intake.sheets import read_sheet
 
 LONG = "item,condition,region_name,content\n"
@@ -75,3 +75,7 @@ def test_a_file_of_bytes_that_are_no_text_is_not_asked_about():
 def test_an_encoding_that_the_bytes_do_not_fit_is_not_offered():
     data = "item,condition,V\n1,a,\x81\n".encode("latin-1")
     assert "windows-1252" not in parse_upload(data, "x.csv").encodings
+
+
+def test_the_menu_of_a_column_offers_every_role_once():
+    assert sorted(role for group in ROLE_GROUPS.values() for role in group) == sorted(ROLES)
