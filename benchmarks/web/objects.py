@@ -49,8 +49,8 @@ NOT_MEASURED = {
             "agent-run-progress agent-naming"
         ),
         _FLOW: (
-            "about help help-page healthz login sign-up password-reset-sent password-reset-confirm admin-sign-in "
-            "api-root api-docs propara-compare-former propara-compare-former-process"
+            "about help help-page healthz readyz login sign-up password-reset-sent password-reset-confirm "
+            "admin-sign-in api-root api-docs propara-compare-former propara-compare-former-process"
         ),
         _STAFF: (
             "staff staff-accounts staff-clean-up"

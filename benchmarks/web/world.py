@@ -47,6 +47,7 @@ class World:
             "model-list": [],
             "model-detail": [self.model],
             "run-list": [],
+            "runs-change": ["delete"],
             "run-detail": run,
             "run-item": [self.run, "1"],
             "run-chart": run,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from django.urls import reverse
 
@@ -22,9 +24,11 @@ def revision(people):
 @pytest.fixture
 def start(people, revision):
     """`start(actor, n=1)` queues runs of separate models."""
+    number = itertools.count()
 
     def start(actor, n=1):
-        return [services.queue_run(revision, make_model(people.alice), actor=actor) for _ in range(n)]
+        models = [make_model(people.alice, slug=f"model-{next(number)}") for _ in range(n)]
+        return [services.queue_run(revision, model, actor=actor) for model in models]
 
     return start
 
@@ -90,7 +94,7 @@ def test_the_page_asks_first_and_keeps_the_filters(client, people, start):
     assert "Cancel 2 runs?" in page
     assert states(runs) == ["queued"] * 2
     answer = client.post(address, {"mine": "1", "state": "queued"})
-    assert answer.url == f"{reverse('run-list')}?mine=1&state=queued"
+    assert answer.url == f"{reverse('run-list')}?state=queued&mine=1"
     assert states(runs) == ["cancelled"] * 2
 
 
