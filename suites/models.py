@@ -364,7 +364,7 @@ class ImportedFile(models.Model):
     class State(models.TextChoices):
         MADE = "made", "imported"
         THERE = "there", "here already"
-        ASKS = "asks", "needs an answer"
+        ASKS = "asks", "with open questions"
         REFUSED = "refused", "not read"
 
     batch = models.ForeignKey(SuiteImport, on_delete=models.CASCADE, related_name="files")
