@@ -1,6 +1,6 @@
 """Load test: readers, authors and queued runs, on a site served by `manage.py serve`.
 
-    python -m benchmarks.load [--database sqlite | postgresql] [--parts readers during-runs authors runs]
+    python -m benchmarks.load [--database sqlite | postgresql] [--parts readers during-runs authors runs lesson]
                               [--suites 1000] [--models 50] [--readers 100] [--seconds 60] [--runs 1000]
 
 Creates a site in which every model has run on every suite, then executes one part after the other:
@@ -9,6 +9,8 @@ readers      each requests public pages without an account, one after the other 
 during-runs  readers request 50 pages a second in total while runs of the demo are in progress
              both are repeated without the leaderboard
 authors      20 authors, two per draft; each changes a cell per second through the API, as the grid does
+lesson       only on request: the authors are a class that also opens pages and queues runs;
+             `--parts lesson --authors 30 --seconds 600 --pause 2 --suites 20 --models 3` is ten minutes of 30 accounts
 runs         1,000 are queued at once; the memory of every process is sampled every ten runs
 
 Prints Markdown tables. Clients and site share the cores of the machine, so the site would be faster without the
@@ -37,10 +39,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.chaos.site import url_of
+from benchmarks.load.clients import is_success
 from benchmarks.load.site import LoadedSite
 from tests.services.conftest import execute
 
 PARTS = ["readers", "during-runs", "authors", "runs"]
+ON_REQUEST = ["lesson"]
 WARM = 8
 """Number of readers, and seconds, of the warm-up, after which every process has compiled the templates."""
 SAMPLE = 10
@@ -73,7 +77,7 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--parts", nargs="+", choices=PARTS + ON_REQUEST, default=PARTS)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2, help="web processes")
     parser.add_argument("--suites", type=int, default=1000)
@@ -101,6 +105,7 @@ class Bench:
         made = self.site.ask("prepare", options.suites, options.models, options.items, options.authors)
         self.authors_given = made["authors"]
         self.pages = made["pages"]
+        self.pairs = made["lesson"]
         say(f"{made['outcomes']:,} outcomes, filled in {time.monotonic() - begun:.0f} s")
         self.site.start_serving(options.workers, options.processes)
         self.measure("", readers=WARM, seconds=WARM)
@@ -154,6 +159,15 @@ class Bench:
     def authors(self) -> None:
         self.measure(f"{self.given.authors} authors", authors=self.authors_given, pause=self.given.pause)
 
+    def lesson(self) -> None:
+        what = f"a class of {self.given.authors}"
+        first = self.site.ask("queue", 1)[0]
+        answers = self.measure(what, authors=self.authors_given, pause=self.given.pause, lesson=self.pairs)
+        kinds = sorted({kind for kind, _, _ in answers})
+        rows = [timed(kind, [answer for answer in answers if answer[0] == kind]) for kind in kinds]
+        self.more.append(table([what, "requests", "errors", "p50 ms", "p95 ms", "p99 ms"], rows))
+        self.finish(first)
+
     def runs(self) -> None:
         queued, begun = self.site.ask("queue", self.given.runs), time.monotonic()
         samples = self.finish(queued[0])
@@ -191,7 +205,14 @@ class Bench:
 
     def measure(self, what: str, meanwhile: Callable[[], None] | None = None, **plan: Any) -> list[Any]:
         """Let clients execute a plan, and return their requests. Adds rows of times and of busy cores."""
-        default = {"readers": 0, "authors": [], "rate": 0, "pages": self.pages, "seconds": self.given.seconds}
+        default = {
+            "readers": 0,
+            "authors": [],
+            "lesson": [],
+            "rate": 0,
+            "pages": self.pages,
+            "seconds": self.given.seconds,
+        }
         text: str | None = json.dumps(default | plan | {"port": self.site.port})
         before, begun, clients = self.site.cpu(), time.monotonic(), self.site.clients()
         while True:
@@ -206,7 +227,7 @@ class Bench:
         for error in result["errors"]:
             say(error)
         answers, lost = result["answers"], result["lost"]
-        self.wrong += lost + sum(status != 200 for _, _, status in answers)
+        self.wrong += lost + sum(not is_success(status) for _, _, status in answers)
         self.times.append(timed(what, answers, f"{len(answers) / result['seconds']:.1f}"))
         if lost:
             say(f"{what}: {lost} edits were lost")
@@ -217,8 +238,8 @@ class Bench:
 
 
 def timed(what: str, answers: Sequence[Any], *between: str) -> list[str]:
-    """Format a row: number of requests, number of failures (not status 200), and percentiles of the others."""
-    good = sorted(seconds for _, seconds, status in answers if status == 200)
+    """Format a row: number of requests, number of failures, and percentiles of the others."""
+    good = sorted(seconds for _, seconds, status in answers if is_success(status))
     shown = [
         f"{1000 * good[math.ceil(part * len(good)) - 1]:,.0f}" if good else "–" for part in (0.5, 0.95, 0.99)
     ]

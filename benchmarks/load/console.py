@@ -44,7 +44,13 @@ def prepare(suites: int, models: int, items: int, n_authors: int) -> dict[str, A
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")  # autovacuum would do so a minute later
-    return {"pages": pages(world, items), "authors": authors(n_authors), "outcomes": world.outcomes}
+    lesson = [(revision.suite.slug, slug) for revision in demo_revisions() for slug in MODELS]
+    return {
+        "pages": pages(world, items),
+        "authors": authors(n_authors),
+        "lesson": lesson,
+        "outcomes": world.outcomes,
+    }
 
 
 def pages(world: World, items: int) -> dict[str, list[str]]:
@@ -73,7 +79,7 @@ def authors(number: int) -> list[dict[str, str]]:
             first, name=f"draft_of_{first}", frozen=False, collaborator=second, items=ITEMS_OF_A_DRAFT
         )
         for person in filter(None, (first, second)):
-            _, token = create_token(actor=person, name="load", scopes=["read", "write"])
+            _, token = create_token(actor=person, name="load", scopes=["read", "write", "run"])
             accounts.append({"token": token, "cells": reverse("api-draft-cells", args=[suite.slug])})
     return accounts
 
