@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SITE = ("manage.py", "gym", "suites", "models_registry", "templates", "static", "docs")
+SITE = ("manage.py", "gym", "suites", "models_registry", "templates", "static", "docs", "deploy")
 
 
 class SiteInside(BuildHookInterface[Any]):

@@ -60,8 +60,8 @@ def connection_problem() -> str:
 FORMER = (
     "This database was created by an older version of LM Gym with other tables and cannot be read. To keep suites and "
     "results, export them with that version (`manage.py export_suite`, and tokens.csv of the runs), create a new "
-    "database, and import them with `lmgym manage import_suite` and `lmgym manage upload_results`. docs/deploy.md has "
-    "the steps."
+    "database, and import them with `lmgym manage import_suite --freeze` and `lmgym manage upload_results`. "
+    "docs/deploy.md has the steps."
 )
 
 

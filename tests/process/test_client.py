@@ -179,6 +179,27 @@ def test_saved_results_are_uploaded_once(site, gym, tmp_path):
     assert (status, out.count("\n"), f"{bad} was not stored:" in err) == (2, 1, True)
 
 
+def test_the_job_for_a_cluster_uploads_its_results(site, gym, tmp_path):
+    path = suite_file(tmp_path, name="from-a-cluster", items=6)
+    assert cli(site, "push", path, "--freeze")[0] == 0
+    save_model(train_ngram(["The man reads."], order=2, min_count=1), tmp_path / "cluster.ngram")
+    own = {"LM_GYM_SITE": site.url, "LM_GYM_TOKEN": site.things["tokens"]["alice"], "SLURM_JOB_ID": "7"}
+    done = subprocess.run(
+        ["bash", str(ROOT / "deploy" / "evaluate.sbatch"), str(tmp_path / "cluster.ngram"), path],
+        env=os.environ
+        | own
+        | {"LMGYM": str(Path(sys.executable).with_name("lmgym")), "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "results-7" in os.listdir(tmp_path)
+    runs = gym.get("runs/?suite=from-a-cluster")["results"]
+    assert [run["source"] for run in runs] == ["uploaded"]
+
+
 def test_into_makes_a_revision_only_of_something_new(site, gym, tmp_path):
     path = suite_file(tmp_path, name="again")
     assert cli(site, "push", path, "--freeze", "--again") == (0, "again r1\n", "")

@@ -15,6 +15,7 @@ from gym.runs.work import uploads
 from gym.runs.work.uploads import ModelChoice, ResultFile, plan_upload, save_in_steps
 from lmgym.runs.leaderboard.options import Options
 from models_registry.models import RegisteredModel
+from suites.models import Suite
 from tests.factories import make_model, make_revision, make_suite
 from tests.lmgym.runs.uploaded.worlds import GOLDEN, outcomes_of_seeds
 
@@ -51,6 +52,21 @@ def test_without_names_the_file_says_which_suites_and_models(people):
         ("elsewhere-lm", "agreement")
     }
     assert SuiteRun.objects.count() == 2
+
+
+def test_exported_suites_and_tokens_give_the_same_pass_counts_in_a_new_database(client, people, tmp_path):
+    make_revision(people.alice)
+    run(GOLDEN / "lmzoo.tsv", "--suite", "agreement", "--model", "zoo", "--spec", GOLDEN / "spec.json")
+    suite, tokens = tmp_path / "agreement.json", tmp_path / "tokens.csv"
+    client.force_login(people.staff)
+    tokens.write_bytes(b"".join(client.get("/exports/tokens.csv").streaming_content))
+    with suite.open("w") as out:
+        call_command("export_suite", "agreement", stdout=out)
+    SuiteRun.objects.all().delete()
+    RegisteredModel.objects.all().delete()
+    Suite.objects.all().delete()
+    call_command("import_suite", str(suite), "--freeze", "--owner", "bob", stdout=io.StringIO())
+    assert "zoo: 2 of 3" in run(tokens, "--owner", "bob")
 
 
 def test_checking_saves_nothing(people):
