@@ -38,6 +38,7 @@ def start(dsn: str) -> None:
             data_collection=NO_PERSONAL_DATA,  # the successor of send_default_pii=False
             auto_enabling_integrations=False,  # they would import torch's neighbours in web processes
             integrations=[DjangoIntegration()],
+            trace_propagation_targets=[],  # no headers in requests to other servers
             before_send=lambda event, hint: _without_secrets(event),
         )
     except BadDsn:
