@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
@@ -123,6 +124,23 @@ def choice(name: str, default: str, allowed: Sequence[str]) -> str:
 
 def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def networks(name: str, default: str = "") -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Read IP addresses and networks: `127.0.0.1, 10.1.0.0/16`."""
+    try:
+        return [ipaddress.ip_network(word) for word in words(name, default)]
+    except ValueError as error:
+        raise EnvError(f"{name}: {error}; use addresses or networks such as 10.1.0.0/16") from None
+
+
+def mail_addresses(name: str, default: str = "") -> list[str]:
+    """Read e-mail addresses, separated by commas."""
+    addresses = words(name, default)
+    for address in addresses:
+        if not re.fullmatch(r"[^@\s<>]+@[^@\s<>]+", address):
+            raise EnvError(f"{name}: {address!r} is not an e-mail address")
+    return addresses
 
 
 def sizes(name: str, default: str = "") -> dict[str, int | None]:

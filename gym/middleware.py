@@ -19,6 +19,7 @@ from gym.accounts.quotas import OverQuota
 from gym.conflicts import MESSAGE, Conflict, is_conflict
 from gym.error_pages import error_response
 from gym.healthz import healthz, readyz
+from gym.monitoring.metrics import may_read, metrics
 
 logger = logging.getLogger(__name__)
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -43,11 +44,13 @@ class Compressed(GZipMiddleware):
 
 
 class HealthChecks(MiddlewareMixin):
-    """Handle health checks before the Host header is checked, because probes use the machine's address."""
+    """Handle health checks and metrics before the Host header is checked, because probes use the machine's address."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         checks = {reverse(check.__name__): check for check in (healthz, readyz)}
         check = checks.get(request.path_info)
+        if check is None and request.path_info == reverse("metrics") and may_read(request):
+            return metrics(request)
         return None if check is None else check(request)
 
 

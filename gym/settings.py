@@ -11,6 +11,7 @@ from csp.constants import NONE, SELF
 from platformdirs import user_data_path
 
 from gym import env
+from gym.monitoring import sentry
 from gym.reachability import is_local_only, require_own_secret
 from lmgym import __version__
 
@@ -66,6 +67,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "gym.monitoring.middleware.Requests",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -155,6 +157,8 @@ EMAIL_HOST, EMAIL_PORT = EMAIL.host, EMAIL.port
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL.user, EMAIL.password
 EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL.starttls, EMAIL.tls
 EMAIL_TIMEOUT = 20
+ADMINS = [("", address) for address in env.mail_addresses("GYM_ADMIN_EMAIL")]
+EMAIL_SUBJECT_PREFIX = "[LM Gym] "
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("GYM_EMAIL_FROM", "LM Gym <gym@localhost>")
 
 # --- jobs ------------------------------------------------------------------------------------------------------
@@ -244,7 +248,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GYM_BEHIND_PROXY else None
 CSRF_FAILURE_VIEW = "gym.error_pages.csrf_failure"
@@ -311,20 +315,44 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
+# --- watching --------------------------------------------------------------------------------------------------
+GYM_METRICS_TOKEN = env.secret("GYM_METRICS_TOKEN")
+GYM_METRICS_ALLOW = env.networks("GYM_METRICS_ALLOW")
+GYM_SENTRY_DSN = env.secret("GYM_SENTRY_DSN")
+if GYM_SENTRY_DSN:
+    sentry.start(GYM_SENTRY_DSN)
+
+GYM_LOG_FORMAT = env.choice("GYM_LOG_FORMAT", "text", ("text", "json"))
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {
+        "fields": {"()": "gym.log_fields.WithFields"},
+        "one_line": {"()": "gym.log_fields.OneLine"},
+    },
     "formatters": {
-        "plain": {
+        "text": {
             "()": "gym.accounts.redaction.NoTokens",
             "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        }
+        },
+        "json": {"()": "gym.monitoring.json_logs.JsonLines"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": GYM_LOG_FORMAT,
+            "filters": ["fields", "one_line"],
+        },
+        "admins": {"class": "gym.monitoring.admin_mail.AdminMail", "level": "ERROR", "formatter": "text"},
+    },
     "root": {"handlers": ["console"], "level": env.choice("GYM_LOG_LEVEL", "WARNING", LOG_LEVELS)},
     "loggers": {
         "gym": {"level": env.choice("GYM_LOG_LEVEL", "INFO", LOG_LEVELS)},
+        "django": {"level": "INFO"},  # without Django's own handlers, which mail refused requests, too
+        "django.request": {"handlers": ["admins"]},
+        # a line for each request, which a proxy's log has already, is for programs
+        "gym.requests": {} if GYM_LOG_FORMAT == "json" else {"level": "WARNING"},
         # pika logs tracebacks at each lost connection, which gym.jobs reports in one line
         "pika": {"level": "CRITICAL"},
     },

@@ -5,6 +5,7 @@ from django.urls import include, path
 
 from gym.accounts.views import admin_sign_in
 from gym.healthz import healthz, readyz
+from gym.monitoring.metrics import metrics
 
 handler400 = "gym.error_pages.bad_request"
 handler500 = "gym.error_pages.server_error"
@@ -12,6 +13,7 @@ handler500 = "gym.error_pages.server_error"
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("accounts/", include("gym.accounts.urls")),
     path("invitations/", include("gym.sharing.urls")),
     path("notifications/", include("gym.notices.urls")),

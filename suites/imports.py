@@ -42,7 +42,7 @@ def import_files(
     does not stop the others. Imports older than KEEP_IMPORTS are deleted."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to import a suite")
-    SuiteImport.objects.filter(created__lt=timezone.now() - KEEP_IMPORTS).delete()
+    drop_old()
     batch = SuiteImport.objects.create(owner=actor, options=asdict(options), target=target)
     start = time.thread_time()
     for position, file in enumerate(files):
@@ -261,3 +261,9 @@ def keep_results(batch: SuiteImport, results: dict[int, list[dict[str, Any]]]) -
             assert row.suite_id is not None
             row.report["results"] = [*row.report.get("results", []), *results[row.suite_id]]
             row.save(update_fields=["report"])
+
+
+def drop_old() -> int:
+    """Delete imports older than KEEP_IMPORTS; return how many."""
+    old = SuiteImport.objects.filter(created__lt=timezone.now() - KEEP_IMPORTS)
+    return old.delete()[1].get(SuiteImport._meta.label, 0)

@@ -69,6 +69,8 @@ WRONG = {
     "broker": ["reddis://host", "localhost:6379"],
     "folder": [__file__],
     "time_zone": ["Europe/Berlim", "CET+1"],
+    "networks": ["localhost", "10.0.0.0/33", "10.1.2.3/16"],
+    "mail_addresses": ["admin", "a@b, c"],
     "secret": [],
     "text": [],
     "words": [],

@@ -49,8 +49,9 @@ NOT_MEASURED = {
             "agent-run-progress agent-naming"
         ),
         _FLOW: (
-            "about help help-page healthz readyz login sign-up password-reset-sent password-reset-confirm "
-            "admin-sign-in api-root api-docs propara-compare-former propara-compare-former-process"
+            "about retention help help-page healthz readyz metrics login sign-up password-reset-sent "
+            "password-reset-confirm admin-sign-in api-root api-docs propara-compare-former "
+            "propara-compare-former-process"
         ),
         _STAFF: (
             "staff staff-accounts staff-clean-up"

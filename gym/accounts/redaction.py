@@ -1,15 +1,21 @@
-"""Log formatter that redacts this site's API tokens and Hugging Face Hub tokens in messages and tracebacks."""
+"""Log formatter that redacts secrets in messages and tracebacks: this site's API tokens, Hugging Face Hub tokens, and
+secret addresses of unlisted objects."""
 
 from __future__ import annotations
 
 import logging
 import re
 
-TOKEN = re.compile(r"(lmg_[\w-]{8})[\w-]+|(\bhf_)[A-Za-z0-9]{20,}")
+SECRET = re.compile(r"(lmg_[\w-]{8})[\w-]+|(\bhf_)[A-Za-z0-9]{20,}|-[0-9a-f]{20}(?![0-9a-f])")
+
+
+def redacted(text: str) -> str:
+    """Shorten API tokens to the prefix shown in lists, Hub tokens to `hf_`, and secret addresses by their secret."""
+    return SECRET.sub(lambda found: f"{found[1] or found[2] or '-'}…", text)
 
 
 class NoTokens(logging.Formatter):
-    """Formatter that shortens API tokens to the prefix shown in lists, and Hub tokens to `hf_`."""
+    """Formatter that applies `redacted`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return TOKEN.sub(lambda found: f"{found[1] or found[2]}…", super().format(record))
+        return redacted(super().format(record))

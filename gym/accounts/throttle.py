@@ -66,8 +66,13 @@ class Limit:
 
     @staticmethod
     def _open(key: str, now: float) -> None:
-        TokenBucket.objects.filter(full_at__lt=now - DAY).delete()  # full buckets need no row
+        drop_full()
         TokenBucket.objects.bulk_create([TokenBucket(key=key, full_at=now)], ignore_conflicts=True)
+
+
+def drop_full() -> int:
+    """Delete buckets that have been full for a day, which need no row; return how many."""
+    return TokenBucket.objects.filter(full_at__lt=time.time() - DAY).delete()[0]
 
 
 def sign_in_by_account() -> Limit:

@@ -63,7 +63,7 @@ def run_once(
 def _claim(user: Any, key: str, digest: str) -> SentRequest:
     """Return a new claim, or one with a stored response. Raises 409 while the first request runs, and 422 if the key
     belongs to a different request."""
-    SentRequest.objects.filter(created__lt=timezone.now() - KEEP).delete()
+    drop_old()
     for _ in range(3):
         try:
             with transaction.atomic():
@@ -120,3 +120,8 @@ def _part(value: Any) -> Any:
         digest.update(chunk)
     value.seek(0)
     return [value.name, digest.hexdigest()]
+
+
+def drop_old() -> int:
+    """Delete responses older than KEEP; return how many."""
+    return SentRequest.objects.filter(created__lt=timezone.now() - KEEP).delete()[0]

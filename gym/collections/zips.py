@@ -132,17 +132,20 @@ def pieces(zip_: CollectionZip) -> Iterator[bytes]:
         yield bytes(ZipPiece.objects.get(zip=zip_, position=position).data)
 
 
-def drop_old(reserve: int = 0) -> None:
+def drop_old(reserve: int = 0) -> int:
     """Delete zips older than KEEP, then the oldest finished zips until `reserve` more bytes fit into
-    GYM_KEPT_ZIPS_MB."""
-    CollectionZip.objects.filter(created__lt=timezone.now() - KEEP).delete()
+    GYM_KEPT_ZIPS_MB. Return how many were deleted."""
+    old = CollectionZip.objects.filter(created__lt=timezone.now() - KEEP)
+    deleted = old.delete()[1].get(CollectionZip._meta.label, 0)
     done = CollectionZip.objects.exclude(completed_at=None)
     excess = (done.aggregate(n=Sum("size"))["n"] or 0) + reserve - settings.GYM_KEPT_ZIPS_MB * MEGABYTE
     for pk, size in list(done.order_by("completed_at").values_list("pk", "size")):
         if excess <= 0:
             break
         CollectionZip.objects.filter(pk=pk).delete()
+        deleted += 1
         excess -= size
+    return deleted
 
 
 @handler(KIND, seconds=4 * 3600)

@@ -15,6 +15,7 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections, transaction
 from django.utils import timezone
 
+from gym import log_fields
 from gym.jobs import conf, fairness, lifecycle, states, text
 from gym.jobs.context import JobContext
 from gym.jobs.errors import (
@@ -63,12 +64,16 @@ def run(job: Job, *, heartbeat: bool = True) -> str | None:
     context = JobContext(job, stopping=lifecycle.stopping)
     _running.add(context)
     level = logging.DEBUG if conf.is_quick(job.queue) else logging.INFO  # quick jobs run while a user types
-    log.log(level, "job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
-    try:
-        state = _attempt(context, job, _heartbeat(context) if heartbeat else nullcontext())
-    finally:
-        _running.discard(context)
-    log.log(level, "job %s attempt %d ended: %s", job.pk, job.attempt, state or "lease lost, nothing written")
+    with log_fields.fields(job=str(job.pk), kind=job.kind, queue=job.queue, user=job.owner_id):
+        log.log(level, "job %s (%s) attempt %d starts", job.pk, job.kind, job.attempt)
+        begun = monotonic()
+        try:
+            state = _attempt(context, job, _heartbeat(context) if heartbeat else nullcontext())
+        finally:
+            _running.discard(context)
+        ended = state or "lease lost, nothing written"
+        log_fields.add(state=state, seconds=round(monotonic() - begun, 3))
+        log.log(level, "job %s attempt %d ended: %s", job.pk, job.attempt, ended)
     return state
 
 

@@ -82,7 +82,8 @@ class Child:
                 text = line.decode("utf-8", "replace").rstrip()
                 self.last_line = text or self.last_line
                 self.was_ready = self.was_ready or READY in text
-                write(f"[{self.name}] {text}")
+                # a line of JSON (GYM_LOG_FORMAT) names its process itself
+                write(text if text.startswith("{") else f"[{self.name}] {text}")
 
     def _new_pipes(self) -> dict[str, int]:
         """Open a worker's pipes and return the worker's ends, by option."""

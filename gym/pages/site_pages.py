@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from gym.accounts.models import AnyUser
 from gym.jobs.models import Job
 from gym.jobs.selectors import broker_problem_of, note_silence, queue_summary, waited_for, workers
+from gym.pages import retention
 from gym.pages.dashboard import dashboard_of
 from gym.runs.read.leaderboard.build import home_table
 from gym.runs.read.selectors import listed_runs, under_way
@@ -50,6 +51,13 @@ def home(request: HttpRequest) -> HttpResponse:
 def about(request: HttpRequest) -> HttpResponse:
     """Explain how scores are computed."""
     return render(request, "about.html")
+
+
+@require_safe
+def retention_policy(request: HttpRequest) -> HttpResponse:
+    """Show how long data are kept. Context: expiring, lasting (retention.Rule)."""
+    context = {"expiring": retention.expiring(), "lasting": retention.LASTING}
+    return render(request, "retention.html", context)
 
 
 @require_safe

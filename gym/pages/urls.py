@@ -28,6 +28,7 @@ urlpatterns = [
     path("accounts/delete/", profile.account_delete, name="account-delete"),
     path("", site_pages.home, name="home"),
     path("about/", site_pages.about, name="about"),
+    path("retention/", site_pages.retention_policy, name="retention"),
     path("queue/", site_pages.queue, name="queue"),
     path("figures/<slug:kind>.<slug:form>", figure_views.figure, name="figure"),
     path("paper/<slug:kind>.<slug:form>", paper_views.paper_file, name="paper"),

@@ -224,13 +224,16 @@ def check_first(
     OverQuota.
     """
     _require(permissions.can_submit(actor, version.answer_set), "submit to these reference answers")
-    expired = Submission.objects.filter(
-        state=Submission.State.CHECKED, created__lt=timezone.now() - CHECKED_FOR
-    )
-    expired.delete()
+    drop_unsaved()
     with _new_submission(version, data, filename, about, actor) as submission:
         score(submission, checked=True)
     return submission
+
+
+def drop_unsaved() -> int:
+    """Delete checked, unsaved files older than CHECKED_FOR; return how many."""
+    old = Submission.objects.filter(state=Submission.State.CHECKED, created__lt=timezone.now() - CHECKED_FOR)
+    return old.delete()[1].get(Submission._meta.label, 0)
 
 
 @contextmanager

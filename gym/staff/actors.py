@@ -13,13 +13,11 @@ from django.utils import timezone
 
 from gym.accounts.quotas import size_text
 from gym.collections.models import CollectionEntry
-from gym.collections.zips import drop_old as drop_old_zips
 from gym.jobs.context import JobContext
 from gym.jobs.handlers import handler
 from gym.jobs.models import FINAL_STATES, Job, State
-from gym.notices.services import forget_old
+from gym.pages import retention
 from gym.runs.models import SuiteRun
-from gym.runs.work.cache import drop_spent_chunks, trim
 from gym.runs.work.deleted_runs import delete_runs
 from gym.sharing.models import Visibility
 from lmgym.text import count
@@ -39,20 +37,14 @@ def doctor(context: JobContext) -> None:
 
 @handler(TIDY)
 def tidy_storage(context: JobContext) -> None:
-    """Trim the score cache to its budget; delete chunk plans of finished runs, old zips and old notifications."""
+    """Delete everything that has expired; see gym.pages.retention."""
 
     def on_progress(done: int, total: int) -> None:
         context.check()
         context.progress(done, total, "sentences")
 
-    trimmed = trim(progress=on_progress)
-    chunks = drop_spent_chunks()
-    drop_old_zips()
-    forget_old()
-    context.log(
-        f"Deleted {count(trimmed.removed, 'scored sentence')} ({trimmed.left} left) and "
-        f"{count(chunks, 'chunk plan')} of finished runs."
-    )
+    for line in retention.clean_up(on_progress) or ["Nothing has expired."]:
+        context.log(line)
 
 
 @handler(WEIGHTS)
@@ -115,23 +107,34 @@ def moment(days: int) -> datetime:
     return timezone.now() - timedelta(days=check_days(days))
 
 
+def delete_old(
+    what: str, before: datetime, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> int:
+    """Delete old "jobs" or "runs" in batches and return their number. `on_progress(done, total)` is called after each
+    batch and may raise to stop."""
+    rows: QuerySet[Any] = old_runs(before) if what == "runs" else old_jobs(before)
+    total, done = rows.count(), 0
+    while batch := list(rows.values_list("pk", flat=True)[:BATCH]):
+        if what == "runs":
+            delete_runs(SuiteRun.objects.filter(pk__in=batch))
+        else:
+            Job.objects.filter(pk__in=batch).delete()
+        done += len(batch)
+        on_progress(done, max(done, total))
+    return done
+
+
 @handler(CLEAN)
 def clean_up(context: JobContext) -> None:
-    """Delete the old jobs and runs that the payload requests, in batches."""
+    """Delete the old jobs and runs that the payload requests."""
     before = moment(context.payload["days"])
-    what = context.payload["what"]
+    for what in ("runs", "jobs"):
+        if what not in context.payload["what"]:
+            continue
 
-    def delete_all(name: str, rows: QuerySet[Any], delete: Callable[[list[Any]], None]) -> None:
-        total, done = rows.count(), 0
-        while batch := list(rows.exclude(pk=context.job_id).values_list("pk", flat=True)[:BATCH]):
+        def on_progress(done: int, total: int, unit: str = what) -> None:
             context.check()
-            delete(batch)
-            done += len(batch)
-            context.progress(done, max(done, total), name)
-        singular = name.removesuffix("s")
-        context.log(f"Deleted {count(done, f'old {singular}')}.")
+            context.progress(done, total, unit)
 
-    if "runs" in what:
-        delete_all("runs", old_runs(before), lambda keys: delete_runs(SuiteRun.objects.filter(pk__in=keys)))
-    if "jobs" in what:
-        delete_all("jobs", old_jobs(before), lambda keys: Job.objects.filter(pk__in=keys).delete() and None)
+        done = delete_old(what, before, on_progress)
+        context.log(f"Deleted {count(done, 'old ' + what.removesuffix('s'))}.")

@@ -26,7 +26,7 @@ ABOUT = {
     "worker": "Run queued jobs until stopped.",
     "doctor": "Check that this machine has what a site needs; exit with status 1 if something is missing.",
     "init": "Create or update the tables, and an administrator if there is none.",
-    "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, trim_scores, help …",
+    "manage": "Run any other command of the site: migrate, createsuperuser, import_suite, clean_up, help …",
 }
 
 

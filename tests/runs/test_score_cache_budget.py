@@ -108,4 +108,4 @@ def test_the_staff_job_tidies_and_says_what_it_did(people, settings):
     run_pending()
     job.refresh_from_db()
     assert job.state == "done"
-    assert "Deleted 2 scored sentences (1 left)" in job.log
+    assert "under a hash of the sentence: 2 rows deleted." in job.log

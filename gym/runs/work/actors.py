@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from gym import log_fields
 from gym.jobs import rights
 from gym.jobs.context import JobContext
 from gym.jobs.errors import MissingResource, PermanentFailure
@@ -37,6 +38,7 @@ def suite_run(context: JobContext) -> None:
     if run is None:
         raise PermanentFailure("The run was deleted.")
     suite, model = run.revision.suite, run.model
+    log_fields.add(suite=suite.slug, model=model.slug)
     rights.require(
         context,
         {

@@ -337,9 +337,13 @@ def score_preview(context: JobContext) -> None:
                 "bos": model.facts.get("bos", backend.facts.bos),
             }
             RegisteredModel.objects.filter(pk=model.pk).update(facts=facts)
-        old = Job.objects.filter(kind=KIND, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
-        if old.exists():
-            old.delete()
+        drop_old()
+
+
+def drop_old() -> int:
+    """Delete jobs of previews older than KEEP; return how many."""
+    old = Job.objects.filter(kind=KIND, state__in=FINAL_STATES, started__lt=timezone.now() - KEEP)
+    return old.delete()[1].get(Job._meta.label, 0) if old.exists() else 0
 
 
 def score_missing(

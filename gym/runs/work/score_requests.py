@@ -62,7 +62,7 @@ def queue_scores(
         )
     with transaction.atomic():
         daily_sentences.charge(actor, len(texts))
-        ScoreRequest.objects.filter(created__lt=timezone.now() - KEEP_SCORE_REQUESTS).delete()
+        drop_old()
         request = ScoreRequest.objects.create(
             owner=actor, model=model, policy=policy.to_dict(), texts=list(texts), n_sentences=len(texts)
         )
@@ -116,3 +116,9 @@ def _row(text: str, scores: Scores, policy: ScoringPolicy) -> dict[str, object]:
     if policy.whitespace == "trailing" and not isinstance(scores, ScoringFailure):
         scores = corrected_scores(text, scores)
     return score_store.to_json(scores) | ({} if isinstance(scores, ScoringFailure) else {"failure": ""})
+
+
+def drop_old() -> int:
+    """Delete requests older than KEEP_SCORE_REQUESTS, with their sentences; return how many."""
+    old = ScoreRequest.objects.filter(created__lt=timezone.now() - KEEP_SCORE_REQUESTS)
+    return old.delete()[1].get(ScoreRequest._meta.label, 0)

@@ -14,6 +14,8 @@ ROWS: list[Row] = [
     ("GET", "help-template", ["pdf"], NOT_FOUND),
     ("GET", "healthz", [], OPEN),
     ("GET", "readyz", [], OPEN),
+    ("GET", "metrics", [], NOT_FOUND),
+    ("GET", "retention", [], OPEN),
     ("GET", "queue", [], OPEN),
     ("GET", "admin-sign-in", [], ("in", 403, 403, 403, 403, "in")),
     ("POST", "admin-sign-in", [], ("in", 403, 403, 403, 403, "in")),

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
+from gym import request_counts
 from gym.accounts.models import User
 from gym.env import EnvError
 from gym.jobs import conf
@@ -91,6 +92,7 @@ def manage(*arguments: str) -> list[str]:
 
 def web_children(bound: socket.socket, host: str, *, threads: int, processes: int) -> list[Child]:
     """Return web processes that share the socket: while one restarts, the others serve its connections."""
+    request_counts.share_between_children()
     options = ["--host", host, "--threads", str(threads), "--socket", str(bound.fileno())]
     command = manage("web", *options, "--parent", str(os.getpid()))
     numbers = range(1, processes + 1)
