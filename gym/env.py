@@ -61,7 +61,9 @@ BROKERS = ("database", "redis", "rediss", "amqp", "amqps")
 def broker(name: str, default: str) -> str:
     """Read the address of a message broker. It may contain a password, so errors do not repeat it."""
     url = text(name) or default
-    scheme = url.partition("://")[0]
+    scheme, separator, _ = url.partition("://")
+    if not separator and url != "database":
+        raise EnvError(f"{name} is not the address of a broker; use database://, redis://… or amqp://…")
     if scheme not in BROKERS:
         raise EnvError(f"{name} starts with {scheme[:40]!r}; use database://, redis://… or amqp://…")
     return url

@@ -6,11 +6,10 @@ import shutil
 
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from gym.jobs.broker import broker_problem
+from gym.jobs.selectors import broker_problem_of, workers
 
 FREE_BYTES = 100_000_000
 """Space on the data folder's disk below which the site does not call itself ready."""
@@ -25,25 +24,23 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """Respond with 200 if the site can serve, else 503. Keys: status ("ok" or "unavailable"), database, disk, broker,
-    each "ok" or what is wrong. Without a broker, workers poll, so the site can serve."""
-    database, disk = _database_problem(), _disk_problem()
+    each "ok" or what is wrong. Without a broker, workers poll, so the site can serve.
+
+    Workers report the state of the broker. It is not contacted here: a probe must not wait for a broker that hangs."""
+    database, disk, broker = "", _disk_problem(), ""
+    try:
+        if broker_problem_of(workers()):
+            broker = "sends no messages; workers poll the database"
+    except DatabaseError:
+        database, broker = "cannot be read", "unknown"
     is_ready = not (database or disk)
     body = {
         "status": "ok" if is_ready else "unavailable",
         "database": database or "ok",
         "disk": disk or "ok",
-        "broker": "does not answer; workers poll the database" if broker_problem() else "ok",
+        "broker": broker or "ok",
     }
     return JsonResponse(body, status=200 if is_ready else 503)
-
-
-def _database_problem() -> str:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        return "does not answer"
-    return ""
 
 
 def _disk_problem() -> str:

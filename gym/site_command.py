@@ -97,10 +97,12 @@ def upgraded_by_newer(connection: BaseDatabaseWrapper) -> str:
 
 def migration_problem() -> str:
     executor = MigrationExecutor(connection)
+    if is_former(
+        executor.loader.applied_migrations
+    ):  # first: its migrations have higher numbers than today's
+        return FORMER
     if problem := upgraded_by_newer(connection):
         return problem
-    if is_former(executor.loader.applied_migrations):
-        return FORMER
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if not plan:
         return ""

@@ -172,3 +172,10 @@ def test_a_misspelt_broker_is_refused_without_its_password(put):
     with pytest.raises(env.EnvError, match="starts with 'reddis'") as error:
         env.broker(NAME, "database://")
     assert "secret" not in str(error.value)
+
+
+def test_a_broker_without_a_scheme_is_refused_without_its_password(put):
+    put("me:secret@host/0")
+    with pytest.raises(env.EnvError, match="is not the address of a broker; use database://") as error:
+        env.broker(NAME, "database://")
+    assert "secret" not in str(error.value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import dramatiq
 from django.core.exceptions import ImproperlyConfigured
@@ -22,7 +22,11 @@ from gym.jobs.polling import ACTOR, DatabaseBroker
 
 log = logging.getLogger(__name__)
 
-PAUSE_SECONDS = 5.0
+REDIS_SECONDS = {"socket_timeout": 3, "socket_connect_timeout": 3}
+RABBITMQ_SECONDS = {"socket_timeout": 3, "stack_timeout": 5, "blocked_connection_timeout": 3}
+"""Time limits for connecting, for the handshake, and for a RabbitMQ that is out of memory or disk space: requests wait
+for the message that they send. Parameters of the URL take precedence."""
+PAUSE_SECONDS = 30.0
 """Time without messages after one could not be sent, so that requests do not wait for a broker that is away."""
 _no_messages_until = 0.0
 
@@ -39,15 +43,16 @@ def make_broker(url: str) -> dramatiq.Broker:
             from dramatiq.brokers.redis import RedisBroker
 
             return RedisBroker(
-                client=redis.Redis.from_url(url, socket_timeout=10, socket_connect_timeout=3),
+                client=redis.Redis.from_url(url, **REDIS_SECONDS),
                 middleware=make_middleware(),
                 namespace=conf.get("GYM_BROKER_NAMESPACE"),
             )
         if scheme in ("amqp", "amqps"):
             from dramatiq.brokers.rabbitmq import RabbitmqBroker
 
-            if "blocked_connection_timeout" not in url:  # otherwise a full RabbitMQ blocks a request forever
-                url += ("&" if "?" in url else "?") + "blocked_connection_timeout=30"
+            for name, seconds in RABBITMQ_SECONDS.items():
+                if name not in parse_qs(urlsplit(url).query):
+                    url += ("&" if "?" in url else "?") + f"{name}={seconds}"
             return RabbitmqBroker(url=url, middleware=make_middleware(), confirm_delivery=True)
     except ImportError as error:
         raise ImproperlyConfigured(
@@ -68,7 +73,7 @@ def make_middleware() -> list[Middleware]:
 def wake(queue: str) -> None:
     """Send a wake-up for `queue` after the commit, if the site has a broker for messages."""
     broker = dramatiq.get_broker()
-    if isinstance(broker, DatabaseBroker) or monotonic() < _no_messages_until:
+    if isinstance(broker, DatabaseBroker):
         return
     message: dramatiq.Message[None] = dramatiq.Message(
         queue_name=queue, actor_name=ACTOR, args=(queue,), kwargs={}, options={}
@@ -77,8 +82,11 @@ def wake(queue: str) -> None:
 
 
 def _send(broker: dramatiq.Broker, message: dramatiq.Message[None]) -> None:
-    """Send a message. If the broker cannot be reached, workers find the job when they poll."""
+    """Send a message. If the broker cannot be reached, workers find the job when they poll. The pause is checked here,
+    because one commit can send many messages."""
     global _no_messages_until
+    if monotonic() < _no_messages_until:
+        return
     try:
         broker.enqueue(message)
     except Exception as error:  # noqa: BLE001  the errors of redis, pika and dramatiq have no common base class

@@ -20,7 +20,7 @@ QUICK_MESSAGE_MS = 50
 """MESSAGE_MS of quick queues."""
 BUSY_SECONDS = 0.1
 RECONNECT_SECONDS = 3.0
-SAID_AGAIN_SECONDS = 300.0
+LOG_AGAIN_SECONDS = 300.0
 
 
 class Listener(threading.Thread):
@@ -70,8 +70,8 @@ class Listener(threading.Thread):
                 self.over.wait(BUSY_SECONDS)  # the job that it announced may occupy the thread
 
     def _note(self, problem: str) -> None:
-        """Log the first of similar problems, and the end of a problem."""
-        if problem and (not self.problem or monotonic() - self._logged_at > SAID_AGAIN_SECONDS):
+        """Store the problem. Log it when it begins, every LOG_AGAIN_SECONDS, and when it ends."""
+        if problem and (not self.problem or monotonic() - self._logged_at > LOG_AGAIN_SECONDS):
             log.warning("no messages for queue %s; polling only: %s", self.queue, problem)
             self._logged_at = monotonic()
         elif self.problem and not problem:

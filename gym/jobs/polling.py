@@ -1,7 +1,7 @@
 """Polling of the job table by dramatiq's workers, whichever broker sends the wake-ups.
 
 An idle worker looks for claimable jobs every `conf.poll_seconds`, and immediately when a job ends or a wake-up
-arrives (`gym.jobs.wakeups`). A worker therefore never sleeps for longer beside a job that it may claim.
+arrives (`gym.jobs.listener`). A worker therefore never sleeps for longer beside a job that it may claim.
 """
 
 from __future__ import annotations
@@ -84,8 +84,9 @@ class DatabaseConsumer(Consumer):
 
     @property
     def has_free_thread(self) -> bool:
-        """Return True if this worker could run another job of the queue now."""
-        return self._in_flight < self.prefetch and may_claim()
+        """Return True if this worker could run another job of the queue now. Queues of one broker share its threads."""
+        used = sum(consumer._in_flight for consumer in list(self.broker.consumers.values()))
+        return used < self.prefetch and may_claim()
 
     def look_now(self) -> None:
         """End the pause between two polls."""
@@ -102,7 +103,9 @@ class DatabaseConsumer(Consumer):
         return MessageProxy(wake_up.copy(queue_name=self.queue_name))
 
     def _has_work(self) -> bool:
-        if not self.has_free_thread or monotonic() < self.broker.look_again_at.get(self.queue_name, 0):
+        # Not has_free_thread: a queue whose job waits here for a thread gets the next one, so queues take turns.
+        is_full = self._in_flight >= self.prefetch or not may_claim()
+        if is_full or monotonic() < self.broker.look_again_at.get(self.queue_name, 0):
             return False
         try:
             version = data_version()

@@ -90,8 +90,8 @@ def place_in_queue(job: Job, user: AnyUser) -> str:
 
 def seconds_until_start(job: Job, place: int) -> float | None:
     """Estimate when a queued job starts, from the rest of the running jobs and the jobs ahead of it, which take the
-    median duration of the last finished ones, shared by the threads that serve its queue. None if nothing has
-    finished yet or no worker serves it.
+    median duration of the last finished ones of its queue, shared by the threads that serve the queue. None if nothing
+    has finished yet or no worker serves it.
 
     Args:
         place: position in the queue; 1 = next.
@@ -99,15 +99,19 @@ def seconds_until_start(job: Job, place: int) -> float | None:
     queues = _same_threads(job.queue)
     live = [row for row in WorkerHeartbeat.objects.all() if row.is_alive(ALIVE) and job.queue in row.queues]
     threads = sum(1 if conf.has_own_thread(job.queue) else row.threads for row in live)
-    ended = Job.objects.filter(state=State.DONE, queue__in=queues, started__isnull=False)
-    recent = ended.order_by("-finished").values_list("started", "finished")[:RECENT]
+    ended = Job.objects.filter(
+        state=State.DONE, queue=job.queue, started__isnull=False, finished__isnull=False
+    )
+    recent = ended.order_by("-started").values_list("started", "finished")[
+        :RECENT
+    ]  # by the index of both columns
     durations = [(end - start).total_seconds() for start, end in recent if start and end]
     if not threads or not durations:
         return None
     typical = median(durations)
     at_work = Job.objects.filter(state=State.RUNNING, queue__in=queues)
     rest = [typical if (left := other.eta_seconds) is None else left for other in at_work]
-    if len(rest) < threads and place == 1:
+    if place <= threads - len(rest):
         return 0.0
     return (sum(rest) + (place - 1) * typical) / threads
 

@@ -283,14 +283,22 @@ def release_reported_deaths(pipe: int) -> None:
 
 
 def drain(queues: list[str], *, once: bool = False) -> int:
-    """Run queued jobs in this thread until none is left, or just one if `once`. Return the number of attempts.
+    """Run queued jobs in this thread until none is left, or just one if `once`, or until a worker of a newer version
+    starts or the database is upgraded. Return the number of attempts.
 
     Recovers lost jobs first and whenever nothing else is left to do, and waits for the leases of silent workers. Jobs
     that need a missing resource are left to other workers.
     """
     started, ran = timezone.now(), 0
+    check_at = monotonic() + conf.SIGN_SECONDS
     recover_expired()
-    while not (lifecycle.stopping.is_set() or lifecycle.broken.is_set()):
+    while lifecycle.may_claim():
+        if monotonic() >= check_at:
+            check_at = monotonic() + conf.SIGN_SECONDS
+            if reason := why_outdated(ALIVE):
+                log.warning("this worker claims no more jobs: %s", reason)
+                lifecycle.closing.set()
+                break
         if any(runner.run_next(queue) for queue in queues):
             ran += 1
             if once:

@@ -76,6 +76,19 @@ def test_a_busy_worker_leaves_messages_to_others(messages, polling, start):
     until(lambda: messages.queues["default"].qsize() == 0)
 
 
+def test_a_worker_whose_thread_runs_a_job_of_another_queue_leaves_messages_to_others(
+    messages, polling, start
+):
+    polling.consume("large")
+    polling.consumers["large"]._in_flight = 1
+    send(messages)
+    start()
+    time.sleep(0.3)
+    assert messages.queues["default"].qsize() == 1
+    polling.consumers["large"]._in_flight = 0
+    until(lambda: messages.queues["default"].qsize() == 0)
+
+
 def test_a_broker_that_is_away_is_logged_once_and_used_again(messages, start, monkeypatch, caplog):
     failures = []
 

@@ -1,8 +1,11 @@
 import builtins
+import socket
+import time
 
 import dramatiq
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import transaction
 from dramatiq.brokers.stub import StubBroker
 
 from gym.jobs import broker as own
@@ -17,10 +20,29 @@ def test_the_own_broker_is_the_default(url):
 
 
 def test_a_rabbitmq_broker_waits_for_confirmation_but_not_for_ever():
-    broker = make_broker("amqp://guest:guest@127.0.0.1:1/?heartbeat=20")
+    broker = make_broker("amqp://guest:guest@127.0.0.1:1/?heartbeat=20&stack_timeout=9")
     assert type(broker).__name__ == "RabbitmqBroker"
     assert broker.confirm_delivery is True
-    assert (broker.parameters.heartbeat, broker.parameters.blocked_connection_timeout) == (20, 30)
+    assert (broker.parameters.heartbeat, broker.parameters.blocked_connection_timeout) == (20, 3)
+    assert (broker.parameters.socket_timeout, broker.parameters.stack_timeout) == (3, 9)
+
+
+@pytest.fixture
+def silent_server():
+    """Port of a server that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.mark.parametrize("scheme", ["redis", "amqp"])
+def test_a_broker_that_does_not_answer_is_given_up(silent_server, scheme, monkeypatch):
+    monkeypatch.setitem(own.REDIS_SECONDS, "socket_timeout", 0.2)
+    monkeypatch.setitem(own.RABBITMQ_SECONDS, "stack_timeout", 0.2)
+    broker = make_broker(f"{scheme}://127.0.0.1:{silent_server}/")
+    monkeypatch.setattr(dramatiq.broker, "global_broker", broker)
+    before = time.monotonic()
+    assert "imeout" in own.broker_problem()
+    assert time.monotonic() - before < 3
 
 
 @pytest.mark.parametrize("url", ["", "redis://127.0.0.1:1/0", "amqp://127.0.0.1:1/"])
@@ -78,8 +100,10 @@ def test_an_unreachable_broker_does_not_fail_the_request(foreign_broker, registe
 
     monkeypatch.setattr(foreign_broker, "enqueue", fail)
     kind = register("k")
-    for _ in range(3):
-        enqueue(kind, {})
+    with transaction.atomic():
+        for _ in range(3):
+            enqueue(kind, {})
+    enqueue(kind, {})
     assert {job.state for job in Job.objects.all()} == {"queued"}
     assert len(tried) == 1, "the others must not wait for it"
     assert caplog.text.count("no broker") == 1

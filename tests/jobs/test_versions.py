@@ -10,10 +10,10 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from gym import site_command
-from gym.jobs import lifecycle, runner, states
-from gym.jobs.models import WorkerHeartbeat
+from gym.jobs import conf, lifecycle, runner, states
+from gym.jobs.models import Job, WorkerHeartbeat
 from gym.jobs.services import enqueue
-from gym.jobs.worker import WorkerProcess
+from gym.jobs.worker import WorkerProcess, drain
 from lmgym import __version__
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +60,16 @@ def test_a_newer_worker_that_went_silent_does_not_stop_others(newer_worker):
     newer_worker.save()
     WorkerProcess(["default"])._beat()
     assert lifecycle.may_claim()
+
+
+def test_a_drain_stops_when_a_newer_worker_starts(register, monkeypatch):
+    monkeypatch.setattr(conf, "SIGN_SECONDS", 0.0)
+    values = {"host": "h", "pid": 1, "queues": ["default"], "version": "99.0.0"}
+    kind = register("k", lambda context: WorkerHeartbeat.objects.create(id="new", **values) and None)
+    for _ in range(3):
+        enqueue(kind, {})
+    assert drain(["default"]) == 1
+    assert Job.objects.filter(state="queued").count() == 2
 
 
 def test_an_older_worker_does_not_start(newer_worker):

@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from gym.jobs import states
@@ -74,3 +76,18 @@ def test_the_start_is_estimated_from_finished_jobs(busy, alice):
     assert behind(second, alice).endswith("; starts in about 6 minutes")
     WorkerHeartbeat.objects.update(threads=2)
     assert behind(first, alice) == "next in the queue, behind game X", "a thread is free"
+    WorkerHeartbeat.objects.update(threads=3)
+    assert behind(second, alice) == "number 2 in the queue, behind game X", "two threads are free"
+
+
+def test_the_estimate_reads_few_of_the_finished_jobs(busy, alice):
+    job = enqueue("k", {}, owner=alice)
+    with CaptureQueriesContext(connection) as queries:
+        behind(job, alice)
+    (query,) = (query["sql"] for query in queries if "\"state\" = 'done'" in query["sql"])
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query}")
+            plan = str(cursor.fetchall())
+        assert "job_queue_started" in plan
+        assert "TEMP B-TREE" not in plan

@@ -10,6 +10,7 @@ from django.db import InterfaceError, OperationalError, ProgrammingError
 from django.db.backends.utils import CursorWrapper
 
 from gym import healthz
+from gym.jobs.models import WorkerHeartbeat
 from gym.unavailable import DISK_FULL, NO_DATABASE, why_unavailable
 
 
@@ -104,7 +105,7 @@ def test_a_process_is_alive_and_not_ready_without_its_database(visitor, fail_wit
     assert visitor.get("/healthz").status_code == 200
     answer = visitor.get("/readyz")
     assert answer.status_code == 503
-    assert (answer.json()["status"], answer.json()["database"]) == ("unavailable", "does not answer")
+    assert (answer.json()["status"], answer.json()["database"]) == ("unavailable", "cannot be read")
 
 
 def test_a_full_disk_is_not_ready(visitor, monkeypatch):
@@ -114,8 +115,20 @@ def test_a_full_disk_is_not_ready(visitor, monkeypatch):
     assert answer.json()["disk"].endswith("MB free")
 
 
-def test_a_site_whose_broker_is_away_is_ready(visitor, monkeypatch):
-    monkeypatch.setattr(healthz, "broker_problem", lambda: "connection refused")
+@pytest.fixture
+def hanging_broker(monkeypatch):
+    """A broker that accepts connections and never answers."""
+
+    def hang(*arguments):
+        raise AssertionError("a probe contacted the broker")
+
+    monkeypatch.setattr("gym.jobs.broker.broker_problem", hang)
+    monkeypatch.setattr("dramatiq.get_broker", hang)
+
+
+def test_a_site_whose_broker_is_away_is_ready_and_does_not_contact_it(visitor, hanging_broker):
+    values = {"host": "h", "pid": 1, "queues": ["default"]}
+    WorkerHeartbeat.objects.create(id="w", broker_problem="connection refused", **values)
     answer = visitor.get("/readyz")
     assert answer.status_code == 200
-    assert answer.json()["broker"] == "does not answer; workers poll the database"
+    assert answer.json()["broker"] == "sends no messages; workers poll the database"
