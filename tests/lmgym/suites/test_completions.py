@@ -130,7 +130,7 @@ def test_examples_with_several_right_choices_are_left_out_and_named():
     both = {"input": "Name a bird:", "target_scores": {"owl": 1, "cat": 0, "hen": 1}}
     result = parse_upload(task(ONE, both, TWO), "task.json")
     assert len(texts(result)) == 6
-    assert any("not read (entries 2)" in line for line in result.understood)
+    assert any("not read (entry 2)" in line for line in result.understood)
 
 
 def test_examples_with_fewer_choices_are_asked_about():
@@ -249,3 +249,10 @@ def test_keys_of_an_example_that_are_called_like_its_parts_do_no_harm():
     result = parse_upload(task(odd, TWO), "task.json")
     assert texts(result)[0] == (1, "good", "Is an owl a bird? / Yes.")
     assert result.document.extra["items"]["1"]["choice x"] == "z"
+
+
+def test_an_example_without_an_input_is_named():
+    result = parse_upload(task(ONE, {"target_scores": {"Yes.": 1, "No.": 0}}), "task.json")
+    assert [(problem.where, problem.message) for problem in result.problems] == [
+        ("entry 2", "“input” is missing or not text")
+    ]
