@@ -94,6 +94,8 @@ def test_shared_text_stands_around_contexts_and_targets():
         (["context_text", "context_text", "data"], "0 columns with the role"),
         (["answer", "text", "item"], "none “text of one condition”"),
         (["critical", "critical_from_0", "text"], "more than one column has the role"),
+        (["content", "critical", "name"], "and another “critical word"),
+        (["content", "opening", "name"], "and another “region at the beginning"),
     ],
 )
 def test_roles_that_make_no_suite_are_asked_again(roles, says):
@@ -159,12 +161,13 @@ def test_the_answer_column_says_which_text_is_good(first, second):
     assert texts(result)[0] == (1, "good", f"The owl missed the box because / {good} / was small.")
     assert texts(result)[2] == (2, "good", "Ann thanked Mary because / Mary / had helped.")
     assert formulas(result) == ["(*;%good%) < (*;%bad%)"]
+    assert f"Right texts: “{good}” (item 1), “Mary” (item 2)." in result.understood
 
 
 def test_numbers_from_0_need_a_role_of_their_own():
     roles = {"A": "text", "B": "condition_text", "C": "condition_text", "D": "answer"}
     refused = parse_upload(frames("0", "1"), "a.csv", ParseOptions(columns=roles))
-    assert "choose the role “answer_from_0”" in str(refused.problems[0])
+    assert "choose the role “which text is right (0 is the first)”" in str(refused.problems[0])
     result = parse_upload(frames("0", "1"), "a.csv", ParseOptions(columns=roles | {"D": "answer_from_0"}))
     assert [text.split(" / ")[1] for _, name, text in texts(result) if name == "good"] == ["the owl", "Mary"]
 

@@ -553,3 +553,17 @@ def test_missing_regions_are_not_added_beyond_the_limit_of_a_suite():
     rows = [(item, name, f"r{item % 200}", "owl") for item in range(600) for name in ("a", "b")]
     result = read(long_rows(*rows), empty="text")
     assert "240,000 regions in all, with the missing ones" in str(result.problems[0])
+
+
+@pytest.mark.parametrize("role", ["critical", "opening", "data"])
+def test_a_list_of_pairs_has_no_column_that_would_be_lost(role):
+    rows = sheet("Sentence|note", "The owl hoots.|owl", "The owl hoot.|owl")
+    result = read(rows, columns={"A": "text", "B": role}, layout="good_bad")
+    assert "a single column of text is read" in str(result.problems[0])
+
+
+def test_rows_without_text_need_no_number_of_a_critical_word():
+    rows = sheet("item|condition|S|nr|note", "1|a|It naps|1|", "1|b|They nap|1|", "||||Press a key")
+    roles = ["item", "condition", "text", "critical_from_0", "data"]
+    result = read(rows, columns=dict(zip("ABCDE", roles, strict=True)))
+    assert texts(result) == [(1, "a", "It / naps"), (1, "b", "They / nap")]
