@@ -183,17 +183,20 @@ def _multiple_choice(numbered: Sequence[tuple[int, dict[str, Any]]], report: Rep
         if not all(isinstance(score, int | float) for score in scores.values()):
             report.problem(f"entry {number}", f"a score of “{SCORES}” is not a number", "Write 1 or 0.")
             continue
-        best = [k for k, score in enumerate(scores.values(), start=1) if score == max(scores.values())]
+        if not isinstance(record.get(_INPUT), str):
+            report.problem(
+                f"entry {number}", f"“{_INPUT}” is missing or not text", "Write the text as a string."
+            )
+            continue
+        highest = max(scores.values())
+        best = [k for k, score in enumerate(scores.values(), start=1) if score == highest]
         if len(best) > 1:
             undecided.append(number)
             continue
         choices = {f"choice {k}": text for k, text in enumerate(scores, start=1)}
-        rest = {
-            key: value
-            for key, value in record.items()
-            if key not in (_INPUT, SCORES, "target", *choices, "answer")
-        }
-        read.append((number, {_INPUT: record.get(_INPUT), **choices, "answer": str(best[0]), **rest}))
+        laid_out = {_INPUT, SCORES, "target", "answer", *choices}
+        rest = {key: value for key, value in record.items() if key not in laid_out}
+        read.append((number, {_INPUT: record[_INPUT], **choices, "answer": str(best[0]), **rest}))
     report.raise_problems()
     if not read:
         message = "every example has several right choices, so none has a good and a bad text"
@@ -216,8 +219,9 @@ def _multiple_choice(numbered: Sequence[tuple[int, dict[str, Any]]], report: Rep
         "Examples of BIG-bench: the input, followed by a choice; the one with the highest score is good."
     ]
     if undecided:
-        places = listing(undecided, 4)
-        grid.understood.append(f"Examples with several right choices: not read (entries {places}).")
+        noun = "entry" if len(undecided) == 1 else "entries"
+        places = f"{noun} {listing(undecided, 4)}"
+        grid.understood.append(f"Examples with several right choices: not read ({places}).")
     return grid
 
 

@@ -8,7 +8,7 @@ from lmgym.suites.formats.documents import MAX_REGIONS
 from lmgym.suites.formats.tables import Row, Table
 from lmgym.suites.intake.header import Headed
 from lmgym.suites.intake.items import NUMBER
-from lmgym.suites.intake.parsing import ANSWER, CRITICAL, FROM_0
+from lmgym.suites.intake.parsing import ANSWER, CRITICAL, FROM_0, ROLES
 from lmgym.suites.intake.reading import Reading, at, text_places
 from lmgym.text import count, listing, unguard
 
@@ -19,20 +19,22 @@ _PUNCTUATION = ".,;:!?…\"'“”‘’«»()[]、。，！？"
 
 
 def count_from_one(sheet: Headed, roles: Sequence[str], reading: Reading) -> list[str]:
-    """Rewrite numbers that count from 0, and report 0 where numbers count from 1. Returns the roles without FROM_0.
-    Raises FormatError."""
+    """Rewrite numbers that count from 0, and report 0 where numbers count from 1. Empty cells are reported
+    later. Returns the roles without FROM_0. Raises FormatError."""
     for place, role in enumerate(roles):
         if role.removesuffix(FROM_0) not in (CRITICAL, ANSWER):
             continue
         for row in sheet.body:
             cell = row.cells[place].strip()
+            if not cell:
+                continue
             if role.endswith(FROM_0) and not NUMBER.match(cell):
-                hint = f"Write a number, or choose the role “{role.removesuffix(FROM_0)}”."
+                hint = f"Write a number, or choose the role “{ROLES[role.removesuffix(FROM_0)]}”."
                 reading.report.problem(at(row, place, sheet.names), f"“{cell[:40]}” is not a number", hint)
             elif role.endswith(FROM_0):
                 row.cells[place] = str(int(float(cell)) + 1)
             elif NUMBER.match(cell) and not int(float(cell)):
-                hint = f"If 0 is the first, choose the role “{role}{FROM_0}”."
+                hint = f"If 0 is the first, choose the role “{ROLES[role + FROM_0]}”."
                 reading.report.problem(
                     at(row, place, sheet.names), "the number is 0, but 1 is the first", hint
                 )
@@ -87,7 +89,7 @@ def _span(row: Row, words: Sequence[str], table: Table, reading: Reading) -> tup
         return starts[0], starts[0] + len(wanted)
     times = "is not in the sentence" if not starts else f"is {len(starts)} times in the sentence"
     message = f"the critical word “{cell[:40]}” {times}" if cell else "the critical word is missing"
-    reading.report.problem(at(row, column, table.header), message, "Write its number: 1 is the first word.")
+    reading.report.problem(at(row, column, table.header), message, "Write its number among the words.")
     return 0, 0
 
 

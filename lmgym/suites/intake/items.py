@@ -36,7 +36,8 @@ def drop_empty_rows(table: Table, reading: Reading) -> None:
     if empty:
         places = first_places("row", [row.line for row in empty])
         reading.say(f"{count(len(empty), 'row')} without an item, condition or text: not read ({places}).")
-        table.rows = [row for row in table.rows if row not in empty]
+        left_out = set(map(id, empty))
+        table.rows = [row for row in table.rows if id(row) not in left_out]
 
 
 def fill_merged(table: Table, roles: Iterable[str], reading: Reading) -> None:

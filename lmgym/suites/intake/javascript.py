@@ -63,14 +63,17 @@ class LiteralList:
 
 
 def literal_lists(script: str) -> list[LiteralList]:
-    """Return the lists assigned to names in a script, in order. Lists assigned to name[0], name[1] and so on are one; a
-    script that consists of entries only is a list without a name. Raises NoLiteral for a script that is too long."""
+    """Return the lists assigned to names in a script, in order. Lists assigned to name[0], name[1] and so on are one;
+    entries, or a list of them, at the beginning of the script are a list without a name. Raises NoLiteral for a script
+    that is too long."""
     tokens = list(_tokens(script))
-    if [token.text for token in tokens[:2]] == ["[", "["]:
-        entries = _Reader(tokens, 0).entries("")
-        return [entries]
     lists: list[LiteralList] = []
     place = 0
+    opening = [token.text for token in tokens[:3]]
+    if opening[:2] == ["[", "["]:  # [["a", 1], … or, in a list without a name, [[["a", 1], …
+        reader = _Reader(tokens, 1 if opening[2:] == ["["] else 0)
+        lists.append(reader.entries(""))
+        place = reader.place
     while place + 2 < len(tokens):
         name, index = tokens[place], _index_width(tokens, place + 1)
         begins = [(token.kind, token.text) for token in tokens[place + index + 1 : place + index + 3]]

@@ -19,9 +19,9 @@ from lmgym.text import CONTROL, count
 from lmgym.text.problems import Report
 
 _HEADER = re.compile(r"#\s+(?P<experiment>\S+)\s+(?P<item>\d{1,9})\s+(?P<condition>\S+).*")
-_ANSWER = re.compile(r"\?\s*(?P<question>.*?)(?:\s+(?P<answer>\S{1,20}))?\s*")
+_LONGEST_ANSWER = 20
 _SAMPLED = 200
-"""Number of lines searched for a sentence below the first header."""
+"""Number of lines searched for the first sentence and the second header."""
 _COLUMNS = ("experiment", "item", "condition", "Sentence", "question", "answer")
 
 
@@ -37,9 +37,15 @@ class _Item:
 
 
 def holds_linger(text: str) -> bool:
-    """Return whether the first line that is not blank is the header of an item, with a sentence below it."""
+    """Return whether the first line that is not blank is the header of an item, with a sentence below it and another
+    header later. A single header may be a comment above a table: # Experiment 1 stimuli."""
     filled = [line for source in islice(io.StringIO(text), _SAMPLED) if (line := source.strip())]
-    return len(filled) > 1 and bool(_HEADER.fullmatch(filled[0])) and filled[1][0] not in "#?"
+    return (
+        len(filled) > 2
+        and bool(_HEADER.fullmatch(filled[0]))
+        and filled[1][0] not in "#?"
+        and any(line.startswith("# ") for line in filled[2:])
+    )
 
 
 def split_linger(text: str, report: Report) -> Grid:
@@ -92,9 +98,7 @@ def _items(text: str, report: Report) -> list[_Item]:
 
 
 def _add_question(item: _Item, line: str) -> None:
-    match = _ANSWER.fullmatch(line)
-    question, answer = (match["question"], match["answer"] or "") if match else (line, "")
-    if answer.endswith("?"):  # the last word of a question without an answer
-        question, answer = f"{question} {answer}", ""
-    item.questions.append(question)
-    item.answers.append(answer)
+    words = line.removeprefix("?").split()
+    has_answer = len(words) > 1 and len(words[-1]) <= _LONGEST_ANSWER and not words[-1].endswith("?")
+    item.answers.append(words.pop() if has_answer else "")
+    item.questions.append(" ".join(words))

@@ -32,6 +32,7 @@ NO_SENTENCE = frozenset({"", "∅", "NA", "N/A", "n/a", "NaN", "nan", "None", "n
 _ITEM_KEYS = frozenset({"item_number", "conditions"})
 _SHORTEST = 3
 """Minimum number of words of a sentence in the place of a heading."""
+_SHOWN = 3
 _COMPARED_COLUMNS = 24
 _COMPARED = 50
 """Number of rows compared to find columns with similar sentences."""
@@ -177,12 +178,16 @@ def unpivot(sheet: Headed, conditions: Conditions, others: Others, reading: Read
             f"Text that all conditions share: {listing([sheet.names[k] for k in (*before, *after)], 12)}."
         )
     table_rows: list[Row] = []
+    right_texts: list[str] = []
     for row, key, texts in rows:
         named = texts_by_condition(sheet, row, conditions.names, texts, others.answer, reading)
         around = [[unguard(row.cells[k]) for k in places] for places in (before, after)]
         for name, text in named:
             table_rows.append(Row(row.line, [key, name, *around[0], text, *around[1]]))
+        right_texts += [f"“{text[:40]}” (item {key})" for _, text in named[:1]]
     reading.report.raise_problems()
+    if others.answer is not None:
+        reading.say(f"Right texts: {listing(right_texts, _SHOWN)}.")
     regions = fill_blank(table_rows, regions, 2 + len(before), reading)
     return _with_critical(
         sheet, [row for row, *_ in rows], len(conditions.names), table_rows, regions, others

@@ -127,11 +127,10 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
         message = f"a column has the role “{ROLES[ANSWER]}”, but none “{ROLES[CONDITION_TEXT]}”"
         reading.ask("columns", "sheet", message, "Choose the columns of the texts to choose from.")
     if reading.options.layout in dict(pairs.LAYOUT.answers):
-        if chosen.count(TEXT) != 1 or used & {"item", "condition", *_LONG}:
-            message = "a list of sentences has a single column of text, without items and conditions"
-            reading.ask(
-                "columns", "sheet", message, f"Choose “{ROLES[TEXT]}” for the column of sentences only."
-            )
+        if chosen.count(TEXT) != 1 or used - {TEXT, SKIP}:
+            message = "of a list of sentences, a single column of text is read"
+            hint = f"Choose “{ROLES[TEXT]}” for the column of sentences, and “{ROLES[SKIP]}” for the others."
+            reading.ask("columns", "sheet", message, hint)
         return
     for role in ("item", "condition"):
         if "item_condition" in used:
@@ -147,8 +146,9 @@ def _check_combination(chosen: list[str], reading: Reading) -> None:
     if used & {"region", "name"} and "content" not in used:
         message = f"a column has region numbers or names, but none has the role “{ROLES['content']}”"
         reading.ask("columns", "sheet", message, "Choose the column with the texts of the regions.")
-    if "content" in used and TEXT in used:
-        message = f"one column has the role “{ROLES['content']}”, and another is a region"
+    others = [role for role in (TEXT, OPENING, CRITICAL, CRITICAL + FROM_0) if role in used]
+    if "content" in used and others:
+        message = f"one column has the role “{ROLES['content']}”, and another “{ROLES[others[0]]}”"
         hint = "A sheet has one row per region or one column per region, not both."
         reading.ask("columns", "sheet", message, hint)
 
@@ -336,7 +336,7 @@ def _named(sheet: Headed, detected: list[str], reading: Reading) -> list[str]:
         reading.report.raise_problems()
     _check_regions(sheet, roles, bool(long), reading)
     if not long:
-        _ask_aboutdoubted_columns(sheet, roles, reading)
+        _ask_about_doubted(sheet, roles, reading)
     by_place = {place: role for role, place in roles.items()}
     data = data_places(header)
     return [
@@ -379,7 +379,7 @@ def _check_regions(sheet: Headed, roles: Mapping[str, int], long: bool, reading:
         reading.report.problem(f"row {head.line}", "the header has no region columns", HEADER_HINT)
 
 
-def _ask_aboutdoubted_columns(sheet: Headed, roles: dict[str, int], reading: Reading) -> None:
+def _ask_about_doubted(sheet: Headed, roles: dict[str, int], reading: Reading) -> None:
     """Ask for the roles of columns if one may not be a region; item data is proposed for doubtful ones."""
     cells = sheet.columns()[: len(sheet.names)]
     doubted = doubted_columns(sheet.names, roles, cells, reading)

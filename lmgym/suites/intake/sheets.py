@@ -8,9 +8,10 @@ assumption is listed in `ParseResult.understood` or asked.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise, product
+from itertools import chain, groupby, pairwise, product
+from operator import itemgetter
 from typing import Any
 
 from lmgym.files.bounded import Refused
@@ -19,7 +20,9 @@ from lmgym.suites.formats.designs import condition_name as joined_levels
 from lmgym.suites.formats.documents import (
     MAX_BYTES,
     MAX_CELL_CHARACTERS,
+    MAX_CELLS,
     MAX_NAME_CHARACTERS,
+    MAX_REGIONS,
     MAX_SENTENCES,
     PredictionDoc,
     SuiteDocument,
@@ -449,17 +452,22 @@ class _SheetReader:
             groups.setdefault(key, []).append((row, "" if column is None else row.cells[column].strip()))
         name_lists = [[name for _, name in rows] for rows in groups.values()]
         order = region_order(name_lists)
+        if len(order) > MAX_REGIONS:
+            message = f"{len(order):,} different names of regions; at most {MAX_REGIONS} are allowed"
+            self.report.problem("sheet", message, "Check which column has the names of the regions.")
+            self.report.raise_problems()
+        numbers = {name: k for k, name in enumerate(order, start=1)}
         if order and any(len(set(names)) < len(names) for names in name_lists):
             groups = self._join_words(table, groups)
         for rows in groups.values():
             for place, (row, name) in enumerate(rows, start=1):
-                row.cells.append(str(order.index(name) + 1 if order else place))
+                row.cells.append(str(numbers[name] if order else place))
         table.roles["region"] = len(table.header)
         table.header.append("region_number")
         order_of = "of their names" if order else "in which the rows of each sentence appear"
         self.reading.say(f"No region numbers: regions are in the order {order_of}.")
         if order:
-            self._add_missing(table, groups, order)
+            self._add_missing(table, groups, numbers)
 
     def _join_words(
         self, table: Table, groups: dict[tuple[str, ...], list[tuple[Row, str]]]
@@ -468,32 +476,40 @@ class _SheetReader:
         content = table.roles["content"]
         joined: dict[tuple[str, ...], list[tuple[Row, str]]] = {}
         for key, rows in groups.items():
-            left = joined.setdefault(key, [])
-            for row, name in rows:
-                if left and left[-1][1] == name:
-                    left[-1][0].cells[content] += f" {row.cells[content].strip()}"
-                else:
-                    left.append((row, name))
+            regions = [(name, [row for row, _ in run]) for name, run in groupby(rows, key=itemgetter(1))]
+            for _, run in regions:
+                run[0].cells[content] = " ".join(row.cells[content].strip() for row in run)
+            joined[key] = [(run[0], name) for name, run in regions]
         kept = {id(row) for rows in joined.values() for row, _ in rows}
         table.rows = [row for row in table.rows if id(row) in kept]
+        self._check_lengths(table)
+        self.report.raise_problems()
         self.reading.say(
             "Rows of a sentence that follow each other under one region name are joined: one row per word."
         )
         return joined
 
     def _add_missing(
-        self, table: Table, groups: dict[tuple[str, ...], list[tuple[Row, str]]], order: Sequence[str]
+        self, table: Table, groups: dict[tuple[str, ...], list[tuple[Row, str]]], numbers: Mapping[str, int]
     ) -> None:
-        """Ask about sentences without a row for some region, and add empty regions or leave their items out."""
+        """Ask about sentences without a row for some region, and add empty regions or leave their items out.
+
+        Args:
+            numbers: the number of each region, in the order of the regions.
+        """
         if self.reading.is_part:
             return
-        missing = {
-            key: lacking
-            for key, rows in groups.items()
-            if (lacking := [n for n in order if n not in {m for _, m in rows}])
-        }
+        missing: dict[tuple[str, ...], list[str]] = {}
+        for key, rows in groups.items():
+            present = {name for _, name in rows}
+            if lacking := [name for name in numbers if name not in present]:
+                missing[key] = lacking
         if not missing:
             return
+        if (amount := len(groups) * len(numbers)) > MAX_CELLS:
+            message = f"{amount:,} regions in all, with the missing ones; at most {MAX_CELLS:,} are allowed"
+            self.report.problem("sheet", message, "Split it into several suites.")
+            self.report.raise_problems()
         (item, condition), lacking = next(iter(missing.items()))
         message = f"{count(len(missing), 'sentence')} without a row for a region"
         example = f"item {item}, {condition}: {listing([f'“{name}”' for name in lacking], 3)}"
@@ -511,7 +527,7 @@ class _SheetReader:
                 for name in names:
                     row = Row(groups[key][0][0].line, list(groups[key][0][0].cells))
                     row.cells[table.roles["name"]], row.cells[table.roles["content"]] = name, ""
-                    row.cells[table.roles["region"]] = str(order.index(name) + 1)
+                    row.cells[table.roles["region"]] = str(numbers[name])
                     groups[key].append((row, name))
             place = table.roles["region"]
             rows = [
@@ -553,7 +569,8 @@ class _SheetReader:
 
 
 def region_order(sentences: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of regions in an order that agrees with every sentence, otherwise by first occurrence.
+    """Return the names of regions in an order that agrees with every sentence, otherwise by first occurrence. More
+    than MAX_REGIONS names are not ordered, because no suite has so many.
 
     Args:
         sentences: the region of each row; rows of several words may repeat a name.
@@ -567,6 +584,9 @@ def region_order(sentences: Sequence[Sequence[str]]) -> list[str]:
         return []
     if runs != [list(names) for names in sentences] and len({tuple(names) for names in sentences}) == 1:
         return []
+    in_order_of_rows = list(dict.fromkeys(chain.from_iterable(sentences)))
+    if len(in_order_of_rows) > MAX_REGIONS:
+        return in_order_of_rows
     order: list[str] = []
     for names in runs:
         place = 0
@@ -580,7 +600,7 @@ def region_order(sentences: Sequence[Sequence[str]]) -> list[str]:
     if all(rank[one] < rank[other] for names in runs for one, other in pairwise(names)):
         return order
     are_words = runs != [list(names) for names in sentences]
-    return [] if are_words else list(dict.fromkeys(name for names in sentences for name in names))
+    return [] if are_words else in_order_of_rows
 
 
 def _is_unspaced(document: SuiteDocument) -> bool:

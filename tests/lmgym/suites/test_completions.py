@@ -94,6 +94,8 @@ def test_shared_text_stands_around_contexts_and_targets():
         (["context_text", "context_text", "data"], "0 columns with the role"),
         (["answer", "text", "item"], "none “text of one condition”"),
         (["critical", "critical_from_0", "text"], "more than one column has the role"),
+        (["content", "critical", "name"], "and another “critical word"),
+        (["content", "opening", "name"], "and another “region at the beginning"),
     ],
 )
 def test_roles_that_make_no_suite_are_asked_again(roles, says):
@@ -130,7 +132,7 @@ def test_examples_with_several_right_choices_are_left_out_and_named():
     both = {"input": "Name a bird:", "target_scores": {"owl": 1, "cat": 0, "hen": 1}}
     result = parse_upload(task(ONE, both, TWO), "task.json")
     assert len(texts(result)) == 6
-    assert any("not read (entries 2)" in line for line in result.understood)
+    assert any("not read (entry 2)" in line for line in result.understood)
 
 
 def test_examples_with_fewer_choices_are_asked_about():
@@ -159,12 +161,13 @@ def test_the_answer_column_says_which_text_is_good(first, second):
     assert texts(result)[0] == (1, "good", f"The owl missed the box because / {good} / was small.")
     assert texts(result)[2] == (2, "good", "Ann thanked Mary because / Mary / had helped.")
     assert formulas(result) == ["(*;%good%) < (*;%bad%)"]
+    assert f"Right texts: “{good}” (item 1), “Mary” (item 2)." in result.understood
 
 
 def test_numbers_from_0_need_a_role_of_their_own():
     roles = {"A": "text", "B": "condition_text", "C": "condition_text", "D": "answer"}
     refused = parse_upload(frames("0", "1"), "a.csv", ParseOptions(columns=roles))
-    assert "choose the role “answer_from_0”" in str(refused.problems[0])
+    assert "choose the role “which text is right (0 is the first)”" in str(refused.problems[0])
     result = parse_upload(frames("0", "1"), "a.csv", ParseOptions(columns=roles | {"D": "answer_from_0"}))
     assert [text.split(" / ")[1] for _, name, text in texts(result) if name == "good"] == ["the owl", "Mary"]
 
@@ -249,3 +252,10 @@ def test_keys_of_an_example_that_are_called_like_its_parts_do_no_harm():
     result = parse_upload(task(odd, TWO), "task.json")
     assert texts(result)[0] == (1, "good", "Is an owl a bird? / Yes.")
     assert result.document.extra["items"]["1"]["choice x"] == "z"
+
+
+def test_an_example_without_an_input_is_named():
+    result = parse_upload(task(ONE, {"target_scores": {"Yes.": 1, "No.": 0}}), "task.json")
+    assert [(problem.where, problem.message) for problem in result.problems] == [
+        ("entry 2", "“input” is missing or not text")
+    ]

@@ -74,12 +74,13 @@ def test_a_column_of_positions_is_asked_about_and_0_means_counting_from_0(cells,
 @pytest.mark.parametrize(
     ("cells", "role", "says"),
     [
-        (("6", "6", "0", "3"), "critical", "choose the role “critical_from_0”"),
+        (("6", "6", "0", "3"), "critical", "choose the role “number of the critical word (0 is the first)”"),
         (("6", "6", "3", "3"), "critical_from_0", "number 4, but the sentence has 3 words"),
         (("the", "hoot", "naps", "nap"), "critical", "“the” is 2 times in the sentence"),
         (("barn", "hoot", "naps", "nap"), "critical", "“barn” is not in the sentence"),
         (("", "hoot", "naps", "nap"), "critical", "the critical word is missing"),
         (("six", "6", "3", "3"), "critical_from_0", "“six” is not a number"),
+        (("", "6", "3", "3"), "critical_from_0", "the critical word is missing"),
     ],
 )
 def test_a_word_that_cannot_be_found_is_named_by_its_cell(cells, role, says):

@@ -177,3 +177,9 @@ def test_lists_at_the_indices_of_one_name_are_one_and_others_are_named():
 @pytest.mark.parametrize("script", ["a[0]", "a[0] =", "a[0] = [", "[[", "[", "a[", "a[0"])
 def test_scripts_that_end_early_are_refused(script):
     assert read(script).document is None
+
+
+def test_a_list_without_a_name_is_read_and_the_lists_behind_it_are_named():
+    result = read(f'[{ENTRIES}];\nvar warm = [[["c", 2], "Maze", {{s: "It hoots."}}]];')
+    assert [one.text for one in result.document.sentences] == ["It naps.", "They nap."]
+    assert "Other lists of the script: not read (“warm” (1 entry))." in result.understood

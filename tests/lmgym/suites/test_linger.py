@@ -73,3 +73,11 @@ def test_a_bad_header_and_an_item_without_a_sentence_are_named_by_their_row(text
 def test_a_table_below_a_comment_is_no_linger_file():
     table = "# made in May\nitem\tcondition\tS\n1\ta\tThe owl hoots.\n1\tb\tThe owl hoot.\n"
     assert len(texts(parse_upload(table.encode(), "a.tsv"))) == 2
+
+
+def test_a_comment_like_a_header_above_a_table_or_a_list_is_no_item():
+    table = "# Experiment 1 stimuli\nitem,condition,S\n1,a,The owl hoots.\n1,b,The owl hoot.\n"
+    assert len(texts(parse_upload(table.encode(), "a.csv"))) == 2
+    listed = "# Experiment 1 items\nThe owl hoots.\nThe owl hoot.\nThe cat naps.\nThe cat nap.\n"
+    result = parse_upload(listed.encode(), "a.txt", ParseOptions(layout="good_bad"))
+    assert len(texts(result)) == 4

@@ -45,7 +45,7 @@ def test_columns_of_a_long_sheet_can_be_named_without_a_header():
         ({"A": "item", "B": "condition", "C": "content", "D": "content"}, "more than one column has"),
         ({"A": "item", "C": "text"}, "no condition column found"),
         ({"A": "item", "B": "condition"}, "no column contains text"),
-        ({"A": "item", "B": "condition", "C": "content", "D": "text"}, "another is a region"),
+        ({"A": "item", "B": "condition", "C": "content", "D": "text"}, "and another “region”"),
         ({"A": "item", "B": "condition", "C": "text", "Z": "text"}, ""),
     ],
 )

@@ -524,3 +524,46 @@ def test_a_sheet_of_two_experiments_asks_which_one_is_read():
     data = sheet("item|condition|S", *rows)
     assert read(data).asks == ("fillers",)
     assert {item for item, *_ in texts(read(data, fillers="2"))} == {3, 4}
+
+
+# --- limits of long tables without region numbers ---
+
+LONG = "item\tcondition\tregion_name\tcontent"
+
+
+def long_rows(*rows: tuple[int, str, str, str]) -> bytes:
+    return sheet(LONG, *("\t".join(map(str, row)) for row in rows))
+
+
+def test_too_many_names_of_regions_are_one_problem():
+    result = read(long_rows(*((1, "a", f"r{k}", "owl") for k in range(300))))
+    assert [problem.message for problem in result.problems] == [
+        "300 different names of regions; at most 200 are allowed"
+    ]
+
+
+def test_words_that_are_joined_to_a_region_obey_the_limit_of_a_cell():
+    result = read(long_rows(*((1, "a", "r", "o" * 900) for _ in range(12)), (1, "b", "r", "owl")))
+    assert [(problem.where, problem.message) for problem in result.problems] == [
+        ("row 2, column D (content)", "10,811 characters; at most 10,000 are allowed")
+    ]
+
+
+def test_missing_regions_are_not_added_beyond_the_limit_of_a_suite():
+    rows = [(item, name, f"r{item % 200}", "owl") for item in range(600) for name in ("a", "b")]
+    result = read(long_rows(*rows), empty="text")
+    assert "240,000 regions in all, with the missing ones" in str(result.problems[0])
+
+
+@pytest.mark.parametrize("role", ["critical", "opening", "data"])
+def test_a_list_of_pairs_has_no_column_that_would_be_lost(role):
+    rows = sheet("Sentence|note", "The owl hoots.|owl", "The owl hoot.|owl")
+    result = read(rows, columns={"A": "text", "B": role}, layout="good_bad")
+    assert "a single column of text is read" in str(result.problems[0])
+
+
+def test_rows_without_text_need_no_number_of_a_critical_word():
+    rows = sheet("item|condition|S|nr|note", "1|a|It naps|1|", "1|b|They nap|1|", "||||Press a key")
+    roles = ["item", "condition", "text", "critical_from_0", "data"]
+    result = read(rows, columns=dict(zip("ABCDE", roles, strict=True)))
+    assert texts(result) == [(1, "a", "It / naps"), (1, "b", "They / nap")]
