@@ -204,7 +204,13 @@ def register(
 def _of_setting(name: str, user: User) -> Limit:
     factor = 1 if user.quota_factor is None else user.quota_factor
     number, size = getattr(settings, name)
-    return Limit(ceil(number * factor), ceil(size * factor))  # ceil: only a factor of 0 means no limit
+    return Limit(_times(number, factor), _times(size, factor))
+
+
+def _times(limit: int, factor: float) -> int:
+    """Multiply a limit and round up: only 0 means no limit. 100 * 1.1 is 110, despite the error of the float."""
+    product = limit * factor
+    return max(ceil(round(product, 6)), int(product > 0))
 
 
 def kinds() -> list[Kind]:

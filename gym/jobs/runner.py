@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 WRITE_AGAIN_SECONDS = 0.5
 _running: set[JobContext] = set()
+_has_run = False
 _worker_id = f"{socket.gethostname()[:40]}-{uuid.uuid4().hex[:12]}"
 
 
@@ -61,6 +62,8 @@ def run_next(queue: str) -> Job | None:
 
 def run(job: Job, *, heartbeat: bool = True) -> str | None:
     """Run a claimed job to the end of this attempt. Return the new state, or None if the lease was lost."""
+    global _has_run
+    _has_run = True
     context = JobContext(job, stopping=lifecycle.stopping)
     _running.add(context)
     level = logging.DEBUG if conf.is_quick(job.queue) else logging.INFO  # quick jobs run while a user types
@@ -75,6 +78,11 @@ def run(job: Job, *, heartbeat: bool = True) -> str | None:
         log_fields.add(state=state, seconds=round(monotonic() - begun, 3))
         log.log(level, "job %s attempt %d ended: %s", job.pk, job.attempt, ended)
     return state
+
+
+def has_run() -> bool:
+    """Return True if this process has started an attempt."""
+    return _has_run
 
 
 def running() -> set[JobContext]:

@@ -253,7 +253,7 @@ class WorkerProcess:
     def _why_replace(used_bytes: int) -> str:
         """Return why another process should replace this one between jobs; "" if none should."""
         limit = int(conf.get("GYM_WORKER_MEMORY_MB"))
-        if limit and used_bytes > limit * 1_000_000:
+        if limit and used_bytes > limit * 1_000_000 and runner.has_run():  # else too low a limit would loop
             return f"it uses {used_bytes / 1e6:,.0f} MB; GYM_WORKER_MEMORY_MB is {limit:,}"
         return why_outdated(ALIVE)
 

@@ -84,7 +84,15 @@ def test_zero_is_no_limit_and_staff_has_none(people, settings):
 
 
 @pytest.mark.parametrize(
-    ("factor", "limit"), [(2, Limit(2, 2_000)), (0.5, Limit(1, 500)), (0.001, Limit(1, 1)), (0, Limit())]
+    ("factor", "limit"),
+    [
+        (2, Limit(2, 2_000)),
+        (0.5, Limit(1, 500)),
+        (0.001, Limit(1, 1)),
+        (1e-9, Limit(1, 1)),
+        (1.1, Limit(2, 1_100)),  # 1,000 * 1.1 is 1100.0000000000002
+        (0, Limit()),
+    ],
 )
 def test_an_account_may_have_a_multiple_or_a_part_of_the_quotas_or_none(people, settings, factor, limit):
     settings.GYM_QUOTA_MODELS = (1, 1_000)

@@ -101,6 +101,13 @@ def test_a_worker_above_its_memory_limit_is_replaced_between_jobs(settings, regi
     assert states.claim_next("default", "another worker")
 
 
+def test_a_worker_that_starts_above_its_memory_limit_runs_a_job_first(settings, monkeypatch):
+    settings.GYM_WORKER_MEMORY_MB = 1
+    monkeypatch.setattr(runner, "_has_run", False)
+    WorkerProcess(["default"])._beat()
+    assert lifecycle.may_claim()
+
+
 def test_without_a_limit_memory_does_not_matter():
     WorkerProcess(["default"])._beat()
     assert lifecycle.may_claim()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
+from django.db import OperationalError
 from django.urls import reverse
 
+from gym.conflicts import MESSAGE
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
 from gym.runs.work import many, services
+from suites.models import Suite
 from tests.factories import make_model, make_revision
 
 pytestmark = pytest.mark.django_db
@@ -93,15 +97,56 @@ def test_the_page_asks_first_and_keeps_the_filters(client, people, start):
     page = client.get(address, {"mine": "1", "state": "queued"}).content.decode()
     assert "Cancel 2 runs?" in page
     assert states(runs) == ["queued"] * 2
-    answer = client.post(address, {"mine": "1", "state": "queued"})
+    answer = client.post(address, {"mine": "1", "state": "queued", "total": "2"})
     assert answer.url == f"{reverse('run-list')}?state=queued&mine=1"
     assert states(runs) == ["cancelled"] * 2
+
+
+def test_runs_that_ended_after_the_question_are_not_deleted(client, people, start):
+    start(people.bob)
+    run_pending()
+    client.force_login(people.bob)
+    address = reverse("runs-change", args=["delete"])
+    assert 'name="total" value="1"' in client.get(address, {"q": "model"}).content.decode()
+    start(people.bob)
+    run_pending()
+    answer = client.post(address, {"q": "model", "total": "1"})
+    page = answer.content.decode()
+    assert (answer.status_code, SuiteRun.objects.count()) == (409, 2)
+    assert "Delete 2 runs?" in page
+    assert f"{reverse('run-list')}?q=model" in page
+
+
+def test_the_page_changes_only_runs_that_the_list_shows(client, people, revision, start):
+    start(people.bob)
+    run_pending()
+    Suite.objects.update(visibility="unlisted")
+    client.force_login(people.bob)
+    client.post(reverse("runs-change", args=["delete"]), {"total": "5"})
+    assert SuiteRun.objects.count() == 1
+
+
+def test_a_run_that_is_locked_does_not_stop_the_others(people, start, monkeypatch):
+    start(people.bob, 3)
+    cancel, calls = many.ACTIONS["cancel"], []
+
+    def cancel_unless_locked(run, *, actor):
+        calls.append(run)
+        if len(calls) == 2:
+            locked = Exception("canceling statement due to lock timeout")
+            locked.sqlstate = "55P03"
+            raise OperationalError("lock timeout") from locked
+        cancel.use_case(run, actor=actor)
+
+    monkeypatch.setitem(many.ACTIONS, "cancel", replace(cancel, use_case=cancel_unless_locked))
+    changed = many.act_on_runs(SuiteRun.objects.all(), "cancel", actor=people.bob)
+    assert (changed.done, changed.refused) == (2, {MESSAGE: 1})
 
 
 def test_staff_cancel_all_runs_of_an_account(client, people, start):
     own, other = start(people.bob), start(people.charlie)
     client.force_login(people.staff)
-    client.post(reverse("runs-change", args=["cancel"]), {"owner": people.bob.username})
+    client.post(reverse("runs-change", args=["cancel"]), {"owner": people.bob.username, "total": "1"})
     assert (states(own), states(other)) == (["cancelled"], ["queued"])
 
 

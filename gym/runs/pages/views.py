@@ -42,7 +42,7 @@ from gym.runs.read.presenters import (
 )
 from gym.runs.read.report import result_of, run_head
 from gym.runs.read.scores import under_every_rule
-from gym.runs.read.selectors import listed_runs, run_at, visible_to
+from gym.runs.read.selectors import listed_runs, run_at
 from gym.runs.tables.registry import FRAMES
 from gym.runs.work import many, services
 from gym.runs.work.deleted_runs import deleted_run_at
@@ -101,34 +101,40 @@ def _filters(query: QueryDict) -> dict[str, str]:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def runs_change(request: SignedInRequest, action: str) -> HttpResponse:
-    """Ask whether to cancel, retry or delete all runs that match the filters of the list, and do it. Context: action,
-    total, shown (the first SuiteRuns), more (not shown), filters, mine."""
+    """Ask whether to cancel, retry or delete all runs that match the filters of the list, and do it. Ask again if
+    there are more than the page showed. Context: action, total, shown (the first SuiteRuns), more (not shown), limit
+    (of one request), has_grown, filters, mine, back (query of the list)."""
     if action not in many.ACTIONS:
         raise Http404("There is no such action.")
     query = request.POST if request.method == "POST" else request.GET
-    runs = visible_to(request.user)
+    runs = listed_runs(request.user)
     if "mine" in query:
         runs = runs.filter(owner=request.user.pk)
     filters = _filters(query)
     filtered = RunFilter(filters, queryset=runs)
     matching = filtered.qs if filtered.is_valid() else runs.none()
-    if request.method == "POST":
+    affected = many.affected(matching, action, actor=request.user)
+    total = affected.count()
+    confirmed = query.get("total", "")
+    has_grown = request.method == "POST" and total > (int(confirmed) if confirmed.isdecimal() else 0)
+    back = urlencode(filters | ({"mine": "1"} if "mine" in query else {}))
+    if request.method == "POST" and not has_grown:
         changed = many.act_on_runs(matching, action, actor=request.user)
         report = messages.warning if changed.refused else messages.success
         report(request, changed.sentence(action))
-        kept = filters | ({"mine": "1"} if "mine" in query else {})
-        return redirect(f"{reverse('run-list')}?{urlencode(kept)}")
-    affected = many.affected(matching, action, actor=request.user)
-    total = affected.count()
+        return redirect(f"{reverse('run-list')}?{back}")
     context = {
         "action": action,
         "total": total,
         "more": max(0, total - SHOWN_BEFORE_CHANGE),
+        "limit": many.MAX_RUNS,
         "shown": affected.select_related("model", "revision__suite", "job", "owner")[:SHOWN_BEFORE_CHANGE],
+        "has_grown": has_grown,
         "filters": filters,
         "mine": "mine" in query,
+        "back": back,
     }
-    return render(request, "runs/runs_change.html", context)
+    return render(request, "runs/runs_change.html", context, status=409 if has_grown else 200)
 
 
 def _compare(request: HttpRequest) -> HttpResponse:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import Error as DatabaseError
 from django.db.models import Q, QuerySet
 
 from gym.accounts.errors import LimitReached
 from gym.accounts.models import User
+from gym.conflicts import MESSAGE, is_conflict
 from gym.jobs.errors import WrongState
 from gym.jobs.models import ACTIVE_STATES, State
 from gym.runs.models import SuiteRun
@@ -67,7 +69,7 @@ class RunsChanged:
         """Describe the outcome for a message on a page."""
         text = f"{count(self.done, 'run')} {ACTIONS[action].past}."
         for reason, n in self.refused.items():
-            text += f" {count(n, 'run')} refused: {reason}"
+            text += f" {count(n, 'run')} refused: {reason.rstrip('.')}."
         return text + (f" {self.left} more match: repeat this for them." if self.left else "")
 
 
@@ -99,6 +101,10 @@ def act_on_runs(runs: QuerySet[SuiteRun], action: str, *, actor: User) -> RunsCh
             refused[" ".join(error.messages)] += 1
         except (PermissionDenied, LimitReached, WrongState) as error:
             refused[str(error)] += 1
+        except DatabaseError as error:
+            if not is_conflict(error, changes=True):
+                raise
+            refused[MESSAGE] += 1
         else:
             done += 1
     return RunsChanged(done, dict(refused), max(0, total - MAX_RUNS))
