@@ -56,7 +56,7 @@ def _rename_columns(table: Table, suite_names: Sequence[str] | None, reading: Re
     names = _names("regions", [name for name in headings if name], suite_names, reading)
     renamed = [(place, names.get(name, name), name) for place, name in zip(places, headings, strict=True)]
     kept = [(place, new) for place, new, old in renamed if new or not old]
-    all_names = [name for _, name in kept]
+    all_names = [] if reading.is_part else [name for _, name in kept]  # a part reports the texts of both
     for name in sorted({new for new in names.values() if new and all_names.count(new) > 1}):
         message = f"{all_names.count(name)} regions are called “{name}”"
         reading.report.problem("sheet", message, "Give every region its own name.")
