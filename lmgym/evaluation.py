@@ -121,25 +121,12 @@ def load_suite(
             ) from error
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
-        return _renamed(read_any(path.read_bytes(), name or path.name, options), options)
+        return read_any(path.read_bytes(), name or path.name, options)
     if hasattr(source, "to_csv"):
-        data = source.to_csv(index=False).encode()
-        return _renamed(read_any(data, f"{name or 'suite'}.csv", options), options)
+        return read_any(source.to_csv(index=False).encode(), f"{name or 'suite'}.csv", options)
     raise InvalidArgument(
         f"{type(source).__name__} is not a suite. Pass a file, a dictionary or a DataFrame."
     )
-
-
-def _renamed(document: SuiteDocument, options: ParseOptions) -> SuiteDocument:
-    """Return the document. Raises InvalidArgument if a name was to be replaced and is not in the table."""
-    for what, names, new_names in (
-        ("conditions", document.conditions, options.conditions),
-        ("regions", document.region_names, options.regions),
-    ):
-        for old, new in new_names.items():
-            if new and new not in names:
-                raise InvalidArgument(f"{what}: {old!r} is not in the table. It has {', '.join(names)}.")
-    return document
 
 
 def evaluate(

@@ -121,11 +121,10 @@ class CollectionTitleForm(forms.Form):
 
 
 def _collect(batch: SuiteImport, title: str, actor: User) -> tuple[Collection, list[BulkResult]]:
-    """Put the suites of an import into a new collection, after freezing the drafts that the import created or that were
-    never frozen. Returns the collection and a result for each suite. Raises ValidationError."""
-    made = set(batch.files.filter(state=ImportedFile.State.MADE).values_list("suite", flat=True))
+    """Put the suites of an import into a new collection, after freezing those that were never frozen; drafts of later
+    revisions stay drafts. Returns the collection and a result for each suite. Raises ValidationError."""
     suites = suites_of(batch)
-    drafts = [suite for suite in suites if suite.draft and (suite.pk in made or not suite.latest_frozen)]
+    drafts = [suite for suite in suites if suite.draft and not suite.latest_frozen]
     with transaction.atomic():  # a second click must not create a second collection
         locked = SuiteImport.objects.select_for_update().get(pk=batch.pk)
         if ImportOptions(**locked.options).collection is None:

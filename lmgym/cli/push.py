@@ -67,14 +67,20 @@ def _push(client: Client, options: argparse.Namespace) -> int:
     for path, name, data in files:
         try:
             slug, revision = (_into if options.into else _new)(client, name, data, options)
-            if options.collection:
-                client.add_to_collection(options.collection, slug, revision)
         except ApiError as error:
-            raise shared.Failed(
-                "\n".join([f"{path} was not uploaded:", *(f"  {line}" for line in error.lines())])
-            ) from error
+            raise _failed(f"{path} was not uploaded", error) from error
         shared.print_line(f"{slug} r{revision}" if revision else slug)
+        if options.collection:
+            try:
+                client.add_to_collection(options.collection, slug, revision)
+            except ApiError as error:
+                what = f"{slug} was uploaded, but not added to the collection {options.collection}"
+                raise _failed(what, error) from error
     return shared.DONE
+
+
+def _failed(what: str, error: ApiError) -> shared.Failed:
+    return shared.Failed("\n".join([f"{what}:", *(f"  {line}" for line in error.lines())]))
 
 
 def _require_collection(client: Client, slug: str) -> None:

@@ -45,17 +45,18 @@ def _change(client: Client, options: argparse.Namespace) -> int:
         raise shared.Failed(
             "This deletes all ended runs of the account. Name a suite, model, tag or state, or add --yes."
         )
-    total, refused = 0, {}
-    while True:
+    changed = client.change_runs(options.action, **filters)
+    total = changed["done"]
+    while changed["left"] and changed["done"]:
         changed = client.change_runs(options.action, **filters)
         total += changed["done"]
-        refused = changed["refused"]
-        if not changed["left"] or not changed["done"]:
-            break
+    refused, left = changed["refused"], changed["left"]
     if options.format == "json":
-        print(json.dumps({"done": total, "refused": refused, "left": changed["left"]}))  # noqa: T201
+        print(json.dumps({"done": total, "refused": refused, "left": left}))  # noqa: T201
     else:
         print(f"{count(total, 'run')} {ACTIONS[options.action]}.")  # noqa: T201
         for reason, n in refused.items():
             shared.note(f"{count(n, 'run')} refused: {reason}")
-    return shared.WRONG if refused else 0
+        if left:
+            shared.note(f"{count(left, 'more run')} not tried, because all before were refused")
+    return shared.WRONG if refused else shared.DONE

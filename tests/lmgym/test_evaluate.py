@@ -342,7 +342,11 @@ def test_load_suite_renames_and_leaves_out_conditions_and_regions():
     assert document.conditions == ("match", "bad")
     assert document.region_names == ("Subject", "V")
     with pytest.raises(InvalidArgument, match="conditions: 'goood' is not in the table"):
-        lmgym.load_suite(frame, conditions={"goood": "match"})
+        lmgym.load_suite(frame, conditions={"goood": "bad"})
+    with pytest.raises(InvalidArgument, match="regions: 'Vrb' is not in the table"):
+        lmgym.load_suite(frame, regions={"Vrb": ""})
+    with pytest.raises(FormatError, match="2 regions are called “Verb”"):
+        lmgym.load_suite(frame, conditions={"odd": ""}, regions={"Rest": "Verb"})
 
 
 def test_load_suite_takes_the_answers_to_what_a_sheet_leaves_open(tmp_path):

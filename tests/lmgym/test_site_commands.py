@@ -1,62 +1,53 @@
-"""`lmgym serve`, `worker`, `doctor`, `init`, `manage`: started, or one sentence about what is missing."""
+"""Commands for a site, with a client that answers without one."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
-from pathlib import Path
-
 import pytest
 
-from lmgym.cli import main, site
+from lmgym.cli import push, runs
+from lmgym.cli.shared import Failed
+from lmgym.client import ApiError
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Command lines of the processes that would have replaced this one."""
-    calls: list[list[str]] = []
-    monkeypatch.setattr(os, "execve", lambda program, command, environment: calls.append(command))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    return calls
+class Answers:
+    """A client that gives these answers to `change_runs`, in order."""
+
+    def __init__(self, *answers: dict) -> None:
+        self.answers = list(answers)
+
+    def change_runs(self, action: str, **filters: str) -> dict:
+        return self.answers.pop(0)
 
 
-def installed(folder: Path) -> Path:
-    (folder / "gym").mkdir(parents=True)
-    (folder / "gym" / "settings.py").touch()
-    (folder / "manage.py").touch()
-    return folder / "manage.py"
+def change(*answers: dict) -> int:
+    options = runs.parser("lmgym runs").parse_args(["retry"])
+    return options.act(Answers(*answers), options)
 
 
-@pytest.mark.parametrize("name", ["serve", "web", "worker", "doctor", "init"])
-def test_a_checkout_runs_its_own_manage_py(started, name):
-    main([name, "--port", "1"])
-    root = Path(site.__file__).parents[2]
-    assert started == [[sys.executable, str(root / "manage.py"), name, "--port", "1"]]
+def test_the_request_is_repeated_while_runs_are_left(capsys):
+    assert change({"done": 500, "refused": {}, "left": 7}, {"done": 7, "refused": {}, "left": 0}) == 0
+    assert capsys.readouterr().out == "507 runs queued again.\n"
 
 
-def test_manage_passes_everything_on(started):
-    main(["manage", "migrate", "--plan"])
-    assert started[0][2:] == ["migrate", "--plan"]
+def test_runs_that_no_request_reaches_are_counted(capsys):
+    assert change({"done": 0, "refused": {"The model is gone.": 500}, "left": 7}) == 2
+    said = capsys.readouterr().err
+    assert "500 runs refused: The model is gone." in said
+    assert "7 more runs not tried" in said
 
 
-def test_the_wheels_site_comes_before_a_project_in_its_parent_folder(started, monkeypatch, tmp_path):
-    monkeypatch.setattr(site, "PACKAGE", tmp_path / "lmgym")
-    installed(tmp_path)
-    inside = installed(tmp_path / "lmgym" / "_site")
-    main(["doctor"])
-    assert started[0][1] == str(inside)
+def test_a_suite_that_the_collection_refuses_is_reported_as_uploaded(monkeypatch, tmp_path, capsys):
+    class Closed:
+        def collection(self, slug: str) -> dict:
+            return {"published_at": None}
 
+        def add_to_collection(self, *args: object) -> None:
+            raise ApiError(403, {"detail": "You may not change this collection."})
 
-def test_an_installation_without_the_site_says_so(started, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(site, "PACKAGE", tmp_path / "lmgym")
-    assert main(["serve"]) == 2
-    assert "lmgym serve: this installation has no site" in capsys.readouterr().err
-    assert not started
-
-
-def test_without_django_it_names_the_install_line(started, monkeypatch, capsys):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert main(["serve"]) == 2
-    assert 'pip install "lm-gym[site,hf]"' in capsys.readouterr().err
-    assert not started
+    monkeypatch.setattr(push, "_new", lambda *args: ("owls", 1))
+    (tmp_path / "owls.json").write_text("{}")
+    words = [str(tmp_path / "owls.json"), "--freeze", "--collection", "birds"]
+    options = push.parser("lmgym push").parse_args(words)
+    with pytest.raises(Failed, match="owls was uploaded, but not added to the collection birds"):
+        options.act(Closed(), options)
+    assert capsys.readouterr().out == "owls r1\n"

@@ -248,3 +248,13 @@ def test_a_draft_that_the_import_did_not_make_is_not_frozen_for_the_collection(s
     collect(signed_in, page)
     assert entries("mine") == [("there", 1), ("y", 1)]
     assert there.draft is not None
+
+
+def test_a_later_draft_of_an_imported_suite_is_not_frozen_for_the_collection(signed_in, people):
+    page = bring(signed_in, zipped(several(x=3, y=4)))
+    suite = Suite.objects.get(slug="x")
+    services.freeze(suite, actor=people.alice)
+    services.open_draft(suite, actor=people.alice)
+    collect(signed_in, page)
+    assert entries("mine") == [("x", 1), ("y", 1)]
+    assert Suite.objects.get(slug="x").draft is not None

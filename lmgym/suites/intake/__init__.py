@@ -104,14 +104,29 @@ def read_any(data: bytes, filename: str, options: ParseOptions = NOTHING) -> Sui
 
     Raises:
         NotUnderstood: the file has problems or needs options.
+        InvalidArgument: a name to be replaced is not in the file.
     """
     result = parse_upload(data, filename, options)
     if result.document is None:
         raise NotUnderstood(result)
+    _check_replaced_names(result, options)
     if result.kind == "file":
         return result.document
     notices = tuple(Notice("sheet", line.rstrip(".")) for line in result.understood)
     return replace(result.document, notices=notices)
+
+
+def _check_replaced_names(result: ParseResult, options: ParseOptions) -> None:
+    """Raise InvalidArgument if the file lacks a name that is to be replaced or left out."""
+    from lmgym.errors import InvalidArgument  # which imports this package
+
+    for what, replaced in (("conditions", options.conditions), ("regions", options.regions)):
+        if replaced and what not in result.names:
+            raise InvalidArgument(f"{what}: names can be replaced in a table only, and if it has them.")
+        for name in replaced:
+            if name not in result.names[what]:
+                has = listing(result.names[what]) or "none"
+                raise InvalidArgument(f"{what}: {name!r} is not in the table. It has {has}.")
 
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

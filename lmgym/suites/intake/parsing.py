@@ -167,7 +167,8 @@ class ParseResult:
         header_row: number of the row that names the columns, if `has_header`; 0 if the names are not in a row.
         preview, preview_rows: first rows, and their numbers.
         choices: questions about the whole sheet, whether or not they are answered.
-        unknown: names that the known suite lacks, by "conditions" or "regions".
+        names: names in the table before any is replaced, by "conditions" or "regions".
+        unknown: those of them that the known suite lacks.
         sheets: names of the sheets of a workbook.
         encodings: sample lines decoded with each encoding.
     """
@@ -184,6 +185,7 @@ class ParseResult:
     preview: list[list[str]] = field(default_factory=list)
     preview_rows: list[int] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    names: dict[str, list[str]] = field(default_factory=dict)
     unknown: dict[str, list[str]] = field(default_factory=dict)
     sheets: list[str] = field(default_factory=list)
     encodings: dict[str, list[str]] = field(default_factory=dict)

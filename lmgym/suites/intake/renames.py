@@ -56,6 +56,11 @@ def _rename_columns(table: Table, suite_names: Sequence[str] | None, reading: Re
     names = _names("regions", [name for name in headings if name], suite_names, reading)
     renamed = [(place, names.get(name, name), name) for place, name in zip(places, headings, strict=True)]
     kept = [(place, new) for place, new, old in renamed if new or not old]
+    all_names = [] if reading.is_part else [name for _, name in kept]  # a part reports the texts of both
+    for name in sorted({new for new in names.values() if new and all_names.count(new) > 1}):
+        message = f"{all_names.count(name)} regions are called “{name}”"
+        reading.report.problem("sheet", message, "Give every region its own name.")
+    reading.report.raise_problems()
     if suite_names:  # formulas refer to region numbers, so keep the suite's order
         order = {name: k for k, name in enumerate(suite_names)}
         rank, last = {}, -1.0
@@ -78,6 +83,7 @@ def _names(
     what: str, names: list[str], suite_names: Sequence[str] | None, reading: Reading
 ) -> dict[str, str]:
     """Map names in the sheet to names in the suite ("" = left out), and ask about names that the suite lacks."""
+    reading.result.names[what] = names
     chosen: Mapping[str, str] = getattr(reading.options, what)
     unknown = [name for name in names if suite_names and name not in suite_names and name not in chosen]
     if unknown and suite_names:
