@@ -18,16 +18,12 @@ from typing import TYPE_CHECKING
 from lmgym.models.backends.base import BackendError
 from lmgym.suites.formulas.errors import FormulaError
 from lmgym.suites.intake import NotUnderstood
-from lmgym.text.problems import FormatError
+from lmgym.text.problems import FormatError, InvalidArgument
 
 if TYPE_CHECKING:
     from lmgym.results import Result
 
 __all__ = ["BackendError", "FormatError", "FormulaError", "Interrupted", "InvalidArgument", "NotUnderstood"]
-
-
-class InvalidArgument(ValueError):
-    """An argument has a value that cannot be used."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -73,6 +73,10 @@ def _prefix(place: str) -> str:
     return f"{place}: " if place else ""
 
 
+class InvalidArgument(ValueError):
+    """An argument has a value that cannot be used."""
+
+
 class FormatError(ValueError):
     """A file cannot be read.
 

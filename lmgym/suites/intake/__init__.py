@@ -27,7 +27,7 @@ from lmgym.suites.intake.sheets import (
     read_sheet,
 )
 from lmgym.text import listing
-from lmgym.text.problems import FormatError, Notice, Problem
+from lmgym.text.problems import FormatError, InvalidArgument, Notice, Problem
 
 ENCODINGS = {
     "windows-1252": "Windows-1252 (Western European)",
@@ -118,8 +118,6 @@ def read_any(data: bytes, filename: str, options: ParseOptions = NOTHING) -> Sui
 
 def _check_replaced_names(result: ParseResult, options: ParseOptions) -> None:
     """Raise InvalidArgument if the file lacks a name that is to be replaced or left out."""
-    from lmgym.errors import InvalidArgument  # which imports this package
-
     for what, replaced in (("conditions", options.conditions), ("regions", options.regions)):
         if replaced and what not in result.names:
             raise InvalidArgument(f"{what}: names can be replaced in a table only, and if it has them.")

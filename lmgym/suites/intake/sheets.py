@@ -530,11 +530,11 @@ class _SheetReader:
                     row.cells[table.roles["region"]] = str(numbers[name])
                     groups[key].append((row, name))
             place = table.roles["region"]
-            rows = [
-                sorted((row for row, _ in rows), key=lambda row: int(row.cells[place]))
-                for rows in groups.values()
+            sentences = [
+                sorted((row for row, _ in group), key=lambda row: int(row.cells[place]))
+                for group in groups.values()
             ]
-            table.rows = [row for sentence in rows for row in sentence]
+            table.rows = [row for sentence in sentences for row in sentence]
             self.reading.say(f"{message}: taken as empty.")
 
     def _part(self, table: Table) -> Part:
