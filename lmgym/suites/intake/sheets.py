@@ -477,9 +477,9 @@ class _SheetReader:
         joined: dict[tuple[str, ...], list[tuple[Row, str]]] = {}
         for key, rows in groups.items():
             regions = [(name, [row for row, _ in run]) for name, run in groupby(rows, key=itemgetter(1))]
-            for _, run in regions:
-                run[0].cells[content] = " ".join(row.cells[content].strip() for row in run)
-            joined[key] = [(run[0], name) for name, run in regions]
+            for _, words in regions:
+                words[0].cells[content] = " ".join(row.cells[content].strip() for row in words)
+            joined[key] = [(words[0], name) for name, words in regions]
         kept = {id(row) for rows in joined.values() for row, _ in rows}
         table.rows = [row for row in table.rows if id(row) in kept]
         self._check_lengths(table)
@@ -531,10 +531,10 @@ class _SheetReader:
                     groups[key].append((row, name))
             place = table.roles["region"]
             sentences = [
-                sorted((row for row, _ in group), key=lambda row: int(row.cells[place]))
-                for group in groups.values()
+                sorted((row for row, _ in rows), key=lambda row: int(row.cells[place]))
+                for rows in groups.values()
             ]
-            table.rows = [row for sentence in sentences for row in sentence]
+            table.rows = list(chain.from_iterable(sentences))
             self.reading.say(f"{message}: taken as empty.")
 
     def _part(self, table: Table) -> Part:
