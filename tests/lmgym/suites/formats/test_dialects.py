@@ -8,6 +8,8 @@ import re
 import pytest
 
 from lmgym.suites.formats import PredictionDoc, read_json, read_suite
+from lmgym.suites.intake import parse_upload
+from lmgym.suites.intake.parsing import ParseOptions
 from tests.lmgym.conftest import ROOT
 
 from .samples import FORMULA, GOLDEN, condition, encoded, golden, notices, read, suite
@@ -226,7 +228,13 @@ def test_the_hash_covers_the_science_and_nothing_else():
 
 def test_the_examples_of_the_documentation_are_read():
     text = (ROOT / "docs" / "suite-format.md").read_text(encoding="utf-8")
-    example, long, wide = re.findall(r"```(?:json)?\n((?:\{|item_|item\t|item,).*?)```", text, re.DOTALL)
+    example, long, wide, critical = re.findall(
+        r"```(?:json)?\n((?:\{|item_|item\t|item,).*?)```", text, re.DOTALL
+    )
     assert read_suite(example.encode()).conditions == ("match", "mismatch")
     assert read_suite(long.encode()).sentences[0].contents == ("The cat", "sleeps")
     assert [s.text for s in read_suite(wide.encode()).sentences] == ["The cat sleeps", "The cat sleep"]
+    roles = {"A": "item", "B": "condition", "C": "text", "D": "critical"}
+    cut = parse_upload(critical.encode(), "examples.tsv", ParseOptions(columns=roles)).document
+    assert cut.region_names == ("Before", "Critical", "Spillover", "After")
+    assert cut.sentences[0].contents == ("The owl by the barns", "hoots", "at", "dusk.")
