@@ -70,6 +70,7 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "suites_lint_create": {"reason": "the finding's `ignored`, as the editor calls it"},
     "collections_publish_create": {"make_public": ONCE},
     "leaderboard_run_missing_create": dict.fromkeys(("collection", "suites", "models"), ONCE),
+    "runs_many_create": dict.fromkeys(("action", "owner", "suite", "model", "tag", "state"), ONCE),
     "runs_batch_create": {"policy": "of the runs, which have it at `runs/`"},
 }
 FLAGS = {"again", "all_or_nothing", "agree_to_repairs", "former_address_note"}

@@ -23,7 +23,7 @@ ROWS: list[Row] = [
     ("POST", "run-start", [], ("in", 404, 404, 404, 404, 404)),
     ("GET", "runs-change", ["delete"], ("in", 200, 200, 200, 200, 200)),
     ("GET", "runs-change", ["burn"], ("in", 404, 404, 404, 404, 404)),
-    ("POST", "runs-change", ["cancel"], ("in", 302, 302, 302, 302, 302)),
+    ("POST", "runs-change", ["cancel"], ("in", 302, 302, 302, 409, 409)),  # runs that its page did not show
     ("GET", "run-detail", ["public-run"], OPEN),
     ("GET", "run-detail", ["private-run"], HIDDEN),
     ("GET", "run-detail", ["secret-run"], (404, 404, 404, 404, 200, 200)),
