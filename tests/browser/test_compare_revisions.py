@@ -82,7 +82,7 @@ def test_two_models_stand_beside_each_other_on_an_item_where_there_is_room(page,
     page.goto("/suites/s/r2/")
     page.get_by_role("link", name="Margins, items and tokens of this run").click()
     page.get_by_role("link", name="Item 2", exact=True).click()
-    page.locator(".beside a").click()
+    page.get_by_text("Compare with").get_by_role("link").first.click()
     page.wait_for_url("**item=2**")
     first, second = (section.bounding_box() for section in page.locator(".lenses > .section").all())
     assert (first["y"] == second["y"], first["x"] < second["x"]) == (beside, beside)
