@@ -109,7 +109,7 @@ def test_many_suites_on_many_models_are_queued_waited_for_and_exported(site, gym
 
 
 def test_many_runs_are_deleted_by_one_command(site, gym, tmp_path):
-    assert cli(site, "push", suite_file(tmp_path, name="passing", items=2), "--freeze")[0] == 0
+    assert cli(site, "push", suite_file(tmp_path, name="passing", items=9), "--freeze")[0] == 0
     assert cli(site, "run", "passing", "-m", "demo-gpt2", "-m", "demo-ngram")[0] == 0
     status, _, err = cli(site, "runs", "delete")
     assert (status, "or add --yes" in err) == (2, True)
@@ -225,17 +225,17 @@ def test_a_file_that_is_there_is_not_imported_again(site, tmp_path):
 
 def test_files_become_one_collection_that_is_published_with_its_private_suites(site, gym, tmp_path):
     files = []
-    for number in (6, 7):
+    for number in (10, 11):
         (tmp_path / str(number)).mkdir()
         files.append(suite_file(tmp_path / str(number), name=f"part{number}", items=number))
     words = ("push", *files, "--freeze", "--collection", "whole")
     for _ in range(2):  # what is there is not added again
-        assert cli(site, *words)[:2] == (0, "part6 r1\npart7 r1\n")
+        assert cli(site, *words)[:2] == (0, "part10 r1\npart11 r1\n")
     rows = gym.collection("whole")["suites"]
-    assert [(row["suite"], row["revision"]) for row in rows] == [("part6", 1), ("part7", 1)]
+    assert [(row["suite"], row["revision"]) for row in rows] == [("part10", 1), ("part11", 1)]
     with pytest.raises(ApiError, match="not public"):
         gym.publish_collection("whole")
-    assert gym.publish_collection("whole", make_public=["part6", "part7"])["published_at"]
+    assert gym.publish_collection("whole", make_public=["part10", "part11"])["published_at"]
     status, _, err = cli(site, *words)
     assert (status, "whole is published" in err) == (2, True)
     status, _, err = cli(site, "push", files[0], "--collection", "other")
