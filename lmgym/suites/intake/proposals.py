@@ -58,7 +58,7 @@ def propose(sheet: Headed, detected: list[str], reading: Reading) -> None:
     _propose_item(list(map(normal, header)), detected, below, bool(similar or combined))
     endings: list[int] = []
     if "condition" not in detected and not similar and not combined and not _propose_labels(detected, below):
-        has_row_per_item = "item" in detected and pairs.is_unique(below[detected.index("item")])
+        has_row_per_item = "item" in detected and pairs.is_unique(filled(below[detected.index("item")]))
         endings = (
             [] if "item" in detected and not has_row_per_item else _continuations(header, below, detected)
         )

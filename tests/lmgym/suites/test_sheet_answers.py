@@ -79,3 +79,9 @@ def test_an_encoding_that_the_bytes_do_not_fit_is_not_offered():
 
 def test_the_menu_of_a_column_offers_every_role_once():
     assert sorted(role for group in ROLE_GROUPS.values() for role in group) == sorted(ROLES)
+
+
+def test_merged_cells_of_the_item_are_not_one_row_per_item():
+    sheet = "Nr.\tFassung\tSubjekt\tVerb\n1\tmatch\tDie Frau\tspielt\n\tplural\tDie Frauen\tspielen\n"
+    columns = read_sheet(sheet, "merged").columns
+    assert [column.role for column in columns] == ["item", "condition", "text", "text"]
