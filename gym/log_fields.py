@@ -1,4 +1,4 @@
-"""Fields of the current request or job, which every line of the log carries (`GYM_LOG_FORMAT=json` writes them)."""
+"""Fields of the current request or job, added to every log record and written by `GYM_LOG_FORMAT=json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _fields: ContextVar[dict[str, Any] | None] = ContextVar("log_fields", default=No
 
 @contextmanager
 def fields(**values: Any) -> Iterator[None]:
-    """Add these fields to what this thread logs until the block ends."""
+    """Add these fields to the records that this thread logs within the block."""
     token = _fields.set(values)
     try:
         yield

@@ -100,8 +100,8 @@ MAX_ROUNDS = 6
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a file is read with the answers in a form.
+class AnsweredReading:
+    """Result of parsing a file with the answers in a form.
 
     parsed: the result; None if a question of the form has no valid answer.
     answers: the answers of all rounds.
@@ -124,11 +124,11 @@ class Reading:
 
 def read_with_answers(
     first: AnswersForm, parse: Callable[[ParseOptions], ParseResult], *, assume_proposed: bool = False
-) -> Reading:
+) -> AnsweredReading:
     """Parse a file with the answers in a bound form, in rounds: answers may raise questions, whose answers are in the
     same data if the page has shown them. `assume_proposed`: take the proposed answer where there is none."""
     if not first.is_valid():
-        return Reading(None, first.before)
+        return AnsweredReading(None, first.before)
     start = time.thread_time()
     answers = first.answers()
     parsed = parse(answers)
@@ -165,7 +165,7 @@ def read_with_answers(
         if follow_up
         else None
     )
-    return Reading(parsed, answers, shown)
+    return AnsweredReading(parsed, answers, shown)
 
 
 def pasted_sheet(data: QueryDict) -> tuple[ParseResult, AnswersForm | None]:

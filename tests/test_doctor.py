@@ -1,4 +1,4 @@
-"""What `lmgym doctor` says of wrong states: each is named with what to do, and none ends in a traceback."""
+"""Findings of `lmgym doctor`: each wrong state is named together with its remedy, without a traceback."""
 
 from __future__ import annotations
 

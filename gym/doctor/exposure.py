@@ -33,7 +33,7 @@ def _secret_key() -> list[Finding]:
 
 
 def _unknown_names() -> list[Finding]:
-    """Report variables that look like settings of this site but are read by nothing."""
+    """Report environment variables named GYM_… that the site does not read."""
     known = [*env.names_read(), *OTHER_NAMES]
     lines: list[Finding] = []
     for name in sorted(os.environ):
@@ -82,7 +82,8 @@ def _safety() -> list[Finding]:
         lines.append(
             (
                 WARN,
-                "GYM_ALLOWED_HOSTS=* accepts any Host header: forged links in e-mails. Name the site's hosts.",
+                "GYM_ALLOWED_HOSTS=* accepts any Host header, so links in e-mails can be forged. List the site's host "
+                "names.",
             )
         )
     if "console" in settings.EMAIL_BACKEND and not local:

@@ -54,7 +54,11 @@ def _database() -> list[Finding]:
         ahead = clock_seconds()
         if abs(ahead) > CLOCK_SECONDS:
             lines.append(
-                (BAD, f"the clocks of this machine and the database differ by {abs(ahead):.0f} s: use NTP")
+                (
+                    BAD,
+                    f"the clocks of this machine and of the database differ by {abs(ahead):.0f} s: synchronise them "
+                    "(NTP)",
+                )
             )
     return lines
 
@@ -119,7 +123,7 @@ def _queue() -> list[Finding]:
 
 
 def _differences(alive: list[WorkerView]) -> list[Finding]:
-    """Report what live workers disagree on."""
+    """Report live workers with another version, a wrong clock, or no messages."""
     lines: list[Finding] = []
     for worker in alive:
         name = f"worker {worker.host}:{worker.pid}"
@@ -127,14 +131,16 @@ def _differences(alive: list[WorkerView]) -> list[Finding]:
             lines.append((WARN, f"{name} runs LM Gym {worker.version}, this is {__version__}: restart it"))
         if abs(worker.clock_seconds) > CLOCK_SECONDS:
             level = BAD if abs(worker.clock_seconds) > conf.lease_seconds() / 2 else WARN
-            lines.append((level, f"the clock of {name} differs by {worker.clock_seconds:+.0f} s: use NTP"))
+            lines.append(
+                (level, f"the clock of {name} differs by {worker.clock_seconds:+.0f} s: synchronise it (NTP)")
+            )
         if worker.broker_problem:
             lines.append((WARN, f"{name} receives no messages: {worker.broker_problem}"))
     return lines
 
 
 def _mail() -> list[Finding]:
-    """Connect to the mail server, which signs the site in."""
+    """Connect and sign in to the mail server."""
     if not settings.EMAIL_HOST:
         return []
     server = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"

@@ -1,4 +1,4 @@
-"""Why this process claims no more jobs."""
+"""Flags that stop this process from claiming jobs."""
 
 from __future__ import annotations
 

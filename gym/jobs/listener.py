@@ -1,4 +1,4 @@
-"""Threads of a worker that receive messages of Redis or RabbitMQ and end the pause between two polls."""
+"""Worker threads that receive messages from Redis or RabbitMQ and trigger an immediate poll of the job table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gym.jobs.polling import DatabaseBroker, DatabaseConsumer
 log = logging.getLogger(__name__)
 
 MESSAGE_MS = 250
-"""Maximum time in milliseconds that a Redis consumer sleeps between two looks."""
+"""Maximum time in milliseconds between two requests of an idle Redis consumer."""
 QUICK_MESSAGE_MS = 50
 """MESSAGE_MS of quick queues."""
 BUSY_SECONDS = 0.1
@@ -24,8 +24,8 @@ LOG_AGAIN_SECONDS = 300.0
 
 
 class Listener(threading.Thread):
-    """Receives the messages of one queue while a thread of this worker is free for it, and leaves them to other workers
-    otherwise.
+    """Receives the messages of one queue while this worker has a free thread for it; other workers receive them
+    while it has none.
 
     Attributes:
         problem: why messages cannot be received; "" if they can.

@@ -1,7 +1,7 @@
 """Polling of the job table by dramatiq's workers, whichever broker sends the wake-ups.
 
 An idle worker looks for claimable jobs every `conf.poll_seconds`, and immediately when a job ends or a wake-up
-arrives (`gym.jobs.listener`). A worker therefore never sleeps for longer beside a job that it may claim.
+arrives (`gym.jobs.listener`). So no job waits longer than that for an idle worker that may claim it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class DatabaseConsumer(Consumer):
         return used < self.prefetch and may_claim()
 
     def look_now(self) -> None:
-        """End the pause between two polls."""
+        """Poll now instead of after the current pause."""
         self._look.set()
 
     def __next__(self) -> MessageProxy | None:

@@ -1,4 +1,4 @@
-"""Versions of workers: numbers of two versions could differ, so an older worker leaves jobs to newer ones."""
+"""Versions of workers. An older worker leaves jobs to newer ones, since two versions may compute different numbers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What administrators watch: metrics, logs of requests, reports of errors (docs/watching.md)."""
+"""Monitoring for administrators: metrics, logs of requests, reports of errors (docs/watching.md)."""

@@ -36,7 +36,7 @@ def start(dsn: str) -> None:
             dsn=dsn,
             release=__version__,
             data_collection=NO_PERSONAL_DATA,  # the successor of send_default_pii=False
-            auto_enabling_integrations=False,  # they would import torch's neighbours in web processes
+            auto_enabling_integrations=False,  # they import optional packages, such as torch, into web processes
             integrations=[DjangoIntegration()],
             trace_propagation_targets=[],  # no headers in requests to other servers
             before_send=lambda event, hint: _without_secrets(event),

@@ -1,4 +1,5 @@
-"""How long the site keeps what, and the deletion of what is older: the page /retention/, *Tidy up* and `clean_up`."""
+"""Data retention: how long each kind of data is kept, and deletion of older data. Used by the page /retention/,
+*Tidy up* and `clean_up`."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ from suites.models import KEEP_IMPORTS
 
 @dataclass(frozen=True)
 class Rule:
-    """`delete` deletes what is older and returns the number of rows; None if something else does."""
+    """How long one kind of data is kept. `delete` deletes expired rows and returns their number; None if they are
+    deleted elsewhere."""
 
     what: str
     kept: str
@@ -35,7 +37,7 @@ class Rule:
 
 
 def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) -> list[Rule]:
-    """Return the rules of what the site deletes by itself. `on_trimmed`: see `gym.runs.work.cache.trim`."""
+    """Return the rules for data that is deleted automatically. `on_trimmed`: see `gym.runs.work.cache.trim`."""
     budget = settings.GYM_SCORE_CACHE_SENTENCES
     newest = f"the {budget:,} read most recently" if budget else "all"
     return [
@@ -64,7 +66,7 @@ def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) 
             "Undo data of a suite’s drafts",
             f"the newest {history.KEEP_EDITS:,} changes and {history.KEEP_BYTES // 1_000_000} MB",
         ),
-        Rule("Names of workers that went silent", _span(KEEP_SILENT_WORKERS)),
+        Rule("Names of silent workers", _span(KEEP_SILENT_WORKERS)),
     ]
 
 
@@ -78,7 +80,7 @@ LASTING = (
     Rule("Log of changes made by staff", "not deleted"),
     Rule("Logs of the server and backups", "decided by whoever runs this site"),
 )
-"""What is kept until somebody deletes it."""
+"""Data that is never deleted automatically."""
 
 
 def clean_up(on_trimmed: Callable[[int, int], None] = lambda done, total: None) -> list[str]:

@@ -182,20 +182,20 @@ class Suite:
         for row in body["sentences"]:
             values = [float(len(text)) for text in row["contents"]]
             bits[row["item"], row["condition"]] = values
-            told: dict[str, Any] = {"region_surprisals": values, "surprisal": sum(values), "failure": ""}
-            told["tokens"] = list(_tokens(row["contents"]))
+            sentence: dict[str, Any] = {"region_surprisals": values, "surprisal": sum(values), "failure": ""}
+            sentence["tokens"] = list(_tokens(row["contents"]))
             words = list(dict.fromkeys(" ".join(row["contents"]).split()))
-            told["known_words"] = [word for word in words if word not in self.unknown]
-            told["unknown_words"] = [word for word in words if word in self.unknown]
+            sentence["known_words"] = [word for word in words if word not in self.unknown]
+            sentence["unknown_words"] = [word for word in words if word in self.unknown]
             if sum(values) > self.longest:
-                told |= {
+                sentence |= {
                     "region_surprisals": [None] * len(values),
                     "surprisal": None,
                     "failure": "The text is too long.",
                     "tokens": [],
                 }
                 bits[row["item"], row["condition"]] = [float("nan")] * len(values)
-            rows.append({"item": row["item"], "condition": row["condition"], **told})
+            rows.append({"item": row["item"], "condition": row["condition"], **sentence})
         items = dict.fromkeys(row["item"] for row in rows)
         outcomes = [
             {"prediction_number": number, "item": item, **self._judge(text, item, body["conditions"], bits)}

@@ -1,4 +1,4 @@
-"""Messages end a worker's pause between two polls; without a broker it goes on polling."""
+"""A message makes a worker poll at once. Without a broker, workers keep polling."""
 
 from __future__ import annotations
 

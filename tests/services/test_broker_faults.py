@@ -18,7 +18,7 @@ from tests.jobs.lab.bench import PATIENCE, Lab
 from tests.jobs.lab.values import expected_chunks
 from tests.services.conftest import BROKERS, missing, need
 
-pytestmark = [pytest.mark.service, pytest.mark.process]
+pytestmark = [pytest.mark.service, pytest.mark.process, pytest.mark.long]
 JOBS, WORKERS = 40, 3
 IDLE_SECONDS = 5.0
 """How long a worker may idle beside a job that it could run."""

@@ -1,4 +1,4 @@
-"""What the site deletes by itself: the policy page, `clean_up`, and *Tidy up*."""
+"""Data retention: the policy page, `clean_up`, and *Tidy up*."""
 
 from __future__ import annotations
 

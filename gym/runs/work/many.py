@@ -26,13 +26,13 @@ MAX_RUNS = 500
 
 @dataclass(frozen=True)
 class Action:
-    """What is done to each run.
+    """An action on many runs.
 
     Attributes:
-        past: participle for reports.
-        use_case: called with (run, actor=…).
-        applies_to: condition on runs; others are not touched.
-        by_suite_owner: whether the owner of the suite may do it, too.
+        past: participle for reports, such as "cancelled".
+        use_case: service called with (run, actor=…).
+        applies_to: condition on runs; the others are left unchanged.
+        by_suite_owner: whether the owner of the suite may do this to runs of other accounts.
     """
 
     past: str
@@ -74,7 +74,7 @@ class RunsChanged:
 
 
 def affected(runs: QuerySet[SuiteRun], action: str, *, actor: User) -> QuerySet[SuiteRun]:
-    """Return those of `runs` to which the action applies and to which the actor may do it, oldest first."""
+    """Return the runs to which the action applies and that the actor may change in this way, oldest first."""
     rule = ACTIONS[action]
     matching = runs.filter(rule.applies_to).order_by("pk")
     if actor.is_staff:
