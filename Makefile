@@ -90,7 +90,7 @@ lock: $(VENV)/.dev
 	$(PIP) "uv==0.13.*"
 	@echo 'torch; python_version < "3"' > $(VENV)/without-torch.txt
 	$(COMPILE) --upgrade --extra hf --extra site --group checkout --output-file requirements.txt
-	$(COMPILE) --upgrade --all-extras --group dev --constraints requirements.txt --output-file requirements-dev.txt
+	$(COMPILE) --upgrade --extra all --group dev --constraints requirements.txt --output-file requirements-dev.txt
 
 # make bench-engine   compare the engine with minicons and lm-eval; takes hours (less with BENCH_ARGS="--suites 3 --rounds 3")
 bench-engine: benchmarks/engine/requirements.txt requirements.txt
