@@ -26,6 +26,8 @@ from tests.services.conftest import execute
 SUITES = ("agreement_orc", "filler_gap_object", "npi", "reflexive_orc")
 PROGRAM = "program"
 """Slug of a model that runs an external program, which hangs while a certain file exists."""
+WEIGHTS = "weights"
+"""Slug of the model that is loaded from `weights`."""
 LOOK_SECONDS = 0.1
 WAITING = 3
 """Number of runs that are queued or running at any time."""
@@ -57,8 +59,10 @@ def bench(
     model: str = "demo-gpt2",
     suites: Sequence[str] = SUITES,
     seed: int = 1,
+    weights: Path | None = None,
 ) -> Outcome:
-    """Inject `faults` faults of these kinds (default: all) while runs of the model on the suites are in progress."""
+    """Inject `faults` faults of these kinds (default: all) while runs of the model on the suites are in progress.
+    Every other run is of the model in the file `weights`, if there is one."""
     template = f"ready{uuid.uuid4().hex[:12]}" if database == "postgresql" else ""
     with tempfile.TemporaryDirectory(prefix="chaos-") as top:
         folders = {name: Path(top, name) for name in ("prepared", "on SQLite", "calm", "chaos")}
@@ -70,9 +74,13 @@ def bench(
         if template:
             execute(f"CREATE DATABASE {template}")
         try:
-            with patch.dict(os.environ, GYM_LMZOO_COMMANDS=json.dumps({PROGRAM: program})):
-                work = [Work(suite, model) for suite in suites]
-                expected = undisturbed(folders, template, work)
+            environment = {"GYM_LMZOO_COMMANDS": json.dumps({PROGRAM: program})}
+            if weights:
+                environment["GYM_MODEL_DIR"] = str(weights.resolve().parent)
+            with patch.dict(os.environ, environment):
+                models = (model, WEIGHTS) if weights else (model,)
+                work = [Work(suite, name) for suite in suites for name in models]
+                expected = undisturbed(folders, template, work, weights)
                 with closing(
                     ChaoticSite(folders["chaos"], folders["prepared"], template, broker, work, hangs)
                 ) as site:
@@ -82,13 +90,17 @@ def bench(
                 execute(f"DROP DATABASE {template} WITH (FORCE)")
 
 
-def undisturbed(folders: dict[str, Path], template: str, work: Sequence[Work]) -> dict[Work, Any]:
+def undisturbed(
+    folders: dict[str, Path], template: str, work: Sequence[Work], weights: Path | None
+) -> dict[Work, Any]:
     """Return the results of each run on SQLite without faults. (Numbers do not depend on the database.)"""
     ready = {"prepared": url_of(template), "on SQLite": ""} if template else {"prepared": ""}
     for name, database in ready.items():
         with closing(BenchSite(folders[name], database)) as site:
             site.ask("prepare", work[0].model)
             site.ask("add_program", PROGRAM)
+            if weights:
+                site.ask("add_weights", WEIGHTS, weights.name)
     with closing(BenchSite(folders["calm"], like=folders[[*ready][-1]])) as site:
         runs = {
             work_item: site.ask("queue", *work_item) for work_item in [*work, Work(work[0].suite, PROGRAM)]

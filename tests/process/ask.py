@@ -68,6 +68,13 @@ def add_program(slug: str) -> None:
     RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
 
 
+def add_weights(slug: str, file: str) -> None:
+    """Create a model from a file in GYM_MODEL_DIR, with fixed kernels (see `prepare`)."""
+    config = {"source": "directory", "path": file, "device": "cpu", "kernels": "stock"}
+    model = make_model(demo_user(), slug=slug, backend="causal", config=config)
+    RegisteredModel.objects.filter(pk=model.pk).update(**inspect(model))
+
+
 def queue(suite: str, model: str) -> int:
     revision = Suite.objects.get(slug=suite).latest_frozen
     assert revision is not None
