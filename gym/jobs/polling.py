@@ -86,7 +86,7 @@ class DatabaseConsumer(Consumer):
     def has_free_thread(self) -> bool:
         """Return True if this worker could run another job of the queue now. Queues of one broker share its threads."""
         used = sum(consumer._in_flight for consumer in list(self.broker.consumers.values()))
-        return used < self.prefetch and may_claim()
+        return used < self.prefetch and may_claim(self.queue_name)
 
     def look_now(self) -> None:
         """Poll now instead of after the current pause."""
@@ -104,7 +104,7 @@ class DatabaseConsumer(Consumer):
 
     def _has_work(self) -> bool:
         # Not has_free_thread: a queue whose job waits here for a thread gets the next one, so queues take turns.
-        is_full = self._in_flight >= self.prefetch or not may_claim()
+        is_full = self._in_flight >= self.prefetch or not may_claim(self.queue_name)
         if is_full or monotonic() < self.broker.look_again_at.get(self.queue_name, 0):
             return False
         try:
