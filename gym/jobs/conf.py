@@ -28,7 +28,7 @@ DEFAULTS: dict[str, Any] = {
     "GYM_JOB_POLL_SECONDS": 0.1,  # poll interval of an idle worker without a broker
     "GYM_JOB_MESSAGE_POLL_SECONDS": 2.0,  # poll interval of an idle worker that messages wake
     "GYM_JOB_STOP_SECONDS": 20.0,  # grace period of running handlers after SIGTERM
-    "GYM_WORKER_MEMORY_MB": 0,  # a worker above this is replaced when its jobs have ended; 0 = never
+    "GYM_WORKER_MEMORY_MB": 0,  # a worker above this is replaced when its jobs have ended or yielded; 0 = never
     "GYM_JOB_SECONDS": 86_400.0,  # time limit of an attempt, unless its kind has another
     "GYM_JOB_TURN_SECONDS": 600.0,  # a resumable attempt yields to other users' jobs after this
     "GYM_MAX_WAITING_JOBS": 20_000,  # limit of queued jobs of the site; 0 = no limit
