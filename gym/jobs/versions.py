@@ -1,4 +1,4 @@
-"""Versions of workers. An older worker leaves queues to newer ones, since two versions may compute different numbers."""
+"""Versions of workers. Older workers leave queues to newer ones, as two versions may compute different numbers."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ class WorkerProcess:
                 self._register()  # a reaper deleted the row as dead
             if not lifecycle.closing.is_set() and (reason := self._why_replace(values["process_bytes"] or 0)):
                 log.warning(
-                    "this worker claims no more jobs and exits when the current ones have ended or yielded: %s",
+                    "this worker claims no more jobs and exits after the current ones: %s",
                     reason,
                 )
                 lifecycle.closing.set()
