@@ -166,6 +166,10 @@ def limits() -> dict[str, list[object]]:
             several_files.LIMITS.entries,
         ],
         "reading the suites of one import": [imports.SECONDS],
+        "live readings of files with open questions, of an account": [
+            throttle.live_readings().tries,
+            throttle.live_readings().period,
+        ],
         "suites of one request that freezes, runs, publishes, collects, shares, tags or downloads them": [
             bulk.MAX_SUITES
         ],

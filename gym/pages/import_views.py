@@ -17,8 +17,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
+from gym.accounts import throttle
 from gym.accounts.models import User
 from gym.accounts.requests import SignedInRequest
+from gym.accounts.views import throttled
 from gym.collections.bulk import collect_each, new_collection
 from gym.collections.models import Collection
 from gym.runs.work.bulk import queue_each
@@ -208,9 +210,11 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
 
 @login_required
 @require_POST
+@throttled
 def import_reading(request: SignedInRequest, key: str) -> HttpResponse:
     """Show how a file with open questions (`file`: its position) is read with the sent answers and the proposed ones;
     nothing is saved. HTML fragment, or a reload if the file has no open questions. Context: file, form, reading."""
+    throttle.live_readings().take(request.user.pk)
     batch = _import_of(request, key)
     position = request.POST.get("file", "")[:4]
     waiting = batch.files.filter(state=ImportedFile.State.ASKS)
