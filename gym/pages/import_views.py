@@ -23,6 +23,7 @@ from gym.accounts.requests import SignedInRequest
 from gym.accounts.views import throttled
 from gym.collections.bulk import collect_each, new_collection
 from gym.collections.models import Collection
+from gym.conflicts import Conflict
 from gym.runs.work.bulk import queue_each
 from lmgym.text import count
 from models_registry.fields import SomeModelsField
@@ -31,6 +32,7 @@ from suites.answer_forms import AnswersForm, read_with_answers
 from suites.bulk import BulkResult, freeze_each
 from suites.forms import ImportForm
 from suites.imports import (
+    ANSWERED,
     answer,
     import_files,
     keep_results,
@@ -183,13 +185,17 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
     elif request.method == "POST":
         row = next((row for row in files if str(row.position) == request.POST.get("file", "")), None)
         if row is None or row.state != ImportedFile.State.ASKS:
-            messages.info(request, "This file has no open questions.")
+            messages.info(request, ANSWERED)
             return redirect(batch)
         form = forms_by_file[row.pk] = _answers_form(row, batch, request.POST)
         if form.is_valid():
             row.batch = batch
             answers = read_with_answers(form, lambda options: preview(row, options)).answers
-            answered = answer(row, answers, actor=request.user)
+            try:
+                answered = answer(row, answers, actor=request.user)
+            except Conflict as error:  # a second click
+                messages.info(request, str(error))
+                return redirect(batch)
             _freeze_and_run(batch, answered, request.user)
             return _answered(request, batch, row, only=len(files) == 1)
         status = 400
