@@ -212,7 +212,9 @@ def limits() -> dict[str, list[object]]:
             time_limit("agent_version"),
             time_limit("preview"),
         ],
-        "one attempt at the zip of a collection": [time_limit("collection_zip")],
+        "one attempt at the zip of a collection, or of an account's data": [
+            same(time_limit("collection_zip"), time_limit("account_export"))
+        ],
         "one attempt at any other job": [conf.get("GYM_JOB_SECONDS")],
         "job that was cancelled or is out of time": [react, deaf],
         "worker without a heartbeat": [default("GYM_JOB_LEASE_SECONDS")],
