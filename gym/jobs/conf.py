@@ -9,6 +9,7 @@ from django.conf import settings
 
 SHORT = "short"
 """Queue for jobs that take seconds to minutes. It has its own thread and never waits for scoring."""
+AWAY_SECONDS = 0.25  # poll interval of quick queues while the broker that would wake workers is away
 SIGN_SECONDS = 5.0  # interval of a worker's heartbeat
 
 DEFAULTS: dict[str, Any] = {
@@ -72,8 +73,10 @@ def sends_messages(url: str) -> bool:
     return (urlsplit(url).scheme or url) not in ("", "database")
 
 
-def poll_seconds(queue: str) -> float:
+def poll_seconds(queue: str, *, is_broker_away: bool = False) -> float:
     """Return the poll interval of an idle worker in seconds."""
     if sends_messages(get("GYM_BROKER_URL")):
+        if is_broker_away and is_quick(queue):
+            return AWAY_SECONDS
         return float(get("GYM_JOB_MESSAGE_POLL_SECONDS"))
     return float(get("GYM_JOB_QUICK_POLL_SECONDS" if is_quick(queue) else "GYM_JOB_POLL_SECONDS"))

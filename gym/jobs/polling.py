@@ -70,12 +70,17 @@ def data_version() -> int | None:
 
 class DatabaseConsumer(Consumer):
     """Consumer that polls a queue. `__next__` runs in a consumer thread, `ack` and `nack` in worker threads, the other
-    methods in any thread."""
+    methods in any thread.
+
+    Attributes:
+        is_broker_away: the queue's listener cannot receive messages.
+    """
 
     def __init__(self, broker: DatabaseBroker, queue_name: str, prefetch: int) -> None:
         self.broker = broker
         self.queue_name = queue_name
         self.prefetch = prefetch
+        self.is_broker_away = False
         self._in_flight = 0
         self._lock = threading.Lock()
         self._look = threading.Event()
@@ -95,7 +100,7 @@ class DatabaseConsumer(Consumer):
     def __next__(self) -> MessageProxy | None:
         self._look.clear()
         if not self._has_work():
-            self._look.wait(conf.poll_seconds(self.queue_name))
+            self._look.wait(conf.poll_seconds(self.queue_name, is_broker_away=self.is_broker_away))
             return None
         with self._lock:
             self._in_flight += 1
