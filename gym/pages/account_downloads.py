@@ -51,7 +51,7 @@ def request_export(*, actor: User) -> AccountExport:
             {"export": export.pk},
             owner=actor,
             queue=SHORT,
-            title="Download of your data",
+            title="Download of account data",
             batch=jobs.batch_alone(actor),
         )
         export.save(update_fields=["job"])
