@@ -43,6 +43,14 @@ def csv_stream(filename: str, header: Sequence[str], rows: Iterable[Sequence[Any
     return stream(csv_pieces(header, rows), filename, "text/csv")
 
 
+def zip_stream(pieces: Iterable[bytes], filename: str, size: int) -> StreamingHttpResponse:
+    """Return a streamed zip attachment of `size` bytes."""
+    response = stream(pieces, filename, "application/zip")
+    response["Content-Type"] = "application/zip"
+    response["Content-Length"] = str(size)
+    return response
+
+
 def file_download(file: IO[bytes], filename: str, content_type: str) -> FileResponse:
     """Return a binary attachment; the file is closed after sending."""
     file.seek(0)

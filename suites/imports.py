@@ -10,10 +10,12 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
 from django.utils import timezone
 
 from gym.accounts.models import User
 from gym.accounts.quotas import OverQuota
+from gym.conflicts import Conflict
 from lmgym.suites.formats import SuiteDocument, next_version
 from lmgym.suites.intake import ENCODINGS, parse_upload
 from lmgym.suites.intake.archives import SourceFile
@@ -62,24 +64,48 @@ def answer(row: ImportedFile, answers: ParseOptions, *, actor: User) -> list[Imp
 
     Returns:
         The files that were parsed again.
+
+    Raises:
+        Conflict: another request has answered all questions about the file.
     """
     headings = _headings(row)
     row.answers = _merged(row.answers, answers)
-    _import_file(row, SourceFile(row.name, bytes(row.data)), ParseOptions(**row.answers), actor)
+    if not _import_waiting(row, actor):
+        raise Conflict(ANSWERED)
     if row.state == ImportedFile.State.ASKS or not headings:
         return [row]
     waiting = row.batch.files.filter(state=ImportedFile.State.ASKS).exclude(pk=row.pk).order_by("position")
     alike = [other for other in waiting if not other.answers and _headings(other) == headings]
     start = time.thread_time()
+    answered = [row]
     for other in alike:
         if time.thread_time() - start > SECONDS:
             break
         other.batch = row.batch
         other.answers = dict(row.answers)
-        _import_file(other, SourceFile(other.name, bytes(other.data)), ParseOptions(**other.answers), actor)
+        if _import_waiting(other, actor):
+            answered.append(other)
     row.report["headings"] = headings  # for the next file of the kind
     row.save(update_fields=["report"])
-    return [row, *alike]
+    return answered
+
+
+def _import_waiting(row: ImportedFile, actor: User) -> bool:
+    """Parse a waiting file with its answers, and save the outcome unless another request has done so since `row` was
+    read. Return whether it was saved."""
+    file = SourceFile(row.name, bytes(row.data))
+    parsed = _parse(
+        row.batch, file, ParseOptions(**row.answers)
+    )  # can take seconds, so not in the transaction
+    with transaction.atomic():
+        waiting = ImportedFile.objects.filter(pk=row.pk, state=ImportedFile.State.ASKS)
+        if not waiting.update(answers=row.answers):  # locks the row
+            return False
+        _save_outcome(row, file, parsed, actor)
+    return True
+
+
+ANSWERED = "This file has no open questions."
 
 
 def _merged(before: dict[str, Any], answers: ParseOptions) -> dict[str, Any]:
@@ -148,6 +174,10 @@ def _import_file(row: ImportedFile, file: SourceFile, answers: ParseOptions, act
         parsed = ParseResult("file", problems=[Problem("file", file.problem)])
     else:
         parsed = _parse(row.batch, file, answers)
+    _save_outcome(row, file, parsed, actor)
+
+
+def _save_outcome(row: ImportedFile, file: SourceFile, parsed: ParseResult, actor: User) -> None:
     if parsed.document is not None:
         _store(row, parsed, actor)
     elif parsed.asks or row.answers:

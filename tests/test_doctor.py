@@ -33,6 +33,12 @@ def test_any_host_name(settings):
     assert found(exposure.check(), "GYM_ALLOWED_HOSTS=*") == WARN
 
 
+def test_reports_of_errors_without_a_mail_server(settings):
+    settings.ADMINS = [("", "admin@example.org")]
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert found(exposure.check(), "for GYM_ADMIN_EMAIL go to the console") == WARN
+
+
 def test_a_misspelt_setting_names_the_one_that_was_meant(monkeypatch):
     monkeypatch.setenv("GYM_MODEL_MEMROY_MB", "4")
     monkeypatch.setenv("GYM_TOKEN", "a token of the client")

@@ -166,6 +166,10 @@ def limits() -> dict[str, list[object]]:
             several_files.LIMITS.entries,
         ],
         "reading the suites of one import": [imports.SECONDS],
+        "live readings of files with open questions, of an account": [
+            throttle.live_readings().tries,
+            throttle.live_readings().period,
+        ],
         "suites of one request that freezes, runs, publishes, collects, shares, tags or downloads them": [
             bulk.MAX_SUITES
         ],
@@ -208,7 +212,9 @@ def limits() -> dict[str, list[object]]:
             time_limit("agent_version"),
             time_limit("preview"),
         ],
-        "one attempt at the zip of a collection": [time_limit("collection_zip")],
+        "one attempt at the zip of a collection, or of an account's data": [
+            same(time_limit("collection_zip"), time_limit("account_export"))
+        ],
         "one attempt at any other job": [conf.get("GYM_JOB_SECONDS")],
         "job that was cancelled or is out of time": [react, deaf],
         "worker without a heartbeat": [default("GYM_JOB_LEASE_SECONDS")],

@@ -22,7 +22,7 @@ NOT_MEASURED = {
     name: reason
     for reason, names in {
         _FORM: (
-            "profile-edit hub-token password-change password-reset account-delete suite-import suite-new "
+            "profile-edit hub-token password-change password-reset account-delete account-export suite-import suite-new "
             "suite-editor "
             "several-suites suite-edit suite-upload suite-copy suite-freeze suite-errata suite-past "
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
@@ -34,7 +34,7 @@ NOT_MEASURED = {
             "agent-schedule-limits api-draft api-draft-cells"
         ),
         _FILE: (
-            "help-template suite-download propara-submission-download propara-download propara-compare-download "
+            "account-export-file help-template suite-download propara-submission-download propara-download propara-compare-download "
             "agent-compare-download "
             "lmc-corpus-download "
             "lmc-download "

@@ -103,6 +103,11 @@ def own_password() -> Limit:
     return Limit("own password", settings.GYM_SIGN_IN_TRIES_PER_ACCOUNT, 10 * MINUTE)
 
 
+def live_readings() -> Limit:
+    """Previews of how a file is read, which take as much computing as its import."""
+    return Limit("live reading", 100, MINUTE)
+
+
 DEVICE_COOKIE = "known_device"
 DEVICE_SALT = "gym.accounts.device"
 DEVICE_AGE = 365 * DAY

@@ -13,13 +13,14 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from gym import stored_files
 from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.collections import services, zips
 from gym.collections.forms import CollectionForm
 from gym.collections.models import Collection, CollectionZip
 from gym.collections.picker import read_picker
-from gym.downloads import download, stream
+from gym.downloads import download, zip_stream
 from gym.jobs.pages import progress_of, show_error
 from gym.runs.pages.export_views import too_much
 from gym.runs.pages.leaderboard_views import board_context, board_file, run_missing
@@ -210,10 +211,7 @@ def collection_zip(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def zip_response(made: CollectionZip) -> HttpResponseBase:
-    response = stream(zips.pieces(made), made.filename, "application/zip")
-    response["Content-Type"] = "application/zip"
-    response["Content-Length"] = str(made.size)
-    return response
+    return zip_stream(stored_files.pieces_of(made), made.filename, made.size)
 
 
 def address_of(request: HttpRequest, collection: Collection) -> str:

@@ -13,16 +13,16 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import IO, Any
 
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from gym import stored_files
 from gym.accounts.models import AnyUser, User
 from gym.collections import services
 from gym.collections.bundle import bundle
-from gym.collections.models import Collection, CollectionZip, ZipPiece
+from gym.collections.models import Collection, CollectionZip
 from gym.jobs import rights
 from gym.jobs import services as jobs
 from gym.jobs.conf import SHORT
@@ -39,15 +39,12 @@ from lmgym.runs.leaderboard.options import Options
 from lmgym.runs.rules import RULES
 
 KIND = "collection_zip"
-KEEP = timedelta(days=7)
 KEEP_FAILED = timedelta(minutes=10)
 """Time for which a failure is shown before a new request retries."""
 NEW_ENOUGH = timedelta(minutes=5)
 """A zip younger than this is served even if there are newer results: runs may finish every second."""
 STILL_READ = timedelta(hours=1)
 """A superseded zip that was finished less than this ago is kept, for downloads in progress."""
-PIECE = 1024 * 1024
-MEGABYTE = 1_000_000
 BY_SUITE = (
     "Download the tables suite by suite as CSV, which has no limit, e.g. /exports/tokens.csv?suite=NAME."
 )
@@ -126,26 +123,9 @@ def request_zip(
     return zip_
 
 
-def pieces(zip_: CollectionZip) -> Iterator[bytes]:
-    """Yield the file. One query per piece, so that no cursor stays open while a slow client reads."""
-    for position in range(-(-zip_.size // PIECE)):
-        yield bytes(ZipPiece.objects.get(zip=zip_, position=position).data)
-
-
-def drop_old(reserve: int = 0) -> int:
-    """Delete zips older than KEEP, then the oldest finished zips until `reserve` more bytes fit into
-    GYM_KEPT_ZIPS_MB. Return how many were deleted."""
-    old = CollectionZip.objects.filter(created__lt=timezone.now() - KEEP)
-    deleted = old.delete()[1].get(CollectionZip._meta.label, 0)
-    done = CollectionZip.objects.exclude(completed_at=None)
-    excess = (done.aggregate(n=Sum("size"))["n"] or 0) + reserve - settings.GYM_KEPT_ZIPS_MB * MEGABYTE
-    for pk, size in list(done.order_by("completed_at").values_list("pk", "size")):
-        if excess <= 0:
-            break
-        CollectionZip.objects.filter(pk=pk).delete()
-        deleted += 1
-        excess -= size
-    return deleted
+def drop_old() -> int:
+    """Delete zips that have expired. Return how many were deleted."""
+    return stored_files.drop_old(CollectionZip.objects.all())
 
 
 @handler(KIND, seconds=4 * 3600)
@@ -172,22 +152,7 @@ def make(context: JobContext) -> None:
     except TooMuch as error:
         raise PermanentFailure(f"{error} {error.hint}") from error
     with closing(file):
-        size = file.seek(0, 2)
-        if size > settings.GYM_KEPT_ZIPS_MB * MEGABYTE:
-            raise PermanentFailure(
-                f"The zip is {size // MEGABYTE:,} MB; this site keeps at most "
-                f"{settings.GYM_KEPT_ZIPS_MB:,} MB. {BY_SUITE}"
-            )
-        file.seek(0)
-        with context.transaction():
-            zip_.pieces.all().delete()  # from an interrupted attempt
-            drop_old(reserve=size)
-        position = 0
-        while data := file.read(PIECE):
-            context.check()
-            with context.transaction():
-                ZipPiece.objects.create(zip=zip_, position=position, data=data)
-            position += 1
+        size = stored_files.store(context, zip_, file, BY_SUITE)
     with context.finish():
         CollectionZip.objects.filter(pk=zip_.pk).update(
             fingerprint=current_contents.fingerprint,

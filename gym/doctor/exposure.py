@@ -88,4 +88,8 @@ def _safety() -> list[Finding]:
         )
     if "console" in settings.EMAIL_BACKEND and not local:
         lines.append((WARN, "e-mails (forgotten passwords) go to the console; set GYM_EMAIL_URL"))
+    if settings.ADMINS and "console" in settings.EMAIL_BACKEND:
+        lines.append(
+            (WARN, "reports of errors for GYM_ADMIN_EMAIL go to the console, not by mail; set GYM_EMAIL_URL")
+        )
     return lines or [(OK, "debug settings, host names and mail suit this site")]

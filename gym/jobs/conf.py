@@ -9,6 +9,7 @@ from django.conf import settings
 
 SHORT = "short"
 """Queue for jobs that take seconds to minutes. It has its own thread and never waits for scoring."""
+AWAY_SECONDS = 0.25  # poll interval of quick queues while the broker that would wake workers is away
 SIGN_SECONDS = 5.0  # interval of a worker's heartbeat
 
 DEFAULTS: dict[str, Any] = {
@@ -28,7 +29,7 @@ DEFAULTS: dict[str, Any] = {
     "GYM_JOB_POLL_SECONDS": 0.1,  # poll interval of an idle worker without a broker
     "GYM_JOB_MESSAGE_POLL_SECONDS": 2.0,  # poll interval of an idle worker that messages wake
     "GYM_JOB_STOP_SECONDS": 20.0,  # grace period of running handlers after SIGTERM
-    "GYM_WORKER_MEMORY_MB": 0,  # a worker above this is replaced when its jobs have ended; 0 = never
+    "GYM_WORKER_MEMORY_MB": 0,  # a worker above this is replaced when its jobs have ended or yielded; 0 = never
     "GYM_JOB_SECONDS": 86_400.0,  # time limit of an attempt, unless its kind has another
     "GYM_JOB_TURN_SECONDS": 600.0,  # a resumable attempt yields to other users' jobs after this
     "GYM_MAX_WAITING_JOBS": 20_000,  # limit of queued jobs of the site; 0 = no limit
@@ -72,8 +73,10 @@ def sends_messages(url: str) -> bool:
     return (urlsplit(url).scheme or url) not in ("", "database")
 
 
-def poll_seconds(queue: str) -> float:
+def poll_seconds(queue: str, *, is_broker_away: bool = False) -> float:
     """Return the poll interval of an idle worker in seconds."""
     if sends_messages(get("GYM_BROKER_URL")):
+        if is_broker_away and is_quick(queue):
+            return AWAY_SECONDS
         return float(get("GYM_JOB_MESSAGE_POLL_SECONDS"))
     return float(get("GYM_JOB_QUICK_POLL_SECONDS" if is_quick(queue) else "GYM_JOB_POLL_SECONDS"))

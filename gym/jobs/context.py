@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.utils import timezone
 
-from gym.jobs import conf, fairness, states, text
+from gym.jobs import conf, fairness, lifecycle, states, text
 from gym.jobs.errors import Cancelled, LostLease, OutOfTime, Preempted, WorkerStopping
 from gym.jobs.kinds import time_limit
 from gym.jobs.models import Job
@@ -22,6 +22,7 @@ CHECK_SECONDS = 1.0  # shortest interval of database queries in `check`
 WRITE_SECONDS = 1.5  # interval between writes of progress
 WRITE_SHARE = 0.05  # progress is also written when it has grown by this share of the total
 RATE_SECONDS = 30.0  # window of the measured rate
+CLOSING_SECONDS = 60.0  # an attempt is not interrupted before this for a worker that should be replaced
 CHECK_WAIT_SECONDS = 0.1  # interval of checks in `run_cancellable`
 
 T = TypeVar("T")
@@ -40,6 +41,8 @@ class JobContext:
         self.seconds = time_limit(job.kind)
         self._until = monotonic() + self.seconds
         self._turn_until = monotonic() + float(conf.get("GYM_JOB_TURN_SECONDS"))
+        self._stays_until = monotonic() + CLOSING_SECONDS
+        self._has_progress = False
         self.finished = False
         self._lost = threading.Event()
         self._cancelled = threading.Event()
@@ -70,9 +73,18 @@ class JobContext:
 
     def yield_turn(self) -> None:
         """Call `check`, and raise Preempted if the attempt has run for GYM_JOB_TURN_SECONDS and other users'
-        jobs wait for this worker. For handlers that can resume later."""
+        jobs wait for this worker. For handlers that can resume later.
+
+        Raises WorkerStopping if this process should be replaced or leaves the queue to newer workers. The attempt must
+        have stored progress and have run for CLOSING_SECONDS: with a memory limit below the size of its model, jobs
+        still come to their end, and most of the time is not spent on loading the model."""
         self.check()
-        if monotonic() < self._turn_until or self.finished:
+        if self.finished:
+            return
+        is_leaving = self._has_progress and not lifecycle.may_claim(self.queue)
+        if is_leaving and monotonic() >= self._stays_until:
+            raise WorkerStopping
+        if monotonic() < self._turn_until:
             return
         self._turn_until = monotonic() + CHECK_SECONDS
         if fairness.pressing(fairness.claimable(self.queue)).exclude(owner_id=self.owner_id).exists():
@@ -179,6 +191,7 @@ class JobContext:
         with transaction.atomic():
             self._renew(**({"tries": 0, "deaths": 0} if brings_forward else {}))
             yield
+        self._has_progress |= brings_forward
 
     @contextmanager
     def finish(self) -> Iterator[None]:

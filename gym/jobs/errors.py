@@ -32,7 +32,7 @@ class LostLease(JobInterrupt):
 
 
 class WorkerStopping(JobInterrupt):
-    """The worker is shutting down; the job is queued again without losing a try."""
+    """The worker is shutting down or should be replaced; the job is queued again without losing a try."""
 
 
 class Preempted(JobInterrupt):

@@ -76,6 +76,8 @@ class Listener(threading.Thread):
             self._logged_at = monotonic()
         elif self.problem and not problem:
             log.warning("messages for queue %s arrive again", self.queue)
+        if (poller := self.polling.consumers.get(self.queue)) is not None:
+            poller.is_broker_away = bool(problem)
         self.problem = problem
 
     def stop(self) -> None:

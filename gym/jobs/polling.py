@@ -70,12 +70,17 @@ def data_version() -> int | None:
 
 class DatabaseConsumer(Consumer):
     """Consumer that polls a queue. `__next__` runs in a consumer thread, `ack` and `nack` in worker threads, the other
-    methods in any thread."""
+    methods in any thread.
+
+    Attributes:
+        is_broker_away: the queue's listener cannot receive messages.
+    """
 
     def __init__(self, broker: DatabaseBroker, queue_name: str, prefetch: int) -> None:
         self.broker = broker
         self.queue_name = queue_name
         self.prefetch = prefetch
+        self.is_broker_away = False
         self._in_flight = 0
         self._lock = threading.Lock()
         self._look = threading.Event()
@@ -86,7 +91,7 @@ class DatabaseConsumer(Consumer):
     def has_free_thread(self) -> bool:
         """Return True if this worker could run another job of the queue now. Queues of one broker share its threads."""
         used = sum(consumer._in_flight for consumer in list(self.broker.consumers.values()))
-        return used < self.prefetch and may_claim()
+        return used < self.prefetch and may_claim(self.queue_name)
 
     def look_now(self) -> None:
         """Poll now instead of after the current pause."""
@@ -95,7 +100,7 @@ class DatabaseConsumer(Consumer):
     def __next__(self) -> MessageProxy | None:
         self._look.clear()
         if not self._has_work():
-            self._look.wait(conf.poll_seconds(self.queue_name))
+            self._look.wait(conf.poll_seconds(self.queue_name, is_broker_away=self.is_broker_away))
             return None
         with self._lock:
             self._in_flight += 1
@@ -104,7 +109,7 @@ class DatabaseConsumer(Consumer):
 
     def _has_work(self) -> bool:
         # Not has_free_thread: a queue whose job waits here for a thread gets the next one, so queues take turns.
-        is_full = self._in_flight >= self.prefetch or not may_claim()
+        is_full = self._in_flight >= self.prefetch or not may_claim(self.queue_name)
         if is_full or monotonic() < self.broker.look_again_at.get(self.queue_name, 0):
             return False
         try:

@@ -52,7 +52,7 @@ def set_worker_id(name: str) -> None:
 
 def run_next(queue: str) -> Job | None:
     """Claim and run one job of `queue`. Return the job as claimed, or None."""
-    if not lifecycle.may_claim():
+    if not lifecycle.may_claim(queue):
         return None
     job = states.claim_next(queue, worker_id())
     if job is not None:

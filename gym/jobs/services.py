@@ -76,6 +76,11 @@ def batch_of(owner: User) -> Batch:
     return batch
 
 
+def batch_alone(owner: User) -> Batch:
+    """Return a new batch that no later job joins. Call in the transaction that queues its job."""
+    return Batch.objects.create(owner=owner, joined=timezone.now() - BATCH_WINDOW)
+
+
 def check_limit(owner: User | None) -> None:
     """Raise LimitReached if the user or the site has too many jobs. Jobs without an owner are not limited."""
     if owner is None:

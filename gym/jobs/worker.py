@@ -35,7 +35,7 @@ from gym.jobs.process_memory import process_bytes
 from gym.jobs.reaper import Reaper, recover_expired, release_dead_worker
 from gym.jobs.selectors import ALIVE
 from gym.jobs.supervisor import READY, print_line
-from gym.jobs.versions import why_outdated
+from gym.jobs.versions import leave_to_newer
 from lmgym import __version__
 
 log = logging.getLogger(__name__)
@@ -235,7 +235,10 @@ class WorkerProcess:
             if not WorkerHeartbeat.objects.filter(pk=runner.worker_id()).update(**values):
                 self._register()  # a reaper deleted the row as dead
             if not lifecycle.closing.is_set() and (reason := self._why_replace(values["process_bytes"] or 0)):
-                log.warning("this worker claims no more jobs and exits after the current ones: %s", reason)
+                log.warning(
+                    "this worker claims no more jobs and exits after the current ones: %s",
+                    reason,
+                )
                 lifecycle.closing.set()
         except DatabaseError as error:
             log.warning("could not write the heartbeat; trying again: %s", error)
@@ -249,13 +252,12 @@ class WorkerProcess:
             "broker_problem": next((one.problem for one in self.listeners if one.problem), ""),
         }
 
-    @staticmethod
-    def _why_replace(used_bytes: int) -> str:
-        """Return why another process should replace this one between jobs; "" if none should."""
+    def _why_replace(self, used_bytes: int) -> str:
+        """Return why another process should replace this one; "" if none should."""
         limit = int(conf.get("GYM_WORKER_MEMORY_MB"))
         if limit and used_bytes > limit * 1_000_000 and runner.has_run():  # else too low a limit would loop
             return f"it uses {used_bytes / 1e6:,.0f} MB; GYM_WORKER_MEMORY_MB is {limit:,}"
-        return why_outdated(ALIVE)
+        return leave_to_newer(self.queues, ALIVE)
 
 
 def clock_seconds() -> float:
@@ -292,10 +294,10 @@ def drain(queues: list[str], *, once: bool = False) -> int:
     started, ran = timezone.now(), 0
     check_at = monotonic() + conf.SIGN_SECONDS
     recover_expired()
-    while lifecycle.may_claim():
+    while any(lifecycle.may_claim(queue) for queue in queues):
         if monotonic() >= check_at:
             check_at = monotonic() + conf.SIGN_SECONDS
-            if reason := why_outdated(ALIVE):
+            if reason := leave_to_newer(queues, ALIVE):
                 log.warning("this worker claims no more jobs: %s", reason)
                 lifecycle.closing.set()
                 break

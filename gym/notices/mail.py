@@ -16,6 +16,7 @@ SUBJECTS = {
     Notice.Kind.SHARED: "You have a new invitation",
     Notice.Kind.RUNS: "Your runs have ended",
     Notice.Kind.MODEL: "News about your model",
+    Notice.Kind.ACCOUNT: "News about your account",
 }
 
 

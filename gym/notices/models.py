@@ -15,6 +15,7 @@ class Notice(models.Model):
         SHARED = "shared", "Invitation"
         RUNS = "runs", "Runs"
         MODEL = "model", "Model"
+        ACCOUNT = "account", "Account"
 
     TEXT = 500
 

@@ -1,14 +1,15 @@
-"""Everything that an account owns, in one zip: for its owner, before the account is deleted."""
+"""Everything that an account owns, in one zip: for the page *Download your data* and the command `export_account`."""
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import IO, Any
 
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gym.accounts.models import User
@@ -41,12 +42,28 @@ Entry = tuple[str, Iterable[str | bytes]]
 ACCOUNT = ("username", "email", "first_name", "last_name", "date_joined", "last_login", "notices_by_mail")
 
 
-def export_account(user: User, file: IO[bytes]) -> int:
+def export_account(
+    user: User,
+    file: IO[bytes],
+    *,
+    on_file: Callable[[int], None] = lambda n_files: None,
+    on_piece: Callable[[], None] = lambda: None,
+) -> int:
     """Write the zip and return its number of files, with manifest.json.
 
-    Results that the account may no longer see, and secrets (passwords, tokens, keys of servers), are left out."""
+    Results that the account may no longer see, and secrets (passwords, tokens, keys of servers), are left out.
+
+    Args:
+        user: the owner.
+        file: binary file to write to.
+        on_file: called with the number of finished files after each one. It may write to the database.
+        on_piece: called for every piece of a file. It must not write to the database, because a query may be open.
+    """
+    entries: list[dict[str, Any]] = []
     with zipfile.ZipFile(file, "w") as archive:
-        entries = [add_to_zip(archive, path, pieces) for path, pieces in _entries(user)]
+        for path, pieces in _entries(user):
+            entries.append(add_to_zip(archive, path, _watched(pieces, on_piece)))
+            on_file(len(entries))
         manifest = {
             "account": user.get_username(),
             "made": timezone.now(),
@@ -57,12 +74,24 @@ def export_account(user: User, file: IO[bytes]) -> int:
     return len(entries) + 1
 
 
+def _watched(pieces: Iterable[str | bytes], on_piece: Callable[[], None]) -> Iterator[str | bytes]:
+    for piece in pieces:
+        on_piece()
+        yield piece
+
+
+def _each(rows: QuerySet[Any]) -> Iterator[Any]:
+    """Yield rows in their order, one in memory at a time. One query per row, so that none is open between two files."""
+    for pk in list(rows.values_list("pk", flat=True)):
+        yield from rows.filter(pk=pk)
+
+
 def _json(value: Any) -> list[str]:
     return [json.dumps(value, indent=1, ensure_ascii=False, cls=DjangoJSONEncoder) + "\n"]
 
 
 def _entries(user: User) -> Iterator[Entry]:
-    """Yield the paths in the zip with their contents, one object in memory at a time."""
+    """Yield the paths in the zip with their contents."""
     yield from _account(user)
     yield from _suites(user)
     yield from _runs(user)
@@ -78,9 +107,9 @@ def _account(user: User) -> Iterator[Entry]:
     notices = Notice.objects.filter(user=user).values("kind", "text", "address", "created", "read")
     yield "notifications.json", _json(list(notices))
     as_owner = {"request": SimpleNamespace(user=user)}
-    for model in RegisteredModel.objects.filter(owner=user).select_related("owner"):
+    for model in _each(RegisteredModel.objects.filter(owner=user).select_related("owner")):
         yield f"models/{model.slug}.json", _json(ModelDetailSerializer(model, context=as_owner).data)
-    for collection in Collection.objects.filter(owner=user):
+    for collection in _each(Collection.objects.filter(owner=user)):
         revisions = SuiteRevision.objects.filter(collection_entries__collection=collection)
         body = {name: getattr(collection, name) for name in ("slug", "title", "description", "reference")}
         body |= {
@@ -96,14 +125,15 @@ def _account(user: User) -> Iterator[Entry]:
 
 def _suites(user: User) -> Iterator[Entry]:
     revisions = SuiteRevision.objects.filter(suite__owner=user).select_related("suite")
-    for revision in revisions.order_by("suite__slug", "number").iterator(chunk_size=1):
+    for revision in _each(revisions.order_by("suite__slug", "number")):
         name = f"{revision.suite.slug}-r{revision.number}{'' if revision.is_frozen else '-draft'}"
         yield f"suites/{name}.json", [write_json(export_document(revision))]
 
 
 def _runs(user: User) -> Iterator[Entry]:
     done = visible_runs(user).filter(owner=user, completed_at__isnull=False)
-    for run in done.select_related("revision__suite", "model").prefetch_related("scores").order_by("pk"):
+    rows = done.select_related("revision__suite", "model").prefetch_related("scores")
+    for run in _each(rows.order_by("pk")):
         stem = f"runs/{run.revision.suite.slug}-r{run.revision.number}-{run.model.slug}-{run.key}"
         yield (
             f"{stem}/run.json",
@@ -116,13 +146,13 @@ def _runs(user: User) -> Iterator[Entry]:
 
 def _propara(user: User) -> Iterator[Entry]:
     versions = AnswerSetVersion.objects.filter(answer_set__owner=user).select_related("answer_set")
-    for version in versions.order_by("answer_set__slug", "number").iterator(chunk_size=1):
+    for version in _each(versions.order_by("answer_set__slug", "number")):
         stem = f"propara/answers/{version.answer_set.slug}-{version.number}"
         yield f"{stem}.tsv", [version.answers]
         if version.sentences:
             yield f"{stem}-sentences.tsv", [version.sentences]
     submissions = submissions_for(user).filter(owner=user).select_related("version__answer_set")
-    for submission in submissions.order_by("pk").iterator(chunk_size=1):
+    for submission in _each(submissions.order_by("pk")):
         stem = f"propara/submissions/{submission.key}"
         yield f"{stem}-as-uploaded", [bytes(submission.file)]
         if submission.has_scores:
@@ -130,9 +160,9 @@ def _propara(user: User) -> Iterator[Entry]:
 
 
 def _games(user: User) -> Iterator[Entry]:
-    for corpus in Corpus.objects.filter(owner=user).iterator(chunk_size=1):
+    for corpus in _each(Corpus.objects.filter(owner=user)):
         yield f"corpora/{corpus.slug}.{corpus.form}", storage.unpacked_lines(bytes(corpus.packed))
-    for game in games_for(user).filter(owner=user).select_related("corpus").order_by("pk"):
+    for game in _each(games_for(user).filter(owner=user).select_related("corpus").order_by("pk")):
         if game.lines:
             yield f"games/{game.key}.log", storage.log_lines(game)
         if game.is_counted:
@@ -140,11 +170,11 @@ def _games(user: User) -> Iterator[Entry]:
 
 
 def _agent_tests(user: User) -> Iterator[Entry]:
-    for suite in AgentSuite.objects.filter(owner=user):
+    for suite in _each(AgentSuite.objects.filter(owner=user)):
         yield (
             f"agents/suites/{suite.slug}.zip",
             [write_archive({case.name: case.text for case in suite.cases.all()})],
         )
     runs = visible_agent_runs(user).filter(owner=user, completed_at__isnull=False)
-    for run in runs.select_related("suite", "server__model").order_by("pk"):
+    for run in _each(runs.select_related("suite", "server__model").order_by("pk")):
         yield f"agents/runs/{run.key}.json", run_file(run, "json").streaming_content  # type: ignore[misc]

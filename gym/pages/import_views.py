@@ -17,10 +17,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
+from gym.accounts import throttle
 from gym.accounts.models import User
 from gym.accounts.requests import SignedInRequest
+from gym.accounts.views import throttled
 from gym.collections.bulk import collect_each, new_collection
 from gym.collections.models import Collection
+from gym.conflicts import Conflict
 from gym.runs.work.bulk import queue_each
 from lmgym.text import count
 from models_registry.fields import SomeModelsField
@@ -29,6 +32,7 @@ from suites.answer_forms import AnswersForm, read_with_answers
 from suites.bulk import BulkResult, freeze_each
 from suites.forms import ImportForm
 from suites.imports import (
+    ANSWERED,
     answer,
     import_files,
     keep_results,
@@ -181,13 +185,17 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
     elif request.method == "POST":
         row = next((row for row in files if str(row.position) == request.POST.get("file", "")), None)
         if row is None or row.state != ImportedFile.State.ASKS:
-            messages.info(request, "This file has no open questions.")
+            messages.info(request, ANSWERED)
             return redirect(batch)
         form = forms_by_file[row.pk] = _answers_form(row, batch, request.POST)
         if form.is_valid():
             row.batch = batch
             answers = read_with_answers(form, lambda options: preview(row, options)).answers
-            answered = answer(row, answers, actor=request.user)
+            try:
+                answered = answer(row, answers, actor=request.user)
+            except Conflict as error:  # a second click
+                messages.info(request, str(error))
+                return redirect(batch)
             _freeze_and_run(batch, answered, request.user)
             return _answered(request, batch, row, only=len(files) == 1)
         status = 400
@@ -208,9 +216,11 @@ def import_report(request: SignedInRequest, key: str) -> HttpResponse:
 
 @login_required
 @require_POST
+@throttled
 def import_reading(request: SignedInRequest, key: str) -> HttpResponse:
     """Show how a file with open questions (`file`: its position) is read with the sent answers and the proposed ones;
     nothing is saved. HTML fragment, or a reload if the file has no open questions. Context: file, form, reading."""
+    throttle.live_readings().take(request.user.pk)
     batch = _import_of(request, key)
     position = request.POST.get("file", "")[:4]
     waiting = batch.files.filter(state=ImportedFile.State.ASKS)

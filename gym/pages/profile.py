@@ -1,4 +1,4 @@
-"""Pages for an account that need data from all apps: use of limits, and deletion."""
+"""Pages for an account that need data from all apps: use of limits, download of all data, and deletion."""
 
 from __future__ import annotations
 
@@ -11,19 +11,24 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_safe
 
+from gym import stored_files
 from gym.accounts import daily_sentences, quotas
+from gym.accounts.errors import LimitReached
 from gym.accounts.forms import CurrentPassword
 from gym.accounts.models import ApiToken, User
 from gym.accounts.requests import SignedInRequest
 from gym.accounts.tokens import live_tokens
 from gym.accounts.views import forget_in_browser, form_page, form_status, throttled, with_password
+from gym.downloads import zip_stream
 from gym.jobs.models import ACTIVE_STATES, Job
+from gym.jobs.pages import progress_of, show_error
 from gym.jobs.services import active_limit
-from gym.pages import account_deletion
+from gym.pages import account_deletion, account_downloads
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,43 @@ def profile(request: SignedInRequest) -> HttpResponse:
 
 
 @login_required
+@form_page
+def account_export(request: SignedInRequest) -> HttpResponse:
+    """Show the zip of the account's data. POST creates it, or deletes it (`delete`). Context: export (AccountExport or
+    None), job, state; behind only with an export."""
+    if request.method == "POST" and "delete" in request.POST:
+        account_downloads.delete_export(actor=request.user)
+        messages.success(request, "The file was deleted.")
+        return redirect("account-export")
+    if request.method == "POST":
+        try:
+            account_downloads.request_export(actor=request.user)
+        except LimitReached as error:
+            show_error(request, error)
+        return redirect("account-export")
+    export = account_downloads.export_of(request.user)
+    context: dict[str, Any] = {"export": export}
+    context |= progress_of(export.job, request.user, export.state) if export else {"job": None, "state": ""}
+    return render(request, "accounts/export.html", context)
+
+
+@login_required
+@require_safe
+def account_export_file(request: SignedInRequest) -> HttpResponseBase:
+    """Download the zip, or redirect to its page while there is none."""
+    export = account_downloads.export_of(request.user)
+    if export is None or not export.is_done:
+        return redirect("account-export")
+    return zip_stream(stored_files.pieces_of(export), export.filename, export.size)
+
+
+@login_required
 @sensitive_post_parameters()
 @form_page
 @throttled
 def account_delete(request: SignedInRequest) -> HttpResponse:
-    """Confirm with the password and delete the account. Context: form, plan (account_deletion.DeletionPlan)."""
+    """Confirm with the password and delete the account. Context: form, plan (account_deletion.DeletionPlan), export
+    (AccountExport or None)."""
     form = CurrentPassword(request.POST or None, user=request.user)
     if request.method == "POST" and with_password(request, form, "password"):
         try:
@@ -96,5 +133,6 @@ def account_delete(request: SignedInRequest) -> HttpResponse:
             response = redirect("home")
             forget_in_browser(response, username)
             return response
-    context = {"form": form, "plan": account_deletion.plan(request.user)}
+    export = account_downloads.export_of(request.user)
+    context = {"form": form, "plan": account_deletion.plan(request.user), "export": export}
     return render(request, "accounts/delete.html", context, status=form_status(request))

@@ -12,12 +12,14 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from gym import stored_files
 from gym.accounts import throttle
 from gym.api import idempotency
 from gym.api.models import KEEP as KEEP_RESPONSES
 from gym.collections import zips
 from gym.jobs.reaper import KEEP_SILENT_WORKERS
 from gym.notices import services as notices
+from gym.pages import account_downloads
 from gym.propara import services as propara
 from gym.runs.models import KEEP_SCORE_REQUESTS
 from gym.runs.work import cache, preview, score_requests
@@ -39,6 +41,7 @@ class Rule:
 def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) -> list[Rule]:
     """Return the rules for data that is deleted automatically. `on_trimmed`: see `gym.runs.work.cache.trim`."""
     budget = settings.GYM_SCORE_CACHE_SENTENCES
+    zips_kept = f"{_span(stored_files.KEEP)}, and at most {settings.GYM_KEPT_ZIPS_MB:,} MB of them"
     newest = f"the {budget:,} read most recently" if budget else "all"
     return [
         Rule("Sessions of browsers", _span(timedelta(seconds=settings.SESSION_COOKIE_AGE)), _end_sessions),
@@ -53,9 +56,10 @@ def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) 
         ),
         Rule(
             "Zips of collections",
-            f"{_span(zips.KEEP)}, and at most {settings.GYM_KEPT_ZIPS_MB:,} MB of them",
+            zips_kept,
             zips.drop_old,
         ),
+        Rule("Downloads of accounts’ data", zips_kept, account_downloads.drop_old),
         Rule(
             "Scores of sentences, shared by all runs, under a hash of the sentence",
             newest,

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils import timezone
 
+from gym import stored_files
 from gym.collections import zips
 from gym.collections.models import CollectionZip, ZipPiece
 from gym.collections.services import create_collection, publish_collection
@@ -44,7 +45,7 @@ def private_run(people, paper):
 
 def names(zip_: CollectionZip) -> list[str]:
     zip_.refresh_from_db()
-    return zipfile.ZipFile(io.BytesIO(b"".join(zips.pieces(zip_)))).namelist()
+    return zipfile.ZipFile(io.BytesIO(b"".join(stored_files.pieces_of(zip_)))).namelist()
 
 
 def test_the_page_asks_shows_progress_and_gives_the_file(client, paper):
@@ -129,10 +130,11 @@ def test_zips_go_after_a_week_and_the_oldest_where_there_is_no_room(people, pape
     run_pending()
     zips.drop_old()
     assert ZipPiece.objects.exists()
-    zips.drop_old(reserve=settings.GYM_KEPT_ZIPS_MB * zips.MEGABYTE)
+    space = settings.GYM_KEPT_ZIPS_MB * stored_files.MEGABYTE
+    stored_files.drop_old(CollectionZip.objects.all(), reserve=space)
     assert not ZipPiece.objects.exists()
     zips.request_zip(paper, ADDRESS, actor=NOBODY)
-    CollectionZip.objects.update(created=timezone.now() - zips.KEEP - timedelta(seconds=1))
+    CollectionZip.objects.update(created=timezone.now() - stored_files.KEEP - timedelta(seconds=1))
     zips.drop_old()
     assert not CollectionZip.objects.exists()
 

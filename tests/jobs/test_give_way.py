@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gym.jobs import kinds, runner, states
+from gym.jobs import context as contexts
+from gym.jobs import kinds, lifecycle, runner, states
 from gym.jobs.models import Job, State
 from gym.jobs.services import enqueue
 
@@ -56,3 +57,46 @@ def test_work_that_is_done_only_when_nothing_waits_comes_last_and_moves_nobody(
     enqueue(kind, {}, owner=alice)
     assert run_one(kind).state == State.DONE
     assert states.claim_next("default", "w").pk == idle.pk
+
+
+@pytest.fixture
+def closing(monkeypatch):
+    monkeypatch.setattr(contexts, "CLOSING_SECONDS", 0.0)
+    lifecycle.closing.set()
+    yield
+    lifecycle.closing.clear()
+
+
+def run_chunks(register, n: int) -> list[int]:
+    """Run a resumable job of `n` chunks once; return the chunks that it stored."""
+    stored = []
+
+    def handler(context):
+        for number in range(n):
+            context.yield_turn()
+            with context.transaction(brings_forward=True):
+                stored.append(number)
+
+    enqueue(register("long", handler), {})
+    run_one("long")
+    return stored
+
+
+def test_a_worker_to_be_replaced_ends_resumable_jobs_after_a_chunk_without_losing_a_try(register, closing):
+    assert run_chunks(register, 3) == [0]
+    job = Job.objects.get()
+    assert (job.state, job.tries, job.error) == (State.QUEUED, 0, "The worker was stopped.")
+
+
+def test_a_worker_that_stops_ends_resumable_jobs_at_once(register):
+    lifecycle.stopping.set()
+    try:
+        assert run_chunks(register, 3) == []
+    finally:
+        lifecycle.stopping.clear()
+    assert Job.objects.get().state == State.QUEUED
+
+
+def test_a_young_attempt_is_not_interrupted_for_the_replacement_of_its_worker(register, closing, monkeypatch):
+    monkeypatch.setattr(contexts, "CLOSING_SECONDS", 60.0)
+    assert run_chunks(register, 3) == [0, 1, 2]

@@ -89,7 +89,7 @@ def test_a_worker_whose_thread_runs_a_job_of_another_queue_leaves_messages_to_ot
     until(lambda: messages.queues["default"].qsize() == 0)
 
 
-def test_a_broker_that_is_away_is_logged_once_and_used_again(messages, start, monkeypatch, caplog):
+def test_a_broker_that_is_away_is_logged_once_and_used_again(messages, polling, start, monkeypatch, caplog):
     failures = []
 
     def fail(*arguments, **options):
@@ -101,7 +101,9 @@ def test_a_broker_that_is_away_is_logged_once_and_used_again(messages, start, mo
         thread = start()
         until(lambda: len(failures) > 5)
         assert thread.problem == "connection refused"
+        assert polling.consumers["default"].is_broker_away
     until(lambda: thread.problem == "")
+    assert not polling.consumers["default"].is_broker_away
     warnings = [record.message for record in caplog.records]
     assert warnings == [
         "no messages for queue default; polling only: connection refused",

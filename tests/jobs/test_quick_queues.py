@@ -55,6 +55,14 @@ def test_messages_of_a_quick_queue_are_looked_for_more_often(settings):
     assert conf.poll_seconds("preview") < conf.poll_seconds("default")
 
 
+def test_a_quick_queue_is_polled_more_often_while_the_broker_is_away(settings):
+    settings.GYM_JOB_QUICK_QUEUES = ("preview",)
+    settings.GYM_BROKER_URL = "redis://localhost"
+    away = {queue: conf.poll_seconds(queue, is_broker_away=True) for queue in ("preview", "default")}
+    assert away["preview"] < conf.poll_seconds("preview")
+    assert away["default"] == conf.poll_seconds("default")
+
+
 @pytest.mark.process
 def test_both_kinds_of_queue_work_in_one_process_without_a_warning(lab):
     lab.env["LAB_QUEUE"] = "preview"

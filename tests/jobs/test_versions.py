@@ -10,8 +10,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from gym import site_command
-from gym.jobs import conf, lifecycle, runner, states
+from gym.jobs import conf, lifecycle, runner, states, versions
 from gym.jobs.models import Job, WorkerHeartbeat
+from gym.jobs.selectors import ALIVE
 from gym.jobs.services import enqueue
 from gym.jobs.worker import WorkerProcess, drain
 from lmgym import __version__
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.django_db
 def _as_new_process():
     yield
     lifecycle.closing.clear()
+    lifecycle.left_to_newer = frozenset()
 
 
 @pytest.fixture
@@ -52,14 +54,42 @@ def test_a_worker_beside_a_newer_one_claims_nothing_more(newer_worker, register)
 
 def test_a_worker_claims_nothing_after_the_database_was_upgraded(database_ahead):
     WorkerProcess(["default"])._beat()
-    assert not lifecycle.may_claim()
+    assert not lifecycle.may_claim("default")
 
 
 def test_a_newer_worker_that_went_silent_does_not_stop_others(newer_worker):
     newer_worker.last_seen = timezone.now() - timedelta(minutes=2)
     newer_worker.save()
     WorkerProcess(["default"])._beat()
-    assert lifecycle.may_claim()
+    assert lifecycle.may_claim("default")
+
+
+def test_an_older_worker_keeps_the_queues_that_no_newer_one_serves(newer_worker, register):
+    process = WorkerProcess(["default", "short"])
+    process._beat()
+    kind = register("k")
+    enqueue(kind, {})
+    enqueue(kind, {}, queue="short")
+    assert runner.run_next("default") is None
+    assert runner.run_next("short")
+    newer_worker.delete()
+    process._beat()
+    assert runner.run_next("default")
+
+
+@pytest.mark.parametrize(
+    ("version", "other", "is_newer"),
+    [
+        ("1.0.0", "1.0.0rc1", True),
+        ("1.0.0rc1", "1.0.0", False),
+        ("0.10.0", "0.9.0", True),
+        ("", "1.0", False),
+    ],
+)
+def test_pre_releases_come_before_their_release(monkeypatch, version, other, is_newer):
+    monkeypatch.setattr(versions, "__version__", other)
+    WorkerHeartbeat.objects.create(id="new", host="h", pid=1, queues=["default"], version=version)
+    assert bool(versions.newer_versions(ALIVE)) == is_newer
 
 
 def test_a_drain_stops_when_a_newer_worker_starts(register, monkeypatch):
@@ -74,7 +104,7 @@ def test_a_drain_stops_when_a_newer_worker_starts(register, monkeypatch):
 
 def test_an_older_worker_does_not_start(newer_worker):
     with pytest.raises(CommandError, match=rf"LM Gym 99\.0\.0 is running; this is {__version__}"):
-        call_command("worker", "--drain")
+        call_command("worker", "--drain", "--queues", "default")
 
 
 @pytest.mark.parametrize("command", ["migrate", "worker"])
@@ -105,9 +135,9 @@ def test_a_worker_that_starts_above_its_memory_limit_runs_a_job_first(settings, 
     settings.GYM_WORKER_MEMORY_MB = 1
     monkeypatch.setattr(runner, "_has_run", False)
     WorkerProcess(["default"])._beat()
-    assert lifecycle.may_claim()
+    assert lifecycle.may_claim("default")
 
 
 def test_without_a_limit_memory_does_not_matter():
     WorkerProcess(["default"])._beat()
-    assert lifecycle.may_claim()
+    assert lifecycle.may_claim("default")

@@ -10,6 +10,7 @@ from django.db import OperationalError
 from django.urls import reverse
 
 from gym.conflicts import MESSAGE
+from gym.jobs.errors import WrongState
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.runs.models import SuiteRun
@@ -86,6 +87,22 @@ def test_what_is_beyond_one_request_is_counted(people, start, monkeypatch):
     start(people.bob, 3)
     monkeypatch.setattr(many, "MAX_RUNS", 2)
     assert many.act_on_runs(SuiteRun.objects.all(), "cancel", actor=people.bob).left == 1
+
+
+def test_refused_runs_do_not_block_later_ones(people, start, monkeypatch):
+    runs = start(people.bob, 4)
+    cancel = many.ACTIONS["cancel"]
+
+    def refuse_the_first(run, *, actor):
+        if run.pk in {run.pk for run in runs[:3]}:
+            raise WrongState("no")
+        cancel.use_case(run, actor=actor)
+
+    monkeypatch.setattr(many, "MAX_RUNS", 1)
+    monkeypatch.setattr(many, "PAGE", 2)
+    monkeypatch.setitem(many.ACTIONS, "cancel", replace(cancel, use_case=refuse_the_first))
+    changed = many.act_on_runs(SuiteRun.objects.all(), "cancel", actor=people.bob)
+    assert changed == many.RunsChanged(1, {"no": 3}, 0)
 
 
 def test_the_page_asks_first_and_keeps_the_filters(client, people, start):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -24,6 +26,12 @@ IDLE_SECONDS = 5.0
 """How long a worker may idle beside a job that it could run."""
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 class RedisServer:
     """A Redis server of the test's own, which can be killed and started again."""
 
@@ -31,9 +39,7 @@ class RedisServer:
         if shutil.which("redis-server") is None:
             missing("redis-server is not installed")
         self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self.start()
 
@@ -60,6 +66,63 @@ class RedisServer:
 
         with redis.Redis.from_url(self.url, socket_timeout=5) as client:
             client.execute_command(*words)
+
+
+class RabbitServer:
+    """A RabbitMQ node of the test's own, with its own name daemon, which can be killed and started again."""
+
+    PROGRAM = Path(
+        "/usr/lib/rabbitmq/bin/rabbitmq-server"
+    )  # without Debian's wrapper, which changes the user
+
+    def __init__(self, folder: Path) -> None:
+        if not self.PROGRAM.exists():
+            missing("rabbitmq-server is not installed")
+        self.port, names = free_port(), free_port()
+        self.url = f"amqp://guest:guest@127.0.0.1:{self.port}/%2F"
+        (folder / "env.conf").touch()
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),  # of the Erlang cookie
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "ERL_EPMD_PORT": str(names),
+            "RABBITMQ_CONF_ENV_FILE": str(folder / "env.conf"),
+            "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq"),
+            "RABBITMQ_DIST_PORT": str(free_port()),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
+            "RABBITMQ_LOG_BASE": str(folder),
+            "RABBITMQ_MNESIA_BASE": str(folder),
+            "RABBITMQ_NODENAME": f"gym{self.port}@localhost",
+            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODE_PORT": str(self.port),
+        }
+        self.names = subprocess.Popen(["epmd", "-port", str(names), "-address", "127.0.0.1"])
+        self.start()
+        self.wait()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [str(self.PROGRAM)], env=self.env, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def wait(self) -> None:
+        end = time.monotonic() + 60 * PATIENCE
+        while True:
+            with suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            assert time.monotonic() < end, "RabbitMQ does not start"
+            time.sleep(0.2)
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def close(self) -> None:
+        self.kill()
+        self.names.kill()
+        self.names.wait()
 
 
 class Proxy:
@@ -112,6 +175,15 @@ def redis_server(tmp_path) -> Iterator[RedisServer]:
     server = RedisServer(tmp_path)
     yield server
     server.kill()
+
+
+@pytest.fixture
+def rabbit_server(tmp_path) -> Iterator[RabbitServer]:
+    folder = tmp_path / "rabbit"
+    folder.mkdir()
+    server = RabbitServer(folder)
+    yield server
+    server.close()
 
 
 @pytest.fixture
@@ -176,4 +248,12 @@ def test_rabbitmq_whose_connections_are_cut_and_come_back(rabbit, make_lab, monk
         work_through(lab, [rabbit.cut, lambda: setattr(rabbit, "is_cut", False), rabbit.cut])
     finally:
         rabbit.is_cut = False
+    lab.wait_for(lab.enqueue("lab.chunks", {"n": 1}), "done")
+
+
+def test_rabbitmq_that_is_killed_and_restarted(rabbit_server, make_lab, monkeypatch):
+    monkeypatch.setitem(BROKERS, "rabbitmq", rabbit_server.url)
+    lab = make_lab("postgresql", "rabbitmq")
+    work_through(lab, [rabbit_server.kill, rabbit_server.start])
+    rabbit_server.wait()
     lab.wait_for(lab.enqueue("lab.chunks", {"n": 1}), "done")

@@ -16,6 +16,7 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.notices.models import Notice
 from gym.pages import retention
+from gym.pages.models import AccountExport
 from gym.runs.models import ScoreCache, ScoreRequest
 from gym.staff import services
 from suites.models import SuiteImport
@@ -31,6 +32,7 @@ def add_each(people, age: timedelta) -> None:
     rows = {
         SuiteImport: {"owner": alice, "options": {}},
         SentRequest: {"user": alice, "key": str(age), "digest": "d"},
+        AccountExport: {"user": people.bob if age else alice},
         CollectionZip: {"collection": collection, "address": "a"},
         Notice: {"user": alice, "kind": "run", "text": "t", "address": "/"},
         ScoreRequest: {
@@ -49,7 +51,7 @@ def add_each(people, age: timedelta) -> None:
     TokenBucket.objects.create(key=str(age), full_at=then.timestamp())
 
 
-KINDS = (SuiteImport, SentRequest, CollectionZip, Notice, ScoreRequest, Session, TokenBucket)
+KINDS = (SuiteImport, SentRequest, CollectionZip, AccountExport, Notice, ScoreRequest, Session, TokenBucket)
 
 
 def counts() -> dict[str, int]:

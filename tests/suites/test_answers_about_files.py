@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from lmgym.suites.formats import write_wide_tsv
+from suites import imports
 from suites.imports import STALE
 from suites.models import ImportedFile, Suite, SuiteImport
 from suites.selectors import document_of
@@ -276,3 +277,20 @@ def test_the_next_file_with_the_same_headings_has_the_last_answers_filled_in(sig
     signed_in.force_login(people.bob)
     address = new(signed_in, file=file("b.csv", PAIRS))
     assert initial(signed_in, address)["prediction"] is None
+
+
+def test_two_clicks_import_a_file_once(signed_in, people, monkeypatch):
+    address = new(signed_in, file=file("türen.csv", GERMAN))
+    proposed, parse, clicks = initial(signed_in, address), imports._parse, []
+
+    def parse_while_another_click_arrives(batch, source, answers):
+        if answers.columns and len(clicks) < 2:  # the view previews the file first
+            clicks.append(source)
+            if len(clicks) == 2:
+                imports.answer(ImportedFile.objects.get(), answers, actor=people.alice)
+        return parse(batch, source, answers)
+
+    monkeypatch.setattr(imports, "_parse", parse_while_another_click_arrives)
+    answer = signed_in.post(address, {"file": 0, **proposed}, follow=True)
+    assert "This file has no open questions." in answer.content.decode()
+    assert Suite.objects.count() == 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from gym.accounts import throttle
 from suites.models import ImportedFile, Suite, SuiteImport
 from suites.selectors import document_of
 from tests.factories import make_suite
@@ -106,3 +109,12 @@ def test_the_page_of_a_file_that_was_answered_meanwhile_is_reloaded(signed_in):
     signed_in.post(address, {"file": 0, "cut": "/"})
     for file in ("0", "7", "x", ""):
         assert read(signed_in, address, file=file, cut="/")["HX-Refresh"] == "true"
+
+
+def test_readings_of_an_account_are_limited(signed_in, monkeypatch):
+    address = waiting(signed_in, SLASHES)
+    limit = replace(throttle.live_readings(), tries=1)
+    monkeypatch.setattr(throttle, "live_readings", lambda: limit)
+    read(signed_in, address, cut="/")
+    answer = signed_in.post(f"{address}reading/", {"file": 0, "cut": "/"})
+    assert (answer.status_code, answer["Retry-After"]) == (429, "60")

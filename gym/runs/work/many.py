@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from time import monotonic
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import Error as DatabaseError
@@ -21,7 +22,10 @@ from lmgym.text import count
 from lmgym.text.columns import described
 
 MAX_RUNS = 500
-"""Maximum number of runs in one request."""
+"""Maximum number of runs that one request changes. Refused runs do not count, so they do not block later ones."""
+PAGE = 500  # runs read at a time
+SECONDS = 20.0
+"""Time after which a request tries no further runs."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +90,17 @@ def affected(runs: QuerySet[SuiteRun], action: str, *, actor: User) -> QuerySet[
 
 
 def act_on_runs(runs: QuerySet[SuiteRun], action: str, *, actor: User) -> RunsChanged:
-    """Cancel, retry or delete the first MAX_RUNS of `runs` that `affected` selects."""
+    """Cancel, retry or delete runs that `affected` selects, until MAX_RUNS are changed or SECONDS are over."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to change runs")
     matching = affected(runs, action, actor=actor).select_related(
         "job", "model", "owner", "revision__suite__owner"
     )
-    total = matching.count()
+    total, end = matching.count(), monotonic() + SECONDS
     done, refused = 0, Counter[str]()
-    for run in matching[:MAX_RUNS]:
+    for run in _in_pages(matching):
+        if done == MAX_RUNS or monotonic() >= end:
+            break
         try:
             ACTIONS[action].use_case(run, actor=actor)
         except ValidationError as error:
@@ -107,4 +113,12 @@ def act_on_runs(runs: QuerySet[SuiteRun], action: str, *, actor: User) -> RunsCh
             refused[MESSAGE] += 1
         else:
             done += 1
-    return RunsChanged(done, dict(refused), max(0, total - MAX_RUNS))
+    return RunsChanged(done, dict(refused), max(0, total - done - refused.total()))
+
+
+def _in_pages(runs: QuerySet[SuiteRun]) -> Iterator[SuiteRun]:
+    """Yield runs by primary key. A page is read when it is needed, as earlier runs may be changed by then."""
+    last = 0
+    while page := list(runs.filter(pk__gt=last)[:PAGE]):
+        yield from page
+        last = page[-1].pk

@@ -11,7 +11,7 @@ from time import monotonic
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from gym.jobs import fairness
+from gym.jobs import fairness, lifecycle
 from gym.jobs.context import JobContext
 from gym.jobs.models import Job, State
 from gym.jobs.selectors import idle_threads
@@ -72,8 +72,10 @@ class SharedChunks:
         return n_helpers
 
     def is_help_wanted(self) -> bool:
-        """Return whether a helping attempt should continue: the run is still under way with the same scorer, and no
-        other job is waiting."""
+        """Return whether a helping attempt should continue: the run is still under way with the same scorer, no other
+        job is waiting, and this worker need not be replaced."""
+        if not lifecycle.may_claim(self.context.queue):
+            return False
         under_way = SuiteRun.objects.filter(
             pk=self.run.pk,
             scorer=self.run.scorer,

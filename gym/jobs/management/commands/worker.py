@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from gym.jobs import conf, fairness, lifecycle, runner
 from gym.jobs.selectors import ALIVE
 from gym.jobs.sessions import limit_sessions
-from gym.jobs.versions import why_outdated
+from gym.jobs.versions import leave_to_newer
 from gym.jobs.worker import WorkerProcess, drain
 from gym.site_command import SiteCommand
 
@@ -50,7 +50,7 @@ class Command(SiteCommand):
             )
         if options["threads"] < 1:
             raise CommandError("--threads must be at least 1.")
-        if problem := why_outdated(ALIVE):
+        if problem := leave_to_newer(queues, ALIVE):
             raise CommandError(problem)
         limit_sessions()
         if options["id"]:
