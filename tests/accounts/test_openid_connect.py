@@ -11,6 +11,8 @@ from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group
 
+from gym.accounts import invitations
+from gym.accounts.confirmed import has_confirmed_address
 from gym.accounts.models import User
 from gym.accounts.tokens import create_token, live_tokens
 from tests.accounts.issuer import CLIENT_ID, CLIENT_SECRET, _key, running_issuer
@@ -199,6 +201,20 @@ def test_closed_sign_up_can_be_open_for_one_kind_of_sign_in(client, db, issuer, 
     settings.GYM_SIGN_UP_FROM = ["oidc"]
     sign_up(client, issuer)
     assert signed_in(client) == "anna"
+
+
+def test_an_invited_person_may_use_the_service_instead_of_a_password(client, people, issuer, settings):
+    settings.GYM_SIGN_UP = False
+    [(row, token)] = invitations.invite(["new@example.org"], actor=people.staff)
+    assert "Sign in with University" in client.get(f"/accounts/invitation/{token}/").content.decode()
+    sign_up(client, issuer)
+    anna = User.objects.get(username="anna")
+    assert (anna.email, has_confirmed_address(anna)) == ("new@example.org", True)
+    row.refresh_from_db()
+    assert row.account == anna
+    client.post("/accounts/logout/")
+    issuer.person["sub"] = "another"
+    assert walk(client, issuer).status_code == 403  # the invitation is used up
 
 
 def test_new_accounts_are_limited_per_address(client, db, issuer, settings):
