@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 COMMAND_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
@@ -126,6 +126,58 @@ def choice(name: str, default: str, allowed: Sequence[str]) -> str:
 
 def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def choices(name: str, default: str, allowed: Sequence[str]) -> list[str]:
+    """Read some of the `allowed` words: `oidc, ldap`."""
+    chosen = words(name, default)
+    for word in chosen:
+        if word not in allowed:
+            raise EnvError(f"{name}: {word!r} is not one of {', '.join(allowed)}")
+    return chosen
+
+
+def pairs(name: str, default: str = "") -> dict[str, str]:
+    """Read names with names: `linguistics=editors, it=operators`."""
+    parsed: dict[str, str] = {}
+    for word in words(name, default):
+        left, separator, right = (part.strip() for part in word.partition("="))
+        if not (left and separator and right):
+            raise EnvError(f"{name}: {word!r} is not a pair of names, as in linguistics=editors")
+        parsed[left] = right
+    return parsed
+
+
+def issuer(name: str, default: str = "") -> str:
+    """Read the address of an OpenID Connect issuer, without a slash at its end. Plain HTTP is accepted from this
+    machine only, because whoever can change the answers can sign in as anybody."""
+    value = (text(name) or default).rstrip("/")
+    host = _parts_of(name, value, {"https", "http"}, "https://login.example.org").hostname or ""
+    if value.startswith("http://") and host not in {"localhost", "127.0.0.1", "::1"}:
+        raise EnvError(f"{name}={value!r} is not encrypted; use https://")
+    return value
+
+
+def directory(name: str, default: str = "") -> str:
+    """Read the address of an LDAP server."""
+    value = text(name) or default
+    _parts_of(name, value, {"ldap", "ldaps"}, "ldaps://ldap.example.org")
+    return value
+
+
+def _parts_of(name: str, value: str, schemes: set[str], example: str) -> SplitResult:
+    """Return the parts of an address without user, query and fragment; empty parts for an empty value."""
+    wrong = EnvError(f"{name}={value!r} is not an address such as {example}")
+    try:
+        parts = urlsplit(value)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise wrong from None
+    if value and not (
+        has_host and parts.scheme in schemes and not (parts.username or parts.query or parts.fragment)
+    ):
+        raise wrong
+    return parts
 
 
 def networks(name: str, default: str = "") -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:

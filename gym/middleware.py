@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from django_htmx.http import HttpResponseClientRedirect
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from gym.accounts import second_factor
 from gym.accounts.quotas import OverQuota
 from gym.conflicts import MESSAGE, Conflict, is_conflict
 from gym.error_pages import error_response
@@ -109,3 +113,34 @@ class OverQuotas(MiddlewareMixin):
         if not isinstance(error, OverQuota):
             return None
         return error_response(request, 400, "invalid", " ".join(error.messages), title="Quota reached")
+
+
+NEED_NO_SECOND_FACTOR = (
+    "mfa_",
+    "account_reauthenticate",
+    "login",
+    "account_login",
+    "logout",
+    "retention",
+    "help",
+)
+"""Beginnings of the URL names of pages that need no second factor."""
+
+
+class RequireSecondFactor(MiddlewareMixin):
+    """Redirect accounts that lack a required second factor from every page to the one that sets it up; the API responds
+    with 403."""
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, kwargs: Any
+    ) -> HttpResponse | None:
+        if settings.GYM_REQUIRE_2FA not in ("staff", "everyone") or not second_factor.is_missing(
+            request.user
+        ):
+            return None
+        name = (request.resolver_match and request.resolver_match.url_name) or ""
+        if name.startswith(NEED_NO_SECOND_FACTOR):
+            return None
+        if request.path_info.startswith("/api/"):
+            return error_response(request, 403, "second_factor", second_factor.MISSING)
+        return redirect("mfa_index")

@@ -34,6 +34,7 @@ require_own_secret(SECRET_KEY, INSECURE_SECRET_KEY, is_local=_ONLY_HERE)
 
 INSTALLED_APPS = [
     "gym.accounts",
+    "gym.accounts.external",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -48,6 +49,10 @@ INSTALLED_APPS = [
     "crispy_forms",
     "crispy_bootstrap5",
     "django_htmx",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.mfa",
     "csp",
     "gym",
     "gym.api",
@@ -83,6 +88,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "gym.accounts.middleware.ProxyUserChanges",
+    "gym.middleware.RequireSecondFactor",
     "django_htmx.middleware.HtmxMiddleware",
     "gym.sharing.redirects.redirect_old_addresses",
     "gym.staff.log.StaffLog",
@@ -149,6 +157,59 @@ GYM_DEMO_LINE = (
     if GYM_DEMO_ACCOUNTS and _ONLY_HERE and not GYM_BEHIND_PROXY
     else ""
 )
+
+# --- sign-in through other services, second factors, invitations (docs/accounts.md) -----------------------------
+GYM_OIDC_ISSUER = env.issuer("GYM_OIDC_ISSUER")
+GYM_OIDC_CLIENT_ID = env.text("GYM_OIDC_CLIENT_ID")
+GYM_OIDC_CLIENT_SECRET = env.secret("GYM_OIDC_CLIENT_SECRET")
+GYM_OIDC_NAME = env.text("GYM_OIDC_NAME", "Single sign-on")
+GYM_OIDC_GROUPS_CLAIM = env.text("GYM_OIDC_GROUPS_CLAIM", "groups")
+GYM_ORCID_CLIENT_ID = env.text("GYM_ORCID_CLIENT_ID")
+GYM_ORCID_CLIENT_SECRET = env.secret("GYM_ORCID_CLIENT_SECRET")
+GYM_ORCID_ISSUER = env.issuer("GYM_ORCID_ISSUER", "https://orcid.org")
+GYM_GITHUB_CLIENT_ID = env.text("GYM_GITHUB_CLIENT_ID")
+GYM_GITHUB_CLIENT_SECRET = env.secret("GYM_GITHUB_CLIENT_SECRET")
+GYM_LDAP_URL = env.directory("GYM_LDAP_URL")
+GYM_LDAP_START_TLS = env.flag("GYM_LDAP_START_TLS", True)
+GYM_LDAP_BIND_DN = env.text("GYM_LDAP_BIND_DN")
+GYM_LDAP_BIND_PASSWORD = env.secret("GYM_LDAP_BIND_PASSWORD")
+GYM_LDAP_USERS = env.text("GYM_LDAP_USERS")
+GYM_LDAP_USER_FILTER = env.text("GYM_LDAP_USER_FILTER", "(uid=%(user)s)")
+GYM_LDAP_GROUPS = env.text("GYM_LDAP_GROUPS")
+GYM_PROXY_USER_HEADER = env.text("GYM_PROXY_USER_HEADER")
+GYM_PROXY_EMAIL_HEADER = env.text("GYM_PROXY_EMAIL_HEADER")
+GYM_PROXY_GROUPS_HEADER = env.text("GYM_PROXY_GROUPS_HEADER")
+GYM_PROXY_ADDRESSES = env.networks("GYM_PROXY_ADDRESSES")
+GYM_SIGN_IN_GROUPS = env.words("GYM_SIGN_IN_GROUPS")
+GYM_STAFF_GROUPS = env.words("GYM_STAFF_GROUPS")
+GYM_GROUP_MAP = env.pairs("GYM_GROUP_MAP")
+GYM_SIGN_UP_FROM = env.choices("GYM_SIGN_UP_FROM", "", ("oidc", "orcid", "github", "ldap", "proxy"))
+GYM_LINK_BY_EMAIL = env.flag("GYM_LINK_BY_EMAIL", False)
+GYM_REQUIRE_2FA = env.choice("GYM_REQUIRE_2FA", "off", ("off", "nobody", "staff", "everyone"))
+GYM_INVITATION_DAYS = env.number("GYM_INVITATION_DAYS", 7, least=1)
+
+ACCOUNT_ADAPTER = "gym.accounts.external.adapters.AccountAdapter"
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_RATE_LIMITS = False  # gym.accounts.throttle counts in the database, so for all processes
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email"]
+ACCOUNT_UNIQUE_EMAIL = False
+SOCIALACCOUNT_ADAPTER = "gym.accounts.external.adapters.ExternalAdapter"
+SOCIALACCOUNT_AUTO_SIGNUP = False  # user names are public, so everybody chooses theirs
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_FORMS = {"signup": "gym.accounts.external.forms.ChooseName"}
+SOCIALACCOUNT_QUERY_EMAIL = True
+MFA_ADAPTER = "gym.accounts.second_factor.SecondFactorAdapter"
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_FORMS = {
+    "activate_totp": "gym.accounts.second_factor.NewAppForm",
+    "authenticate": "gym.accounts.second_factor.CodeForm",
+    "reauthenticate": "gym.accounts.second_factor.CodeAgainForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = _ONLY_HERE  # browsers themselves allow http for localhost only
 
 # --- e-mail ----------------------------------------------------------------------------------------------------
 EMAIL = env.email("GYM_EMAIL_URL")

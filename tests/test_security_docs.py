@@ -7,6 +7,7 @@ import re
 
 from django.conf import settings
 
+from gym.accounts import invitations as account_invitations
 from gym.accounts import throttle, tokens
 from gym.agents import services as agents
 from gym.api import filters, paging, parsers
@@ -105,6 +106,9 @@ def limits() -> dict[str, list[object]]:
             throttle.sign_in_by_account().period,
         ],
         "wrong current password, when signed in": [per_account, throttle.own_password().period],
+        "wrong codes of a second factor": [per_account, throttle.own_password().period],
+        "age of an invitation to the site, which works once": [default("GYM_INVITATION_DAYS") * UNITS["day"]],
+        "people invited in one step": [account_invitations.MAX_ADDRESSES],
         "wrong passwords of an address; as many wrong tokens": [
             per_address,
             same(throttle.sign_in_by_address().period, throttle.bad_token_by_address().period),

@@ -12,7 +12,7 @@ from gym import env
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
-ROWS = dict(re.findall(r"^\| `(GYM_[A-Z_]+)` \| (.*?) \|", DOCS, re.MULTILINE))
+ROWS = dict(re.findall(r"^\| `(GYM_[A-Z0-9_]+)` \| (.*?) \|", DOCS, re.MULTILINE))
 
 
 def calls() -> dict[str, tuple[str, object]]:
@@ -71,13 +71,32 @@ WRONG = {
     "time_zone": ["Europe/Berlim", "CET+1"],
     "networks": ["localhost", "10.0.0.0/33", "10.1.2.3/16"],
     "mail_addresses": ["admin", "a@b, c"],
+    "issuer": [
+        "login.example.org",
+        "http://login.example.org",
+        "https://",
+        "https://a:b@host",
+        "https://host?x=1",
+    ],
+    "directory": ["ldap.example.org", "https://host", "ldap://"],
+    "choices": ["saml", "oidc; ldap"],
+    "pairs": ["editors", "=editors", "lab="],
     "secret": [],
     "text": [],
     "words": [],
 }
 
 
-DEFAULTS = {"commands": "{}", "quota": "5, 5 MB", "broker": "database://", "time_zone": "UTC"}
+DEFAULTS = {
+    "issuer": "",
+    "directory": "",
+    "choices": "",
+    "pairs": "",
+    "commands": "{}",
+    "quota": "5, 5 MB",
+    "broker": "database://",
+    "time_zone": "UTC",
+}
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
@@ -85,7 +104,7 @@ def test_a_wrong_value_is_refused_by_name(monkeypatch, tmp_path, name):
     kind, _ = CALLS[name]
     read = getattr(env, kind)
     default = DEFAULTS.get(kind, tmp_path / "x" if kind in ("database", "folder") else "INFO")
-    more = [["INFO", "DEBUG"]] if kind == "choice" else []
+    more = [["INFO", "DEBUG"]] if kind in ("choice", "choices") else []
     for value in WRONG[kind]:
         monkeypatch.setenv(name, value)
         with pytest.raises(env.EnvError, match=name):

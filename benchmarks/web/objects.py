@@ -49,12 +49,18 @@ NOT_MEASURED = {
             "agent-run-progress agent-naming"
         ),
         _FLOW: (
-            "about retention help help-page healthz readyz metrics login sign-up password-reset-sent "
+            "about retention help help-page healthz readyz metrics login account_login sign-up password-reset-sent "
+            "account-invitation service-start service-disconnect "
+            "socialaccount_connections socialaccount_signup socialaccount_login_cancelled "
+            "github_callback openid_connect_callback account_reauthenticate mfa_index mfa_authenticate "
+            "mfa_reauthenticate mfa_activate_totp mfa_deactivate_totp mfa_view_recovery_codes "
+            "mfa_generate_recovery_codes mfa_download_recovery_codes mfa_list_webauthn mfa_add_webauthn "
+            "mfa_reauthenticate_webauthn mfa_edit_webauthn mfa_remove_webauthn "
             "password-reset-confirm admin-sign-in api-root api-docs propara-compare-former "
             "propara-compare-former-process"
         ),
         _STAFF: (
-            "staff staff-accounts staff-clean-up"
+            "staff staff-accounts staff-clean-up staff-invitations"
         ),
     }.items()
     for name in names.split()

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timedelta
 from typing import Any
 
-from confusable_homoglyphs import confusables
 from django import forms
-from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.forms import AuthenticationForm, UserCreationForm
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from gym.accounts.backends import ACCOUNTS, DEMO_USER
+from gym.accounts.external import directory
+from gym.accounts.external.outside import Person
 from gym.accounts.mail import has_server
 from gym.accounts.models import Scope, User
-from gym.accounts.throttle import account_key
+from gym.accounts.names import check_name
 
-RESERVED = frozenset(
-    {
-        DEMO_USER,
-        *ACCOUNTS,
-        "staff",
-        "system",
-        "anonymous",
-        "root",
-        "administrator",
-        "moderator",
-        "support",
-        "help",
-    }
-    | {"gym", "lmgym", "lm-gym", "lm_gym", "security", "webmaster", "postmaster", "owner", "superuser"}
-)
+logger = logging.getLogger(__name__)
 EMAIL_HELP = "Used to reset a forgotten password. Other users do not see it."
 
 
@@ -46,18 +33,48 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # Django 5.2 cann
 
     def clean_username(self) -> str:
         username: str = super().clean_username() or ""  # None if the name is taken
-        if account_key(username) in RESERVED:
-            raise ValidationError("This name is not available.", code="reserved")
-        if confusables.is_dangerous(username):
-            raise ValidationError(
-                "The name mixes look-alike letters from several scripts. Use letters from one script.",
-                code="mixed",
-            )
+        check_name(username)
         return username
 
 
+class InvitedForm(SignUpForm):
+    """Sign-up with an invitation, which has the e-mail address."""
+
+    class Meta(SignUpForm.Meta):
+        fields = ["username"]
+
+
+class SignInForm(AuthenticationForm):
+    """Name and password of an account, or else of the directory (`person`)."""
+
+    person: Person | None = None
+
+    def clean(self) -> dict[str, Any]:
+        try:
+            return super().clean()
+        except ValidationError as error:
+            if error.code != "invalid_login" or not directory.is_on():
+                raise
+            self.person = self._person_of_directory()
+            if self.person is None:
+                raise
+            return self.cleaned_data
+
+    def _person_of_directory(self) -> Person | None:
+        assert self.request is not None
+        name, password = self.cleaned_data["username"], self.cleaned_data["password"]
+        try:
+            return directory.person(self.request, name, password)
+        except directory.Unreachable as error:
+            logger.warning("The LDAP directory cannot be used: %s", error)
+            raise ValidationError(
+                "The directory does not answer. Try again later; accounts with a password of this site still work.",
+                code="directory",
+            ) from error
+
+
 class CurrentPassword(forms.Form):
-    """Password confirmation for an irreversible action."""
+    """Confirmation of an irreversible action: the password, or the user name of an account without one."""
 
     password = forms.CharField(
         label="Your password",
@@ -68,10 +85,17 @@ class CurrentPassword(forms.Form):
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
+        if not user.has_usable_password():
+            self.fields["password"] = forms.CharField(
+                label=f"Enter your user name ({user.username}) to confirm"
+            )
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
-        if not self.user.check_password(password):
+        if not self.user.has_usable_password():
+            if password != self.user.username:
+                raise ValidationError("This is not your user name.", code="wrong")
+        elif not self.user.check_password(password):
             raise ValidationError("Wrong password.", code="wrong")
         return password
 
@@ -99,6 +123,8 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.order_fields(["first_name", "last_name", "email", "password", "notices_by_mail"])
+        if not self.instance.has_usable_password():
+            del self.fields["password"]
         if not has_server():
             by_mail = self.fields["notices_by_mail"]
             by_mail.disabled = True
@@ -108,7 +134,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # Django 5.2 cann
         cleaned = super().clean() or {}
         if "email" in self.changed_data and "email" in cleaned:
             stored = User.objects.get(pk=self.instance.pk)
-            if not stored.check_password(cleaned.get("password") or ""):
+            if "password" in self.fields and not stored.check_password(cleaned.get("password") or ""):
                 self.add_error("password", "Enter your password to change the e-mail address.")
         wants_mail = cleaned.get("notices_by_mail") and not self.fields["notices_by_mail"].disabled
         if wants_mail and not cleaned.get("email") and "email" not in self.errors:

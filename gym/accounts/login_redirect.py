@@ -9,7 +9,17 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-AUTH_PAGES = ("login", "sign-up", "logout")
+AUTH_PAGES = (
+    "login",
+    "sign-up",
+    "logout",
+    "socialaccount_signup",
+    "socialaccount_login_cancelled",
+    "account_reauthenticate",
+    "mfa_authenticate",
+    "mfa_reauthenticate",
+    "mfa_reauthenticate_webauthn",
+)
 """URL names of pages that redirect to `next`. Like the password-reset pages, they can never be `next` themselves."""
 MAX_CHARACTERS = 2_000
 """Maximum length of a `next` that is passed along."""

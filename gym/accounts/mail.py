@@ -73,6 +73,29 @@ def send_moved(old: str, username: str) -> None:
     )
 
 
+def send_changed(address: str, username: str, change: str) -> None:
+    """Notify an account's owner of a change to how it is signed in to."""
+    send_mail(
+        "A change to your account",
+        f"The LM Gym account {username} {change}. If you did not change this, write to the administrators of the "
+        "site.\n",
+        None,
+        [address],
+    )
+
+
+def send_invitation(address: str, link: str, domain: str, days: int, inviter: str) -> None:
+    """Invite somebody to create an account."""
+    send_mail(
+        f"An invitation to {domain}",
+        f"{inviter} invites you to LM Gym on {domain}, where linguists and NLP researchers write targeted tests for "
+        f"language models. Create your account within {days} days:\n\n{link}\n\nThe link works once. If you do not "
+        "want an account, ignore this message.\n",
+        None,
+        [address],
+    )
+
+
 def send_refused(address: str, name: str, slug: str, reason: str) -> None:
     """Notify the owner that staff refused their model."""
     send_mail(

@@ -120,6 +120,39 @@ class ApiToken(models.Model):
         return scope in self.scopes
 
 
+class AccountInvitation(models.Model):
+    """An invitation to create an account, mailed to one address. Only the sha256 of its link's token is stored."""
+
+    MARK = "lmi_"
+
+    email = models.EmailField("e-mail address")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    inviter = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="sent_account_invitations",
+    )
+    is_staff = models.BooleanField("staff", default=False)
+    groups = models.ManyToManyField("auth.Group", blank=True)
+    sent = models.DateTimeField(default=timezone.now)
+    expires = models.DateTimeField()
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="account_invitations"
+    )
+    accepted = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-sent", "-pk"]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires <= timezone.now()
+
+
 class SentenceCharge(models.Model):
     """Number of sentences that an account queued, counted towards the daily limit. Kept for a day, even if the queued
     run is deleted."""

@@ -1,12 +1,12 @@
-"""Log formatter that redacts secrets in messages and tracebacks: this site's API tokens, Hugging Face Hub tokens, and
-secret addresses of unlisted objects."""
+"""Log formatter that redacts secrets in messages and tracebacks: this site's API tokens and invitations, Hugging Face
+Hub tokens, and secret addresses of unlisted objects."""
 
 from __future__ import annotations
 
 import logging
 import re
 
-SECRET = re.compile(r"(lmg_[\w-]{8})[\w-]+|(\bhf_)[A-Za-z0-9]{20,}|-[0-9a-f]{20}(?![0-9a-f])")
+SECRET = re.compile(r"(lm[gi]_[\w-]{8})[\w-]+|(\bhf_)[A-Za-z0-9]{20,}|-[0-9a-f]{20}(?![0-9a-f])")
 
 
 def redacted(text: str) -> str:

@@ -84,5 +84,10 @@ def revoke_token(token: ApiToken, *, actor: User) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked=None).update(revoked=timezone.now())
 
 
+def revoke_tokens(user: User) -> None:
+    """Revoke all tokens of an account that passes to somebody else."""
+    live_tokens(user).update(revoked=timezone.now())
+
+
 def live_tokens(user: User) -> QuerySet[ApiToken]:
     return user.api_tokens.filter(Q(expires=None) | Q(expires__gt=timezone.now()), revoked=None)

@@ -7,6 +7,8 @@ from functools import wraps
 from typing import Any
 from urllib.parse import quote
 
+from allauth.account.utils import perform_login
+from allauth.socialaccount.helpers import complete_social_login
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
@@ -16,7 +18,7 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -24,8 +26,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from gym.accounts import hub_token, mail, throttle, tokens
-from gym.accounts.forms import HubTokenForm, ProfileForm, ResetForm, SignUpForm, TokenForm
+from gym.accounts import hub_token, invitations, mail, throttle, tokens
+from gym.accounts.confirmed import forget_former_addresses
+from gym.accounts.external import kinds, proxy
+from gym.accounts.external.outside import LdapProvider, ProxyProvider, login_of
+from gym.accounts.forms import (
+    HubTokenForm,
+    InvitedForm,
+    ProfileForm,
+    ResetForm,
+    SignInForm,
+    SignUpForm,
+    TokenForm,
+)
 from gym.accounts.login_redirect import is_auth_page, next_of, with_next
 from gym.accounts.models import ApiToken, User
 from gym.accounts.requests import SignedInRequest
@@ -72,6 +85,19 @@ class SignIn(auth.LoginView):
     to the account before), whether or not the account exists."""
 
     redirect_authenticated_user = True
+    authentication_form = SignInForm
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Sign in whoever the proxy names, unless `password` asks for the form."""
+        person = None if "password" in request.GET else proxy.person(request)
+        if person is None:
+            return super().get(request, *args, **kwargs)
+        request.session[proxy.SESSION_KEY] = person.name
+        login = login_of(request, ProxyProvider, person, self.get_success_url())
+        return complete_social_login(request, login)  # type: ignore[no-any-return]
+
+    def get_context_data(self, **more: Any) -> dict[str, Any]:
+        return super().get_context_data(**more) | {"services": kinds.redirecting()}
 
     def get_redirect_url(self) -> str:  # type: ignore[override]  # takes the request from Django 6 on
         """Return `next` if it is a page on this site and not an AUTH_PAGE."""
@@ -93,10 +119,15 @@ class SignIn(auth.LoginView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
+        """Go on to the second factor, if the account has one, and then to `next`."""
         throttle.give_back_all(*self.buckets)
-        response = super().form_valid(form)
-        throttle.remember_device(self.request, response, form.get_user().get_username())
-        return response
+        if form.person is None:
+            response = perform_login(self.request, form.get_user(), redirect_url=self.get_success_url())
+        else:
+            login = login_of(self.request, LdapProvider, form.person, self.get_success_url())
+            response = complete_social_login(self.request, login)
+        throttle.remember_device(self.request, response, form.cleaned_data["username"])
+        return response  # type: ignore[no-any-return]
 
 
 @never_cache
@@ -132,6 +163,35 @@ def sign_up(request: HttpRequest) -> HttpResponse:
             return redirect(next_page)
     context = {"form": form, "next": next_of(request)}
     return render(request, "accounts/sign_up.html", context, status=form_status(request))
+
+
+@sensitive_post_parameters()
+@never_cache
+@form_page
+@throttled
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Create an account with the link of an invitation, also where sign-up is closed. Context: form, invitation,
+    services (kinds of sign-in that can be used instead of a password)."""
+    invited = invitations.find(token)
+    if invited is None or request.user.is_authenticated:
+        status = 404 if invited is None else 409
+        return render(request, "accounts/invitation_void.html", {"invitation": invited}, status=status)
+    form = InvitedForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        throttle.sign_up_by_address().take(client_address(request))
+        try:
+            with transaction.atomic():
+                user = form.save()
+                invitations.accept(invited, user)
+        except IntegrityError:  # taken after the form was validated
+            form.add_error("username", "This name is taken.")
+        else:
+            login(request, user)
+            messages.success(request, f"Welcome, {user.username}.")
+            return redirect("home")
+    invitations.enter_session(request, token)
+    context = {"form": form, "invitation": invited, "services": kinds.redirecting()}
+    return render(request, "accounts/invitation.html", context, status=form_status(request))
 
 
 @form_page
@@ -199,6 +259,7 @@ def profile_edit(request: SignedInRequest) -> HttpResponse:
     form = ProfileForm(request.POST or None, instance=User.objects.get(pk=user.pk))
     if request.method == "POST" and with_password(request, form, "password"):
         saved = form.save()
+        forget_former_addresses(saved)
         if old and saved.email != old:
             mail.in_background(mail.send_moved, old, saved.username)
         messages.success(request, "Saved.")
@@ -211,7 +272,10 @@ def profile_edit(request: SignedInRequest) -> HttpResponse:
 @form_page
 @throttled
 def password_change(request: SignedInRequest) -> HttpResponse:
-    """Change the password and end all the account's other sessions. Context: form."""
+    """Change the password and end all the account's other sessions; 404 for accounts without one, which sign in through
+    another service. Context: form."""
+    if not request.user.has_usable_password():
+        raise Http404("this account has no password")
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and with_password(request, form, "old_password"):
         form.save()

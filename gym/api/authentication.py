@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed, Throttled
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied, Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
-from gym.accounts import throttle, tokens
+from gym.accounts import second_factor, throttle, tokens
 from gym.accounts.models import ApiToken, User
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class TokenAuthentication(BaseAuthentication):
             except throttle.TooManyTries as refused:
                 raise Throttled(refused.wait) from None
             raise AuthenticationFailed(str(error)) from None
+        if second_factor.is_missing(token.user):
+            raise PermissionDenied(second_factor.MISSING)
         tokens.mark_used(token)
         return token.user, token
 

@@ -5,7 +5,7 @@ Never called in the web process: the check for a GPU imports torch.
 
 from __future__ import annotations
 
-from gym.doctor import exposure, machine, services
+from gym.doctor import exposure, machine, services, sign_in
 from gym.doctor.levels import BAD, OK, WARN, Finding
 
 __all__ = ["BAD", "OK", "WARN", "Finding", "findings"]
@@ -14,7 +14,7 @@ __all__ = ["BAD", "OK", "WARN", "Finding", "findings"]
 def findings() -> list[Finding]:
     """Run every check and return the results as (level, message); the level is OK, WARN or BAD."""
     results: list[Finding] = []
-    for module in (machine, services, exposure):
+    for module in (machine, services, exposure, sign_in):
         try:
             results += module.check()
         except Exception as error:  # noqa: BLE001  whatever is wrong with the site is a finding

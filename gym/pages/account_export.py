@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import IO, Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -103,7 +106,7 @@ def _entries(user: User) -> Iterator[Entry]:
 def _account(user: User) -> Iterator[Entry]:
     tokens = user.api_tokens.values("name", "prefix", "scopes", "created", "expires", "last_used", "revoked")
     account = {name: getattr(user, name) for name in ACCOUNT}
-    yield "account.json", _json({**account, "api_tokens": list(tokens)})
+    yield "account.json", _json({**account, "api_tokens": list(tokens), **_ways_to_sign_in(user)})
     notices = Notice.objects.filter(user=user).values("kind", "text", "address", "created", "read")
     yield "notifications.json", _json(list(notices))
     as_owner = {"request": SimpleNamespace(user=user)}
@@ -121,6 +124,22 @@ def _account(user: User) -> Iterator[Entry]:
             revisions.order_by("collection_entries__position").values("suite__slug", "number", "sha256")
         )
         yield f"collections/{collection.slug}.json", _json(body)
+
+
+def _ways_to_sign_in(user: User) -> dict[str, Any]:
+    """Return what is stored about how the account is signed in to, without secrets."""
+    services = SocialAccount.objects.filter(user=user)
+    factors = Authenticator.objects.filter(user=user)
+    return {
+        "confirmed_addresses": list(
+            EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
+        ),
+        "groups": list(user.groups.values_list("name", flat=True)),
+        "services": list(services.values("provider", "uid", "extra_data", "date_joined", "last_login")),
+        "second_factors": list(factors.values("type", "created_at", "last_used_at")),
+        "invitations_accepted": list(user.account_invitations.values("email", "sent", "accepted")),
+        "invitations_sent": list(user.sent_account_invitations.values("email", "sent", "accepted")),
+    }
 
 
 def _suites(user: User) -> Iterator[Entry]:

@@ -5,7 +5,11 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
@@ -18,8 +22,24 @@ from gym.accounts.models import AnyUser, ApiToken, User
 from gym.admin import SiteAdmin
 from gym.pages.account_deletion import delete_account, plan, require_dispensable
 
-admin.site.unregister(Group)  # permissions are given to accounts, not groups
-RIGHTS = ("is_staff", "is_superuser", "user_permissions")
+for kept_by_accounts in (EmailAddress, SocialAccount, SocialApp, SocialToken, Authenticator):
+    admin.site.unregister(
+        kept_by_accounts
+    )  # allauth's; they would show secrets, and offer a second way to configure
+admin.site.unregister(Group)
+RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+@admin.register(Group)
+class GroupAdmin(SiteAdmin, DjangoGroupAdmin):
+    """Admin for groups, which give their members permissions. For superusers only, as are permissions of accounts."""
+
+    list_filter = [("permissions", admin.RelatedOnlyFieldListFilter)]
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_superuser)
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
 
 
 @admin.register(User)
@@ -33,11 +53,11 @@ class AccountAdmin(SiteAdmin, UserAdmin):  # type: ignore[type-arg]  # Django 5.
     list_display = ["username", "email", "is_staff", "is_active", "date_joined", "last_login"]
     list_filter = ["is_staff", "is_active", "date_joined"]
     date_hierarchy = "date_joined"
-    filter_horizontal = ["user_permissions"]
+    filter_horizontal = ["groups", "user_permissions"]
     fieldsets = [
         (None, {"fields": ["username", "password"]}),
         ("Person", {"fields": ["first_name", "last_name", "email", "last_login", "date_joined"]}),
-        ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "user_permissions"]}),
+        ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
         ("Limits", {"fields": ["max_active_jobs", "max_sentences_per_day", "max_runs", "quota_factor"]}),
     ]
 

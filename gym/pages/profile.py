@@ -17,8 +17,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_safe
 
 from gym import stored_files
-from gym.accounts import daily_sentences, quotas
+from gym.accounts import daily_sentences, quotas, second_factor
 from gym.accounts.errors import LimitReached
+from gym.accounts.external import kinds
 from gym.accounts.forms import CurrentPassword
 from gym.accounts.models import ApiToken, User
 from gym.accounts.requests import SignedInRequest
@@ -45,11 +46,19 @@ class Profile:
     tokens: QuerySet[ApiToken]
     limits: list[UsedLimit]
     uses: list[quotas.Use]
+    has_services: bool
+    has_second_factors: bool
 
 
 def profile_of(user: User) -> Profile:
     used, uses = use_of(user)
-    return Profile(tokens=live_tokens(user), limits=used, uses=uses)
+    return Profile(
+        tokens=live_tokens(user),
+        limits=used,
+        uses=uses,
+        has_services=kinds.any_on(),
+        has_second_factors=second_factor.is_offered(),
+    )
 
 
 def use_of(user: User) -> tuple[list[UsedLimit], list[quotas.Use]]:

@@ -13,7 +13,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from gym import stored_files
-from gym.accounts import throttle
+from gym.accounts import invitations, throttle
 from gym.api import idempotency
 from gym.api.models import KEEP as KEEP_RESPONSES
 from gym.collections import zips
@@ -46,6 +46,11 @@ def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) 
     return [
         Rule("Sessions of browsers", _span(timedelta(seconds=settings.SESSION_COOKIE_AGE)), _end_sessions),
         Rule("Counters of failed sign-ins", _span(timedelta(seconds=throttle.DAY)), throttle.drop_full),
+        Rule(
+            "Invitations to create an account",
+            f"{_span(invitations.KEEP)} after they expire",
+            invitations.drop_old,
+        ),
         Rule("Notifications", _span(notices.KEPT), notices.forget_old),
         Rule("Sentences sent to be scored", _span(KEEP_SCORE_REQUESTS), score_requests.drop_old),
         Rule("Jobs of previews in the editor", _span(preview.KEEP), preview.drop_old),
@@ -75,7 +80,10 @@ def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) 
 
 
 LASTING = (
-    Rule("Account, API tokens and tokens of the Hub", "until you delete the account or the token"),
+    Rule(
+        "Account, API tokens, tokens of the Hub, connected services, second factors",
+        "until you delete the account or the token",
+    ),
     Rule("Suites, models, runs, collections, submissions, games and agent tests", "until you delete them"),
     Rule(
         "Jobs with their logs",

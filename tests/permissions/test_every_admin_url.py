@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group
 from django.urls import URLPattern, URLResolver, reverse
 
 from gym.accounts.models import ApiToken, User
@@ -19,7 +20,7 @@ from suites.models import SuiteRevision, Tag
 from tests.permissions import sections
 from tests.staff.rows import make
 
-ADDABLE = {User, Tag}
+ADDABLE = {User, Group, Tag}
 READ_ONLY = {ApiToken, Job, WorkerHeartbeat, SuiteRevision, ScoreCache, AnswerSetVersion}
 READ_ONLY |= {*tables(), Invitation, LogEntry}
 """Read-only models."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group
 from django.db.models import Model
 from django.utils import timezone
 
@@ -39,6 +40,7 @@ Add = Callable[..., Any]
 
 def _site(n: int, add: Add, rows: Rows) -> None:
     user = add(User, username=f"u{n}", email=f"u{n}@example.org")
+    add(Group, name=f"g{n}")
     expires = timezone.now() + timedelta(days=1)
     add(ApiToken, user=user, name=f"k{n}", digest=str(n), expires=expires, scopes=["read"])
     add(SentRequest, user=user, key=f"key{n}", digest=str(n), status=201)

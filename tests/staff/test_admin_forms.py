@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.urls import reverse
 
 from gym.accounts.models import User
@@ -21,7 +22,7 @@ from tests.factories import make_model
 from tests.staff.rows import make
 
 MODELS = list(admin.site._registry)
-ADDED_HERE = {User, Tag}
+ADDED_HERE = {User, Group, Tag}
 """Models whose rows can be added. All others are created by a service, with rows, jobs or files that belong
 to them."""
 

@@ -7,6 +7,8 @@ import zipfile
 from hashlib import sha256
 
 import pytest
+from allauth.mfa.totp.internal.auth import TOTP
+from allauth.socialaccount.models import SocialAccount
 from django.core.management import CommandError, call_command
 
 from gym.accounts.models import User
@@ -106,3 +108,12 @@ def test_a_failed_export_deletes_neither_account_nor_leaves_a_file(people, tmp_p
         call_command("export_account", "alice", "-o", str(tmp_path / "a.zip"), "--delete")
     assert list(tmp_path.glob("*.zip")) == []
     assert User.objects.filter(username="alice").exists()
+
+
+def test_ways_to_sign_in_are_in_the_zip_without_their_secrets(people, exported):  # noqa: F811
+    alice = people.alice
+    SocialAccount.objects.create(user=alice, provider="oidc", uid="a-17", extra_data={"name": "Alice"})
+    TOTP.activate(alice, "JBSWY3DPEHPK3PXP")
+    account = json.loads(exported()["account.json"])
+    assert [(row["provider"], row["uid"]) for row in account["services"]] == [("oidc", "a-17")]
+    assert [sorted(row) for row in account["second_factors"]] == [["created_at", "last_used_at", "type"]]

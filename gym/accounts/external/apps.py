@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ExternalConfig(AppConfig):
+    name = "gym.accounts.external"
+    label = "external"
