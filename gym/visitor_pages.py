@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from typing import cast
@@ -50,11 +49,19 @@ class VisitorPages(ConditionalGetMiddleware):
         if not _is_shared(request):
             return self._for_browsers(request, self._respond(request))
         key = _key(request)
-        kept = store.get(key)
-        if kept is not None and kept.is_current(table_versions() if kept.dependencies else {}):
-            if key[1].startswith(API) and _is_throttled(request):
-                return self._respond(request)
-            return _sent_again(request, kept)
+        kept = _current(key)
+        if kept is None:
+            with store.turn(key) as is_first:
+                if is_first:
+                    return self._computed(request, key)
+            kept = _current(key)  # of the request that was first, unless it may not be kept
+        if kept is None:
+            return self._computed(request, key)
+        if key[1].startswith(API) and _is_throttled(request):
+            return self._respond(request)
+        return _sent_again(request, kept)
+
+    def _computed(self, request: HttpRequest, key: tuple[str, ...]) -> HttpResponseBase:
         with recorded() as reads:
             response = self._for_browsers(request, self._respond(request))
         dependencies = reads.dependencies()
@@ -68,7 +75,7 @@ class VisitorPages(ConditionalGetMiddleware):
                 headers=tuple(response.items()),
                 match=request.resolver_match,
                 dependencies=dependencies,
-                ends=time.monotonic() + reads.seconds if reads.seconds < math.inf else math.inf,
+                ends=time.monotonic() + reads.seconds,
             ),
         )
         return response
@@ -105,6 +112,14 @@ def _key(request: HttpRequest) -> tuple[str, ...]:
         "gzip" if "gzip" in headers.get("Accept-Encoding", "") else "",
         "demo" if accounts_open(request) else "",
     )
+
+
+def _current(key: tuple[str, ...]) -> Kept | None:
+    """Return the kept response, unless a table has changed."""
+    kept = store.get(key)
+    if kept is None or not kept.is_current(table_versions() if kept.dependencies else {}):
+        return None
+    return kept
 
 
 def _kind(response: HttpResponseBase) -> str:

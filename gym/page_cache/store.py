@@ -6,7 +6,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +16,9 @@ OVERHEAD_BYTES = 2_000
 """Approximate size of an entry beside its body."""
 LARGEST_PART = 8
 """A response larger than this part of the limit (an eighth) is not kept."""
+
+WAIT_SECONDS = 15.0
+"""Longest time that a request waits for another one to compute the same response."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,6 @@ class Kept:
     match: Any
     dependencies: Mapping[str, Any]
     ends: float
-    created: float = field(default_factory=time.monotonic)
 
     @property
     def size(self) -> int:
@@ -43,6 +46,7 @@ class Store:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._computing: dict[Hashable, threading.Event] = {}
         self.size = 0
 
     def __len__(self) -> int:
@@ -73,6 +77,25 @@ class Store:
             self.size += kept.size
             while self.size > limit:
                 self._drop(next(iter(self._kept)))
+
+    @contextmanager
+    def turn(self, key: Hashable) -> Iterator[bool]:
+        """Yield True to the first thread that computes a response. Yields False to others once it has, or after
+        WAIT_SECONDS, so that a change does not make every thread compute the same slow page."""
+        with self._lock:
+            done = self._computing.get(key)
+            if is_first := done is None:
+                done = self._computing[key] = threading.Event()
+        if not is_first:
+            done.wait(WAIT_SECONDS)
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            with self._lock:
+                del self._computing[key]
+            done.set()
 
     def clear(self) -> None:
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from threading import Thread
 
 import pytest
 from django.db import connection, transaction
@@ -288,6 +289,25 @@ def test_memory_is_bounded(settings):
     assert (len(full), full.size) == (10, 1_000_000)
     assert full.get(0) is not None
     assert full.get("large") is None
+
+
+def test_one_thread_computes_what_others_wait_for():
+    kept, answers = Store(), []
+
+    def ask() -> None:
+        with kept.turn("page") as is_first:
+            answers.append(is_first)
+
+    with kept.turn("page") as is_first:
+        assert is_first
+        waiting = Thread(target=ask)
+        waiting.start()
+        waiting.join(0.05)
+        assert answers == []
+    waiting.join()
+    assert answers == [False]
+    ask()
+    assert answers == [False, True]
 
 
 def test_nothing_is_kept_without_memory(client, settings, run):
