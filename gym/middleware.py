@@ -11,7 +11,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
-from django.middleware.http import ConditionalGetMiddleware
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
@@ -65,20 +64,6 @@ class NoStoreMiddleware(MiddlewareMixin):
         if settings.SESSION_COOKIE_NAME in request.COOKIES or "Authorization" in request.headers:
             response["Cache-Control"] = "private, no-store"
         return response
-
-
-class VisitorPages(ConditionalGetMiddleware):
-    """Let browsers of anonymous visitors cache pages, but revalidate them every time, so that an object made private
-    disappears at once. Fragments for htmx share the addresses of pages, so they are not cached."""
-
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        is_page = (
-            response.get("Content-Type", "").startswith("text/html") and "HX-Request" not in request.headers
-        )
-        if not is_page or response.has_header("Cache-Control"):
-            return response
-        response["Cache-Control"] = "no-cache"
-        return super().process_response(request, response)
 
 
 class HtmxRedirects(MiddlewareMixin):

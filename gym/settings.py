@@ -55,6 +55,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "csp",
     "gym",
+    "gym.page_cache",
     "gym.api",
     "gym.jobs",
     "gym.notices",
@@ -79,7 +80,7 @@ MIDDLEWARE = [
     "gym.middleware.Compressed",
     "gym.middleware.StaticFiles",
     "gym.middleware.HealthChecks",
-    "gym.middleware.VisitorPages",
+    "gym.visitor_pages.VisitorPages",
     "gym.middleware.NoStoreMiddleware",
     "gym.open_streams.OpenStreams",
     "gym.middleware.HtmxRedirects",
@@ -128,6 +129,7 @@ GYM_WEB_STATEMENT_SECONDS = env.number("GYM_WEB_STATEMENT_SECONDS", 20)
 GYM_WEB_REQUEST_SECONDS = env.number("GYM_WEB_REQUEST_SECONDS", 45)
 GYM_WEB_HANG_SECONDS = env.number("GYM_WEB_HANG_SECONDS", 60, least=1)
 GYM_WEB_THREADS = 8  # of a web process; `manage.py web --threads` sets it
+GYM_PAGE_CACHE_MB = env.number("GYM_PAGE_CACHE_MB", 64)  # of each web process
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6_000_000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 6_000_000
@@ -279,7 +281,10 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
-WHITENOISE_MANIFEST_STRICT = False
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "gym.static_files.HashedFiles"},
+}
 
 # --- language and time -----------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"

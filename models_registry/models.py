@@ -12,7 +12,7 @@ from django.db import models
 from django.urls import reverse
 
 from gym.secrets import SecretsField
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, VisibilityField
 
 UPLOADED = "uploaded"
 """Backend of models that are not hosted here. They have only a card for uploaded results and are never loaded."""
@@ -42,7 +42,7 @@ class RegisteredModel(models.Model):
     backend = models.CharField(max_length=30)
     config = models.JSONField(default=dict)
     secrets = SecretsField(help_text="secret values of the configuration, encrypted")
-    visibility = models.CharField(max_length=10, choices=PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
+    visibility = VisibilityField(choices=PRIVATE_OR_PUBLIC)
     tags = models.JSONField(default=list, blank=True)
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.UNCHECKED)

@@ -17,7 +17,7 @@ from django.db import models
 from django.urls import reverse
 
 from gym.sharing import addresses
-from gym.sharing.models import Collaborator, Invitation, Visibility
+from gym.sharing.models import Collaborator, Invitation, VisibilityField
 from lmgym.suites.languages import is_right_to_left, name_of
 from suites.signals import address_leaving
 
@@ -48,7 +48,7 @@ class Suite(addresses.Addressed):
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="suites")
-    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    visibility = VisibilityField()
     tags = models.ManyToManyField(Tag, blank=True, related_name="suites")
     language = models.CharField(
         "language",

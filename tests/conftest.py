@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.signals import request_finished
+from django.core.signals import request_finished, setting_changed
 from django.db import close_old_connections, transaction
 from django.test import override_settings
 
@@ -137,10 +137,19 @@ def pytest_runtest_teardown() -> None:
 
 @pytest.fixture(autouse=True)
 def _empty_cache() -> Iterator[None]:
-    """Clear the process's cache after each test, so that rate limits do not count requests of other tests."""
+    """Clear the process's caches after each test, so that rate limits do not count requests of other tests. Kept pages
+    are also cleared when a setting changes, since pages depend on settings, which a running site does not change."""
     from django.core.cache import cache
 
+    from gym.page_cache.store import store
+
+    def forget(**_: Any) -> None:
+        store.clear()
+
+    setting_changed.connect(forget)
     yield
+    setting_changed.disconnect(forget)
+    store.clear()
     cache.clear()
 
 

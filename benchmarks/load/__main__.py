@@ -11,6 +11,9 @@ during-runs  readers request 50 pages a second in total while runs of the demo a
 authors      20 authors, two per draft; each changes a cell per second through the API, as the grid does
 lesson       only on request: the authors are a class that also opens pages and queues runs;
              `--parts lesson --authors 30 --seconds 600 --pause 2 --suites 20 --models 3` is ten minutes of 30 accounts
+visitors     only on request: 8 readers of ten pages, most of them for the first time; then 8, 50 and 100; readers who
+             have the pages and ask whether they changed (304); and readers of the front page of another Django site
+             as a scale (benchmarks.load.other_site)
 runs         1,000 are queued at once; the memory of every process is sampled every ten runs
 
 Prints Markdown tables. Clients and site share the cores of the machine, so the site would be faster without the
@@ -40,11 +43,14 @@ from typing import Any
 
 from benchmarks.chaos.site import url_of
 from benchmarks.load.clients import is_success
+from benchmarks.load.other_site import OtherSite
 from benchmarks.load.site import LoadedSite
 from tests.services.conftest import execute
 
 PARTS = ["readers", "during-runs", "authors", "runs"]
-ON_REQUEST = ["lesson"]
+ON_REQUEST = ["lesson", "visitors"]
+CONNECTIONS = (8, 50, 100)
+"""Numbers of readers of `visitors`."""
 WARM = 8
 """Number of readers, and seconds, of the warm-up, after which every process has compiled the templates."""
 SAMPLE = 10
@@ -123,7 +129,10 @@ class Bench:
         )
         if self.times:
             print(
-                table(["load", "requests", "errors", "per second", "p50 ms", "p95 ms", "p99 ms"], self.times)
+                table(
+                    ["load", "requests", "errors", "per second", "CPU ms", "p50 ms", "p95 ms", "p99 ms"],
+                    self.times,
+                )
             )
             print(table(["busy cores", "clients", "web processes", "workers", "all others"], self.cores))
         print("\n".join(self.more))
@@ -142,6 +151,35 @@ class Bench:
             answers = self.measure(what, readers=self.given.readers, pages=pages)
             rows = [timed(page, [answer for answer in answers if answer[0] == page]) for page in pages]
             self.more.append(table([what, "requests", "errors", "p50 ms", "p95 ms", "p99 ms"], rows))
+
+    def visitors(self) -> None:
+        pages = self.site.ask("ten_pages")
+        self.measure("the first 8 readers of ten pages", readers=WARM, seconds=WARM, pages=pages)
+        for number in CONNECTIONS:
+            what = f"{number} readers of ten pages"
+            answers = self.measure(what, readers=number, pages=pages)
+            rows = [
+                [*timed(page, of_page), f"{max((size for *_, size in of_page), default=0) / 1000:.0f}"]
+                for page in pages
+                if (of_page := [answer for answer in answers if answer[0] == page]) is not None
+            ]
+            self.more.append(
+                table([what, "requests", "errors", "p50 ms", "p95 ms", "p99 ms", "kB sent"], rows)
+            )
+        self.measure(
+            f"{CONNECTIONS[1]} readers, unchanged pages (304)",
+            readers=CONNECTIONS[1],
+            pages=pages,
+            revalidate=True,
+        )
+        with closing(OtherSite(self.given.processes)) as other:
+            for number in CONNECTIONS:
+                self.measure(
+                    f"{number} readers of another site",
+                    readers=number,
+                    pages={"front page": ["/"]},
+                    port=other.port,
+                )
 
     def during_runs(self) -> None:
         first = self.site.ask("queue", 2)[0]
@@ -163,7 +201,7 @@ class Bench:
         what = f"a class of {self.given.authors}"
         first = self.site.ask("queue", 1)[0]
         answers = self.measure(what, authors=self.authors_given, pause=self.given.pause, lesson=self.pairs)
-        kinds = sorted({kind for kind, _, _ in answers})
+        kinds = sorted({kind for kind, *_ in answers})
         rows = [timed(kind, [answer for answer in answers if answer[0] == kind]) for kind in kinds]
         self.more.append(table([what, "requests", "errors", "p50 ms", "p95 ms", "p99 ms"], rows))
         self.finish(first)
@@ -212,8 +250,10 @@ class Bench:
             "rate": 0,
             "pages": self.pages,
             "seconds": self.given.seconds,
+            "revalidate": False,
+            "port": self.site.port,
         }
-        text: str | None = json.dumps(default | plan | {"port": self.site.port})
+        text: str | None = json.dumps(default | plan)
         before, begun, clients = self.site.cpu(), time.monotonic(), self.site.clients()
         while True:
             try:
@@ -227,8 +267,9 @@ class Bench:
         for error in result["errors"]:
             say(error)
         answers, lost = result["answers"], result["lost"]
-        self.wrong += lost + sum(not is_success(status) for _, _, status in answers)
-        self.times.append(timed(what, answers, f"{len(answers) / result['seconds']:.1f}"))
+        self.wrong += lost + sum(not is_success(status) for _, _, status, _ in answers)
+        spent = 1000 * (after["web"] - before["web"]) / max(1, len(answers))
+        self.times.append(timed(what, answers, f"{len(answers) / result['seconds']:.1f}", f"{spent:.1f}"))
         if lost:
             say(f"{what}: {lost} edits were lost")
         busy = {"clients": result["cpu"]} | {name: after[name] - before[name] for name in ("web", "worker")}
@@ -239,7 +280,7 @@ class Bench:
 
 def timed(what: str, answers: Sequence[Any], *between: str) -> list[str]:
     """Format a row: number of requests, number of failures, and percentiles of the others."""
-    good = sorted(seconds for _, seconds, status in answers if is_success(status))
+    good = sorted(seconds for _, seconds, status, _ in answers if is_success(status))
     shown = [
         f"{1000 * good[math.ceil(part * len(good)) - 1]:,.0f}" if good else "–" for part in (0.5, 0.95, 0.99)
     ]

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 PATIENCE = 120.0
-Answer = tuple[str, float, int]
-"""Page, seconds, status. The status is 0 if the connection broke."""
+Answer = tuple[str, float, int, int]
+"""Page, seconds, status, bytes of the body as sent. The status is 0 if the connection broke."""
 Place = tuple[int, str, int]
 """Position of a cell: item, condition, region."""
 
@@ -30,6 +30,8 @@ class Clients:
         self.answers: list[Answer] = []
         self.errors: list[str] = []
         self.lost = 0
+        self.tags: dict[str, str] = {}
+        """ETag by address; sent if the plan says `revalidate`."""
         self.begun = time.monotonic() + 0.5
         self.end = self.begun + plan["seconds"]
         self.turns = itertools.count()
@@ -53,7 +55,7 @@ class Clients:
         try:
             act(number)
         except Exception as error:  # noqa: BLE001  whatever it is, it is reported
-            self.answers.append(("client", 0.0, 0))
+            self.answers.append(("client", 0.0, 0, 0))
             self.errors.append(f"client {number} stopped: {error!r}")
 
     def ask(self, connection: http.client.HTTPConnection, page: str, due: float, *request: Any) -> bytes:
@@ -62,10 +64,12 @@ class Clients:
             connection.request(*request)
             response = connection.getresponse()
             status, body = response.status, response.read()
+            if self.plan["revalidate"] and "ETag" in response.headers:
+                self.tags[request[1]] = response.headers["ETag"]
         except (OSError, http.client.HTTPException) as error:
             connection.close()  # the next request reconnects
             status, body = 0, repr(error).encode()
-        self.answers.append((page, time.monotonic() - due, status))
+        self.answers.append((page, time.monotonic() - due, status, len(body)))
         if not is_success(status):
             self.errors.append(f"{request[1]} {status}: {body[:300].decode(errors='replace')}")
         return body if is_success(status) else b""
@@ -78,7 +82,10 @@ class Clients:
         for due in self.dues():
             page = chance.choice(sorted(pages))
             address = chance.choice(pages[page])
-            self.ask(connection, page, due, "GET", address, None, {"Accept-Encoding": "gzip"})
+            headers = {"Accept-Encoding": "gzip"}
+            if tag := self.tags.get(address):
+                headers["If-None-Match"] = tag
+            self.ask(connection, page, due, "GET", address, None, headers)
 
     def dues(self) -> Iterator[float]:
         """Yield the time at which each request of a reader is due: at once, or at its turn in the readers'
@@ -151,7 +158,7 @@ class Clients:
 
 
 def is_success(status: int) -> bool:
-    return 200 <= status < 300
+    return 200 <= status < 300 or status == 304
 
 
 if __name__ == "__main__":

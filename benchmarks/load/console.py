@@ -70,6 +70,24 @@ def pages(world: World, items: int) -> dict[str, list[str]]:
     }
 
 
+def ten_pages() -> dict[str, list[str]]:
+    """Return an address for each of ten kinds of pages that visitors open."""
+    run = SuiteRun.objects.filter(revision__suite__slug="suite_0000", completed_at__isnull=False).first()
+    assert run is not None
+    return {
+        "home": [reverse("home")],
+        "list of suites": [reverse("suite-list")],
+        "suite": [reverse("suite-detail", args=["suite_0000"])],
+        "list of models": [reverse("model-list")],
+        "model": [reverse("model-detail", args=[run.model.slug])],
+        "list of runs": [reverse("run-list")],
+        "run": [reverse("run-detail", args=[run.key])],
+        "leaderboard": [reverse("leaderboard")],
+        "comparison": [f"{reverse('compare')}?model=model-000&model=model-001"],
+        "suites in the API": [reverse("api-suites")],
+    }
+
+
 def authors(number: int) -> list[dict[str, str]]:
     """Create authors, two per draft."""
     people = [User.objects.create_user(f"author{k}", password=f"author{k}") for k in range(number)]

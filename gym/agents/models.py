@@ -14,7 +14,7 @@ from django.urls import reverse
 from gym.jobs.models import HasJob
 from gym.runs.models import new_key
 from gym.secrets import SecretsField
-from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, Visibility
+from gym.sharing.models import PRIVATE_OR_PUBLIC, Collaborator, Invitation, VisibilityField
 from lmgym.agents.case_reader import parse_case
 from lmgym.agents.cases import Problem, Ratio, Reading, TestCase
 from lmgym.agents.results import CaseResult, IterationResult, total_usage
@@ -78,7 +78,7 @@ class AgentSuite(models.Model):
     )
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="agent_suites")
-    visibility = models.CharField(max_length=10, choices=PRIVATE_OR_PUBLIC, default=Visibility.PRIVATE)
+    visibility = VisibilityField(choices=PRIVATE_OR_PUBLIC)
     description = models.TextField(blank=True)
     judge = models.ForeignKey(
         RegisteredModel, on_delete=models.SET_NULL, null=True, blank=True, related_name="judges_for"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+
+from gym.page_cache.reads import never_keep
 
 
 class State(models.TextChoices):
@@ -35,6 +37,25 @@ class Batch(models.Model):
         return f"jobs of {self.owner}, last added {self.joined:%Y-%m-%d %H:%M:%S}"
 
 
+if TYPE_CHECKING:
+    TextColumn = models.CharField[str, str]
+else:
+    TextColumn = models.CharField
+
+
+class StateField(TextColumn):
+    """The state of a job. Pages that read an active one are not kept, because its progress changes all the time."""
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
+        if value in ACTIVE_STATES:
+            never_keep()
+        return value
+
+    def deconstruct(self) -> Any:
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs
+
+
 class Job(models.Model):
     """A unit of background work. Only `gym.jobs.states` changes `state`.
 
@@ -55,7 +76,7 @@ class Job(models.Model):
     )
     batch = models.ForeignKey(Batch, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs")
 
-    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    state = StateField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempt = models.PositiveIntegerField(default=0)
     tries = models.PositiveSmallIntegerField(default=0)
     max_attempts = models.PositiveSmallIntegerField(default=3)

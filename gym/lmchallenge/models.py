@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from gym.runs.models import new_key
 from gym.sharing import addresses
-from gym.sharing.models import Collaborator, Invitation, Visibility
+from gym.sharing.models import Collaborator, Invitation, VisibilityField
 from lmgym.lmchallenge.logs.version5 import GAME_WORDS as GAME_WORDS_5
 from lmgym.lmchallenge.play.games import GAME_WORDS
 
@@ -43,7 +43,7 @@ class Corpus(addresses.Addressed):
     )
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="corpora")
-    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    visibility = VisibilityField()
     language = models.CharField(max_length=35, blank=True, help_text="e.g. en, de-CH.")
     licence = models.CharField(
         max_length=60, blank=True, help_text="e.g. CC-BY-4.0, CC0-1.0. Empty: not stated."
@@ -96,7 +96,7 @@ class Game(models.Model):
     )
     title = models.CharField(max_length=200, help_text="Shown in lists.")
     description = models.TextField(blank=True)
-    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    visibility = VisibilityField()
     game = models.CharField(max_length=2, choices=sorted((GAME_WORDS | GAME_WORDS_5).items()))
     kind = models.CharField(max_length=8, choices=Kind.choices)
     model = models.ForeignKey(

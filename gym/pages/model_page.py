@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from gym.runs.pages.export_views import EXPORT_TABLES
 from gym.runs.pages.leaderboard_figures import against_others
 from gym.runs.read.scores import scored_runs
-from gym.runs.read.selectors import latest_done, listed_runs
+from gym.runs.read.selectors import latest_of_model
 from gym.sharing.permissions import may_read
 from lmgym.models.backends import BACKENDS
 from lmgym.runs.rules import RULES, rule_of
@@ -29,13 +29,12 @@ def model_detail(request: HttpRequest, slug: str) -> HttpResponse:
     if model.backend == AGENT:
         return redirect(model)
     series = members(request.user, model)
-    runs = latest_done(listed_runs(request.user).filter(model=model))
     rule = rule_of(request.GET.get("rule", ""))
     context = {
         "model": model,
         "backend": BACKENDS.get(model.backend),
         "facts": model.facts,
-        "scores": scored_runs(runs, rule),
+        "scores": scored_runs(latest_of_model(request.user, model), rule, results=False),
         "rule": rule,
         "rules": list(RULES.values()),
         "may_edit": permissions.can_edit(request.user, model),

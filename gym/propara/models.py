@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from gym.runs.models import new_key
 from gym.sharing import addresses
-from gym.sharing.models import Collaborator, Invitation, Visibility
+from gym.sharing.models import Collaborator, Invitation, VisibilityField
 
 _SHARE = [
     MinValueValidator(0.0, "Enter a number from 0 to 1."),
@@ -36,7 +36,7 @@ class AnswerSet(addresses.Addressed):
     )
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="answer_sets")
-    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    visibility = VisibilityField()
     description = models.TextField(blank=True, help_text="What the processes are, and who annotated them.")
     licence = models.CharField(
         max_length=60, blank=True, help_text="e.g. CC-BY-4.0, CC0-1.0. Empty: not stated."
@@ -119,7 +119,7 @@ class Submission(models.Model):
     description = models.TextField(blank=True)
     paper = models.CharField(max_length=300, blank=True)
     link = models.URLField(blank=True)
-    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE)
+    visibility = VisibilityField()
     state = models.CharField(max_length=10, choices=State.choices)
 
     filename = models.CharField(max_length=200, blank=True)

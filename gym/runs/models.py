@@ -139,7 +139,8 @@ class SuiteRun(HasJob, models.Model):
         indexes = [
             models.Index(
                 fields=["-created"], condition=models.Q(completed_at=None), name="runs_without_results"
-            )
+            ),
+            models.Index(fields=["-created", "-id"], name="runs_newest_first"),
         ]
 
     def __str__(self) -> str:

@@ -3,12 +3,14 @@ app."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.contenttypes.fields import GenericForeignKey
 from django.contrib.contenttypes.models import ContentType
 from django.db import models
+
+from gym.page_cache.reads import never_keep
 
 
 class Visibility(models.TextChoices):
@@ -18,6 +20,33 @@ class Visibility(models.TextChoices):
     PRIVATE = "private", "private"
     UNLISTED = "unlisted", "unlisted"
     PUBLIC = "public", "public"
+
+
+if TYPE_CHECKING:
+    TextColumn = models.CharField[str, str]
+else:
+    TextColumn = models.CharField
+
+
+class VisibilityField(TextColumn):
+    """The visibility of an object. Pages that read one that is not public are not kept for others."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        defaults: dict[str, Any] = {
+            "max_length": 10,
+            "default": Visibility.PRIVATE,
+            "choices": Visibility.choices,
+        }
+        super().__init__(*args, **(defaults | kwargs))
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> str | None:
+        if value not in (Visibility.PUBLIC, None):
+            never_keep()
+        return value
+
+    def deconstruct(self) -> Any:
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs
 
 
 PRIVATE_OR_PUBLIC = [choice for choice in Visibility.choices if choice[0] != Visibility.UNLISTED]

@@ -54,6 +54,7 @@ _PAPER: dict[str, dict[str, str]] = {
 }
 # Characters that XML 1.0 cannot contain, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SPECIAL = re.compile(f'[&<>"\t\n\r]|{_FORBIDDEN.pattern}')
 
 
 class Markup(str):
@@ -68,12 +69,23 @@ class Markup(str):
 def element(tag: str, attributes: Mapping[str, object] | None = None, *children: str) -> Markup:
     """Build an element. Plain strings among the children are escaped; Markup is not."""
     written = "".join(
-        f" {name}={quoteattr(clean(_number(value)))}"
-        for name, value in (attributes or {}).items()
-        if value is not None
+        [
+            f" {name}={_quoted(_number(value))}"
+            for name, value in (attributes or {}).items()
+            if value is not None
+        ]
     )
-    inner = "".join(c if isinstance(c, Markup) else escape(clean(c)) for c in children)
+    inner = "".join([c if isinstance(c, Markup) else _escaped(c) for c in children])
     return Markup(f"<{tag}{written}>{inner}</{tag}>" if inner else f"<{tag}{written}/>")
+
+
+def _quoted(text: str) -> str:
+    # a leaderboard has tens of thousands of short texts without special characters
+    return quoteattr(clean(text)) if _SPECIAL.search(text) else f'"{text}"'
+
+
+def _escaped(text: str) -> str:
+    return escape(clean(text)) if _SPECIAL.search(text) else text
 
 
 def clean(text: str) -> str:

@@ -168,8 +168,6 @@ def tail_above(rate: float, n: float, chance: float) -> float | None:
     """
     if n <= 0:
         return None
-    from scipy.special import betainc
-
     passed = rate * n
     if passed <= 0:
         return 1.0
@@ -177,6 +175,8 @@ def tail_above(rate: float, n: float, chance: float) -> float | None:
         return 0.0
     if chance >= 1:
         return 1.0
+    from scipy.special import betainc
+
     return float(betainc(passed, n - passed + 1, chance))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db.models import prefetch_related_objects
+from django.db.models import Prefetch, prefetch_related_objects
 from django.dispatch import receiver
 
 from gym.runs.models import PredictionResult, RunScore, SuiteRun
@@ -85,13 +85,16 @@ class Scored:
         return self.score.rate
 
 
-def scored_runs(runs: Iterable[SuiteRun], rule: Rule) -> list[Scored]:
+def scored_runs(runs: Iterable[SuiteRun], rule: Rule, *, results: bool = True) -> list[Scored]:
     """Return runs with their scores under a rule, best first and runs without a rate last. All scores are
-    fetched in one query."""
+    fetched in one query, those under other rules are not. `results`: prefetched, and returned as well."""
     rows = list(runs)
-    prefetch_related_objects(rows, "scores")
+    prefetch_related_objects(rows, Prefetch("scores", RunScore.objects.filter(rule=rule.key)))
     disambiguate(run.model for run in rows)
-    scored = [Scored(run, rule, list(run.prediction_results.all()), _score(run, rule)) for run in rows]
+    scored = [
+        Scored(run, rule, list(run.prediction_results.all()) if results else [], _score(run, rule))
+        for run in rows
+    ]
     return sorted(scored, key=lambda row: (row.rate is None, -(row.rate or 0.0), row.run.model.name))
 
 

@@ -14,6 +14,7 @@ from suites.selectors import known_to, listed_for
 from suites.selectors import visible_to as visible_suites
 
 if TYPE_CHECKING:
+    from models_registry.models import RegisteredModel
     from suites.models import Suite, SuiteRevision
 
 
@@ -72,6 +73,18 @@ def under_way(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
 def newest_done(runs: QuerySet[SuiteRun]) -> QuerySet[SuiteRun]:
     """Return the run that counts for each (revision, model): finished, highest standing, newest."""
     return runs.filter(_counts())
+
+
+def latest_of_model(user: AnyUser, model: RegisteredModel) -> list[SuiteRun]:
+    """Return `newest_done` of a model on the suites listed for the user, without prediction results. They share
+    `model` as their model."""
+    runs = newest_done(listed_runs(user).filter(model=model)).order_by("pk")
+    light = runs.select_related(None).select_related("revision__suite")
+    heavy = [f"revision__{name}" for name in ("meta", "extra", "notices", "findings")]
+    rows = list(light.defer("region_summary", "provenance", "unknown_words", *heavy))
+    for run in rows:
+        run.model = model
+    return rows
 
 
 def latest_done(runs: QuerySet[SuiteRun]) -> list[SuiteRun]:

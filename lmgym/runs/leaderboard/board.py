@@ -95,6 +95,11 @@ class Column(Generic[Revision]):
     weight: float
     chance: float | None = None
 
+    @cached_property
+    def revision_id(self) -> int:
+        revision: Any = self.revision
+        return int(revision.pk)  # cached, because the `pk` of a Django model is slow
+
     @property
     def suite(self) -> Any:
         revision: Any = self.revision

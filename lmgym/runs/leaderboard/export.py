@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from lmgym.runs.against_chance import CHANCE_TEST
-from lmgym.runs.coverage import COVERAGE
+from lmgym.runs.coverage import COVERAGE, is_low
 from lmgym.runs.leaderboard.board import Board, Cell, Column, Mean, Row
 from lmgym.runs.leaderboard.records import BoardCell, BoardMean, BoardSuite
 from lmgym.runs.missing_rates import MissingRate, by_model, in_words, some
@@ -53,13 +53,8 @@ def note(board: Board, *, is_for_paper: bool = False) -> str:
     if board.unranked:
         names = [row.label for row in board.unranked]
         parts.append(f"Not ranked, because suites are missing: {some(names)}.")
-    low = [
-        f"{row.label} on {column.key} ({cell.coverage_words})"
-        for row in board.rows
-        for column, cell in zip(board.columns, row.cells, strict=True)
-        if cell is not None and cell.verdict.against_chance == "unknown-words"
-    ]
-    if low and not is_for_paper:
+    low = [] if is_for_paper else _not_compared(board)
+    if low:
         parts.append(f"Not compared with chance: {some(low)}.")
     if board.masked:
         names = [row.label for row in board.masked]
@@ -70,6 +65,16 @@ def note(board: Board, *, is_for_paper: bool = False) -> str:
         cells = [f"{gap.suite} ({gap.label}: {gap.why})" for gap in board.dropped]
         parts.append(f"Left out, because not every model has run them: {some(cells)}.")
     return " ".join(filter(None, parts))
+
+
+def _not_compared(board: Board) -> list[str]:
+    """Name the cells above chance whose model knows too few of the words."""
+    return [
+        f"{row.label} on {column.key} ({cell.coverage_words})"
+        for row in board.rows
+        for column, cell in zip(board.columns, row.cells, strict=True)
+        if cell is not None and is_low(cell.coverage) and cell.verdict.against_chance == "unknown-words"
+    ]
 
 
 def _sharing(board: Board, names: Sequence[str]) -> str:

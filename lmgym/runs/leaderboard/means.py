@@ -26,11 +26,11 @@ def mean_over(pairs: Sequence[tuple[Column, Cell | None]], material: Material) -
     known = [(column, cell) for column, cell in counting if cell is not None]
     sizes = [effective_items(cell) for _, cell in known]
     factor: float | None = 1.0
-    if material.groups:
+    if sum(column.revision_id in material.groups for column, _ in known) > 1:
         shares = material.shares or {}
         factor = factor_of_mean(
             [
-                (column.revision.pk, column.weight, cell.rate, n, shares.get(cell.run))
+                (column.revision_id, column.weight, cell.rate, n, shares.get(cell.run))
                 for (column, cell), n in zip(known, sizes, strict=True)
             ],
             material.groups,

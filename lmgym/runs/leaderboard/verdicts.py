@@ -4,6 +4,7 @@ independent of filters and of other models."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from lmgym.runs.against_chance import Tails, Verdict, exact_tails, holm_tails
@@ -35,7 +36,12 @@ def verdicts_of(
 
 
 def _tails(values: Values) -> Tails | None:
-    return exact_tails(RuleCounts(*values[:_KEY]))  # type: ignore[arg-type]
+    return _tails_of(values[:_KEY])
+
+
+@lru_cache(maxsize=20_000)  # of 50,000 cells, most share their counts with another: suites have tens of items
+def _tails_of(counts: Values) -> Tails | None:
+    return exact_tails(RuleCounts(*counts))  # type: ignore[arg-type]
 
 
 def _corrected(

@@ -72,6 +72,7 @@ def leaderboard(
         dropped = _dropped([row for row in chosen if row not in common], shown, lacking)
         chosen = common
     chance = {revision: cell.chance for (revision, _), cell in cells.items()}
+    places = [row.pk for row in chosen]
     columns = tuple(
         Column(row, key, tags[row.pk], options.weight(row.suite.slug), chance.get(row.pk))
         for row, key in zip(chosen, column_keys(chosen), strict=True)
@@ -80,14 +81,15 @@ def leaderboard(
     groups = groups_of(chosen) if shows_means else {}
     sharing = [
         cells[place].run
-        for row in chosen
-        if row.pk in groups
+        for revision in places
+        if revision in groups
         for m in shown
-        if (place := (row.pk, m.pk)) in cells
+        if (place := (revision, m.pk)) in cells
     ]
     shares = shares_of_runs(sharing, options.rule) if sharing else {}
     material = Material(groups, shares)
-    rows = [_row(model, columns, column_tags, cells, lacking, options.rule, material) for model in shown]
+    tagged = [[k for k, column in enumerate(columns) if tag in column.tags] for tag in column_tags]
+    rows = [_row(model, columns, places, tagged, cells, lacking, options.rule, material) for model in shown]
     if options.group:
         rows = grouped(rows, group_of)
     rows = ranked(rows, columns, whole=bool(run_set))
@@ -169,7 +171,7 @@ def _scores(
     verdicts = verdicts_of(last, counting, together)
     cells = {
         (revision, model): Cell(
-            **dict(zip(_CELL, row[:-2], strict=True)),
+            **dict(zip(_CELL, row, strict=False)),
             verdict=verdicts[revision, model],
             uploaded=row[-2] == SuiteRun.Source.UPLOADED,
             policy=policy_differences(row[-1], by_pk[revision]) if row[-1] is not None else "",
@@ -260,25 +262,27 @@ def _counted(groups: Iterable[Sequence[str]]) -> tuple[tuple[str, int], ...]:
 def _row(
     model: RegisteredModel,
     columns: Sequence[StoredColumn],
-    tags: Sequence[str],
+    places: Sequence[int],
+    tagged: Iterable[Sequence[int]],
     all_cells: dict[tuple[int, int], Cell],
     lacking: dict[tuple[int, int], MissingRate],
     rule: Rule,
     material: Material,
 ) -> StoredRow:
-    cells = tuple(all_cells.get((column.revision.pk, model.pk)) for column in columns)
+    """Build the row of a model. `places`: primary keys of the columns' revisions; `tagged`: for each tag, the
+    indices of its columns."""
+    pk = model.pk
+    cells = tuple([all_cells.get((place, pk)) for place in places])
     gaps = tuple(
         replace(gap, label=model.label, suite=column.key)
-        if (gap := lacking.get((column.revision.pk, model.pk)))
+        if (gap := lacking.get((place, pk)))
         else MissingRate(model.slug, model.label, column.key, rule)
-        for column, cell in zip(columns, cells, strict=True)
+        for column, place, cell in zip(columns, places, cells, strict=True)
         if cell is None
     )
-    means = [
-        mean_over([(c, cell) for c, cell in zip(columns, cells, strict=True) if t in c.tags], material)
-        for t in tags
-    ]
-    score = mean_over(list(zip(columns, cells, strict=True)), material)
+    pairs = list(zip(columns, cells, strict=True))
+    means = [mean_over([pairs[k] for k in indices], material) for indices in tagged]
+    score = mean_over(pairs, material)
     return Row(model.name, (model,), cells, score, tuple(means), gaps)
 
 
