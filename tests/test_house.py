@@ -121,7 +121,7 @@ def test_every_file_and_module_that_the_docs_name_is_there():
 def test_the_index_of_the_docs_lists_every_page_once():
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"\]\(([\w.-]+)\)", index)
-    assert sorted(listed) == sorted({path.name for path in (ROOT / "docs").iterdir()} - {"README.md"})
+    assert sorted(listed) == sorted({path.name for path in (ROOT / "docs").iterdir() if path.is_file()} - {"README.md"})
 
 
 def own_commands() -> list[str]:
