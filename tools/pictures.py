@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -27,7 +27,7 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "pictures"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SECONDS = 300
 """Time in which the demo's runs have to end; they take one to two minutes on two cores."""
 MAX_BYTES = 150_000
