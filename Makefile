@@ -1,7 +1,8 @@
 # make run       start a site with demo data, web server and worker at http://127.0.0.1:8000
 # make test      run the tests that need only Python
 # make test-all  run all tests, including those with a browser, services, real processes and other programs
-# All of them create a virtual environment in .venv if needed, and can be repeated.
+# make docs      build the documentation site in build/docs, and fail on any warning
+# All of them create a virtual environment if needed (.venv, or .venv-docs), and can be repeated.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ NPM := $(shell command -v npm)
 # All tests of a file run in one process, so that shared fixtures are built once.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-all lint lint-types lint-code lint-static no-npm format format-static lock bench bench-engine bench-edit clean help
+.PHONY: run test test-all lint lint-types lint-code lint-static no-npm format format-static lock docs pictures bench bench-engine bench-edit clean help
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -83,14 +84,31 @@ $(VENV)/.dev: requirements-dev.txt pyproject.toml | $(BIN)/python
 	$(PIP) --no-deps --editable .
 	@touch $@ $(VENV)/.runtime
 
-# make lock           renew requirements.txt and requirements-dev.txt from the ranges in pyproject.toml
-COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
-	--custom-compile-command "make lock" --overrides $(VENV)/without-torch.txt
+# make lock           renew requirements.txt, requirements-dev.txt and requirements-docs.txt from the ranges in pyproject.toml
+COMPILE_OPTIONS = --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock"
+COMPILE = $(BIN)/uv pip compile pyproject.toml $(COMPILE_OPTIONS) --overrides $(VENV)/without-torch.txt
 lock: $(VENV)/.dev
 	$(PIP) "uv==0.13.*"
 	@echo 'torch; python_version < "3"' > $(VENV)/without-torch.txt
 	$(COMPILE) --upgrade --extra hf --extra site --group checkout --output-file requirements.txt
 	$(COMPILE) --upgrade --extra all --group dev --constraints requirements.txt --output-file requirements-dev.txt
+	$(BIN)/uv pip compile $(COMPILE_OPTIONS) --upgrade --group docs --output-file requirements-docs.txt
+
+# The pages and their search work without a server; nothing in them comes from elsewhere.
+docs: .venv-docs/.installed
+	rm -rf build/docs
+	.venv-docs/bin/sphinx-build --quiet --fail-on-warning --keep-going --conf-dir tools/docs_site --doctree-dir build/doctrees . build/docs
+	@echo "the documentation site: build/docs/index.html"
+
+.venv-docs/.installed: requirements-docs.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
+	@touch $@
+
+# make pictures       take the pictures of README.md from a demo site; needs Chromium
+pictures: $(VENV)/.dev
+	@sh tests/install_browser.sh
+	$(BIN)/python -m tools.pictures
 
 # make bench-engine   compare the engine with minicons and lm-eval; takes hours (less with BENCH_ARGS="--suites 3 --rounds 3")
 bench-engine: benchmarks/engine/requirements.txt requirements.txt
@@ -105,4 +123,4 @@ bench-edit: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.edit $(BENCH_ARGS)
 
 clean:
-	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-docs build node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

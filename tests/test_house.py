@@ -121,7 +121,15 @@ def test_every_file_and_module_that_the_docs_name_is_there():
 def test_the_index_of_the_docs_lists_every_page_once():
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"\]\(([\w.-]+)\)", index)
-    assert sorted(listed) == sorted({path.name for path in (ROOT / "docs").iterdir()} - {"README.md"})
+    assert sorted(listed) == sorted(
+        {path.name for path in (ROOT / "docs").iterdir() if path.is_file()} - {"README.md"}
+    )
+
+
+def test_the_promised_names_are_the_public_ones():
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    names = re.findall(r"`(\w+)`", text.split("the names of `lmgym`: ")[1].split(";")[0])
+    assert sorted(names) == sorted(lmgym.__all__)
 
 
 def own_commands() -> list[str]:

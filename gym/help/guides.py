@@ -65,7 +65,7 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
             "library-notebook",
             "A study in a notebook",
             "From four suites to a comparison of two models and a figure, in Python.",
-            file="library.ipynb",
+            file="library-notebook.ipynb",
         ),
         Guide(
             "coming-from",

@@ -1,4 +1,4 @@
-"""The examples of docs/library.md, and those of docs/coming-from.md that use lmgym, run as printed."""
+"""The examples of docs/library.md, and those of export.md and coming-from.md for lmgym alone, run as printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ from tests.lmgym.conftest import ROOT
 
 GUIDE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
 COMING_FROM = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
-COMMANDS = re.search(r"```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()  # type: ignore[index]
+TABLES = (
+    (ROOT / "docs" / "export.md")
+    .read_text(encoding="utf-8")
+    .split("## Tables for papers\n")[1]
+    .split("\n## ")[0]
+)
+COMMANDS = [
+    line
+    for text in (GUIDE, TABLES)
+    for line in re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1].splitlines()  # type: ignore[index]
+]
 
 
 @pytest.fixture
@@ -55,6 +65,13 @@ def test_the_study_that_other_programs_need_more_lines_for_has_five_at_most(here
     assert set(rates["model"]) == {"demo-gpt2", "demo-ngram"}
     assert set(rates["suite"]) == {path.stem for path in (here / "gym/demo/data/suites").glob("*.json")}
     assert rates["rate"].notna().all()
+
+
+def test_the_tables_for_papers(here):
+    [block] = python_blocks(TABLES)
+    exec(compile(block, "docs/export.md", "exec"), {})
+    assert "agreement" in (here / "predictions.tex").read_text()
+    assert (here / "regions.tex").read_text().startswith("% needs")
 
 
 @pytest.mark.parametrize("line", COMMANDS)

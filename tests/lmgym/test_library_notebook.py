@@ -1,4 +1,4 @@
-"""The notebook docs/library.ipynb runs from its first cell to its figure."""
+"""The notebook docs/library-notebook.ipynb runs from its first cell to its figure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.lmgym.conftest import ROOT
 
-NOTEBOOK = ROOT / "docs" / "library.ipynb"
+NOTEBOOK = ROOT / "docs" / "library-notebook.ipynb"
 
 
 def test_it_is_stored_without_outputs():
