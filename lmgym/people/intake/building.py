@@ -54,24 +54,25 @@ class TableBuilder:
             self._blocks[name].append(np.full(n, self._places[name][""], np.int32))
 
     def table(self, decode: Callable[[str], str] = unguard, **facts: Any) -> PeopleTable:
-        """Return the table.
+        """Return the table, with the rows in the order of their lines: rows of one kind may have been added late.
 
         Args:
             decode: applied to each distinct text, which is then trimmed.
             facts: attributes of `PeopleTable`.
         """
-        columns = tuple(self._column(name, decode) for name in self._places)
         lines = np.concatenate(self._lines) if self._lines else np.empty(0, np.int64)
-        return PeopleTable(columns=columns, lines=lines, **facts)
+        order = np.argsort(lines, kind="stable")
+        columns = tuple(self._column(name, decode, order) for name in self._places)
+        return PeopleTable(columns=columns, lines=lines[order], **facts)
 
-    def _column(self, name: str, decode: Callable[[str], str]) -> TextColumn:
+    def _column(self, name: str, decode: Callable[[str], str], order: NDArray[np.int64]) -> TextColumn:
         """Merge texts that are equal once decoded and trimmed."""
         codes = np.concatenate(self._blocks[name])
         distinct = _Places()
         merged = np.fromiter(
             (distinct[decode(text).strip()] for text in self._places[name]), np.int32, len(self._places[name])
         )
-        return TextColumn(name, merged[codes], tuple(distinct))
+        return TextColumn(name, merged[codes[order]], tuple(distinct))
 
 
 def presentation_order(participants: NDArray[Any], trials: NDArray[Any]) -> NDArray[np.int32]:

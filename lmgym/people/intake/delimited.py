@@ -31,7 +31,7 @@ def numbered_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     )
     line = 1
     for cells in reader:
-        if any(cells):
+        if cells and (cells[0] or any(cells)):
             yield line, cells
         line = reader.line_num + 1
 
