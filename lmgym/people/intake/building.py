@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lmgym.files.bounded import Refused
+from lmgym.people.intake.limits import MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.text import unguard
 
@@ -30,14 +32,20 @@ class TableBuilder:
         self._places: dict[str, _Places] = {}
         self._blocks: dict[str, list[NDArray[np.int32]]] = {}
         self._lines: list[NDArray[np.int64]] = []
-        self._n_rows = 0
+        self._n_rows = self._n_cells = 0
 
     def __len__(self) -> int:
         return self._n_rows
 
     def add(self, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
-        """Add rows with a cell for each name."""
+        """Add rows with a cell for each name. Raises Refused for too many columns or cells, empty ones included."""
         n = len(rows)
+        columns = self._places.keys() | set(names)
+        self._n_cells += n * len(columns)
+        if len(columns) > MAX_COLUMNS:
+            raise Refused(f"more than {MAX_COLUMNS:,} columns", "Leave out unused columns.")
+        if self._n_cells > MAX_CELLS or self._n_rows + n > MAX_ROWS:
+            raise Refused(f"more than {MAX_ROWS:,} rows or {MAX_CELLS:,} cells", "Split the file.")
         for name, cells in zip(names, zip(*rows, strict=True), strict=True):
             if name not in self._places:
                 self._places[name] = _Places()

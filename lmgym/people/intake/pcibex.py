@@ -13,16 +13,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from lmgym.files.bounded import Refused
 from lmgym.people.intake.building import BLOCK_ROWS, TableBuilder, crossed, number_column, presentation_order
+from lmgym.people.intake.delimited import lines_of
 from lmgym.people.intake.headings import heading_role
-from lmgym.people.intake.limits import LIMITS
+from lmgym.people.intake.limits import MAX_COLUMNS, MAX_HEADER_LINES
 from lmgym.people.intake.numbers import is_missing, verdict
 from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.suites.intake.parsing import column_letter
 from lmgym.text import count
 from lmgym.text.problems import Report
 
-HEADER = re.compile(r'"?#\s*(\d{1,4})\.\s*(.*?)\.?\s*"?,*\s*')
+_HEADER = re.compile(r'"?#\s*(\d{1,4})\.')
 _ENCODED = re.compile(r"%(2C|[01][0-9A-F]|7F)")
 _SEARCHED = 60
 """Number of first lines searched for a header."""
@@ -60,7 +62,7 @@ def is_pcibex(text: str) -> bool:
     if "#" not in text[:3]:
         return False
     lines = text[:20_000].split("\n", _SEARCHED)
-    return sum(bool(HEADER.fullmatch(line.rstrip("\r"))) for line in lines) >= 3
+    return sum(bool(_HEADER.match(line)) for line in lines) >= 3
 
 
 def decoded(cell: str) -> str:
@@ -112,9 +114,12 @@ def read_pcibex(text: str, report: Report) -> tuple[list[PeopleTable], int]:
         The tables, and the number of rows without measures (begin and end of trials, forms, free text).
     """
     reader = _Reader(report)
-    for number, line in enumerate(text.split("\n"), start=1):
-        reader.line(number, line.rstrip("\r"))
-    reader.flush()
+    try:
+        for number, line in enumerate(lines_of(text), start=1):
+            reader.line(number, line.rstrip("\r\n"))
+        reader.flush()
+    except Refused as error:
+        report.refuse(error)
     report.raise_problems()
     if not reader.builders:
         report.problem(
@@ -131,11 +136,11 @@ class _Reader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._numbered: dict[int, str] = {}
-        self._layouts: dict[tuple[str, ...], _Layout] = {}
+        self._layouts: dict[tuple[tuple[int, str], ...], _Layout] = {}
         self._layout: _Layout | None = None
         self._rows: dict[tuple[int, tuple[str, str, str]], list[tuple[int, list[str]]]] = defaultdict(list)
         self._by_id: dict[int, _Layout] = {}
-        self._n_waiting = 0
+        self._n_waiting = self._n_headers = 0
         self.builders: dict[tuple[str, str, str], TableBuilder] = {}
         self.n_others = 0
         self.is_penn = False
@@ -143,17 +148,24 @@ class _Reader:
     def line(self, number: int, line: str) -> None:
         """Read one line: a header, a comment or a row."""
         if line.startswith(("#", '"#')):
-            if match := HEADER.fullmatch(line):
-                self._head(number, int(match[1]), match[2].strip()[:200])
+            if match := _HEADER.match(line):
+                name = line[match.end() :].rstrip(', "').removesuffix(".").strip()
+                self._head(number, int(match[1]), name[:200])
         elif line.strip(" ,"):
             self._row(number, line)
 
     def _head(self, number: int, place: int, name: str) -> None:
-        if not 0 < place <= (LIMITS.columns or 0):
+        if not 0 < place <= MAX_COLUMNS:
             self._report.problem(
                 f"line {number}", f"a header with the column number {place}", "Is the file damaged?"
             )
             return
+        self._n_headers += 1
+        if self._n_headers > MAX_HEADER_LINES:
+            self._report.problem(
+                f"line {number}", f"more than {MAX_HEADER_LINES:,} header lines", "Split the file."
+            )
+            self._report.raise_problems()
         if place > 1 + max(self._numbered, default=0):
             message = f"the header goes on with column {place}, but no line above names column {place - 1}"
             self._report.problem(f"line {number}", message, "Upload the whole results file.")
@@ -170,7 +182,7 @@ class _Reader:
                     f"line {number}", "a row without a header above it", "Upload the whole results file."
                 )
                 return
-            key = tuple(f"{k} {name}" for k, name in self._numbered.items())
+            key = tuple(self._numbered.items())
             layout = self._layouts.setdefault(key, _Layout(self._numbered))
             self._by_id[id(layout)] = self._layout = layout
             self.is_penn |= layout.is_penn

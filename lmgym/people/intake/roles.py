@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmgym.people.intake.headings import heading_role, unit_in
+from lmgym.people.intake.headings import heading_role, measure_name, unit_in
 from lmgym.people.intake.numbers import is_missing, numbers, verdicts
 from lmgym.people.intake.records import BEFORE, RUN
 from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.suites.formats.documents import SuiteDocument
-from lmgym.suites.intake.headings import normal
+from lmgym.suites.intake.headings import normal, roles_of
 
 ROLES: dict[str, str] = {
     "participant": "participant",
@@ -55,6 +55,7 @@ ROLE_GROUPS: dict[str, tuple[str, ...]] = {
 MEASURES = ("rt_ms", "rt_s", "rating", "binary", "choice")
 """Roles of a column with values; `region_ms` and `region_s` columns together are one measure."""
 REGION_TIMES = ("region_ms", "region_s")
+_TIMES = ("rt_ms", "rt_s")
 REPEATABLE = frozenset(
     {"participant", "condition", "list", "demographic", "skip", "sd", *MEASURES, *REGION_TIMES}
 )
@@ -104,7 +105,7 @@ def propose_roles(table: PeopleTable, document: SuiteDocument | None = None) -> 
                 role, doubt = "skip", ""
             used.add(role)
         roles.append(ProposedRole(letter, column.name, role, doubt))
-    roles = _one_participant(roles)
+    roles = _with_weak_names(_one_participant(roles), table)
     if document is not None and not used & {*MEASURES, "region", "word"}:
         roles = _with_regions(roles, table, document)
     return tuple(_with_whole_sentences(roles, table))
@@ -160,6 +161,29 @@ def _judgment(column: TextColumn, role: str, names: set[str]) -> tuple[str, str]
     if role == "choice" and "total_mean" in names:
         return role, "" if is_share else "its values are not between 0 and 1"
     return role, ""
+
+
+def _with_weak_names(roles: list[ProposedRole], table: PeopleTable) -> list[ProposedRole]:
+    """Take headings such as “type” and “nr” for condition and item, and “time” for a reading time, only if no better
+    column has the role."""
+    headings = [role.header for role in roles]
+    kinds = {role.role for role in roles}
+    weak = roles_of(headings, [column.texts for column in table.columns])
+    has_times = any(
+        measure_name(role.header) not in ("", "response time") for role in roles if role.role in _TIMES
+    )
+    result = []
+    for role, name in zip(roles, weak, strict=True):
+        if role.role in _TIMES and has_times and measure_name(role.header) == "response time":
+            role = ProposedRole(role.letter, role.header, "skip")
+        elif (
+            role.role == "skip"
+            and name in ("item", "condition")
+            and not kinds & {name, "item_label"} - {role.role}
+        ):
+            role = ProposedRole(role.letter, role.header, name)
+        result.append(role)
+    return result
 
 
 def _one_participant(roles: list[ProposedRole]) -> list[ProposedRole]:

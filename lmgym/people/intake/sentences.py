@@ -16,6 +16,7 @@ from lmgym.people.intake.numbers import is_missing, whole
 from lmgym.people.intake.participants import columns_of
 from lmgym.people.intake.state import Matching
 from lmgym.people.intake.table import TextColumn
+from lmgym.suites.formats.documents import MAX_NAME_CHARACTERS
 from lmgym.suites.formats.item_data import item_data
 from lmgym.suites.intake.headings import normal
 from lmgym.suites.intake.questions import LEAVE_OUT, Question
@@ -198,6 +199,10 @@ def _condition_codes(
         elif normal(name) in loosely:
             found[k] = loosely[normal(name)]
             state.report.notice("file", f"the condition “{name[:60]}” is taken as “{conditions[found[k]]}”")
+        elif len(name) > MAX_NAME_CHARACTERS:
+            message = f"a condition with more than {MAX_NAME_CHARACTERS} characters"
+            state.report.problem(state.where(codes == k), message, "Choose another column for the condition.")
+            state.report.raise_problems()
         elif n_asked < MAX_ASKED:
             n_asked += 1
             found[k] = _asked(state, codes == k, name, near.get(k, ""))
@@ -325,7 +330,9 @@ def _one_row(state: Matching, codes: NDArray[np.int64], names: Sequence[str]) ->
     document = state.document
     wanted = normal(document.name)
     proposed = next((name for name in names if normal(name) == wanted), "") if wanted else ""
-    choices = {name: name for name in names[:1000] if not is_missing(name)}
+    choices = {
+        name: name for name in names[:1000] if len(name) <= MAX_NAME_CHARACTERS and not is_missing(name)
+    }
     row = Question("suite_row", "Row about this suite", choices, proposed)
     name = (
         state.offer(row)
