@@ -86,7 +86,8 @@ def match(
             ("number", "name" or "sentence"), "conditions.NAME" ("=NAME" of the suite's, or "-": leave out), "others"
             ("out": rows of items that the suite lacks are fillers or practice), "words" ("out" or "keep" sentences
             whose words differ), "doubled" ("first" or "mean"), "impossible" ("out"), "missing" ("accept" that
-            conditions have no data), "scale" ("1-7"), "suite_row" and "stands_for" (a table with a row per suite).
+            conditions have no data), "answers.TEXT" ("1", "0" or "-": leave out), "scale" ("1-7"), "suite_row" and
+            "stands_for" (a table with a row per suite).
         salt: secret that keys the hashes of participants; at least 16 bytes.
 
     Raises:

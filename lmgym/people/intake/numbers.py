@@ -15,9 +15,9 @@ LONGEST_NUMBER = 40
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _VERDICTS = {
-    **dict.fromkeys(("1", "1.0", "yes", "y", "true", "t", "correct", "acceptable", "grammatical", "good", "ja"), 1.0),
+    **dict.fromkeys(("1", "1.0", "yes", "y", "true", "correct", "acceptable", "grammatical", "good", "ja"), 1.0),
     **dict.fromkeys(
-        ("0", "0.0", "no", "n", "false", "f", "incorrect", "unacceptable", "ungrammatical", "bad", "nein"), 0.0
+        ("0", "0.0", "no", "n", "false", "incorrect", "unacceptable", "ungrammatical", "bad", "nein"), 0.0
     ),
 }  # fmt: skip
 

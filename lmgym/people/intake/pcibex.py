@@ -276,4 +276,6 @@ def _judgment(element: str, column: TextColumn) -> str:
     texts = [text for text in column.texts if not is_missing(text)]
     if element == "Selector":
         return "choice"
+    if len(texts) <= 2 and not any(map(str.isdecimal, texts)):
+        return "binary"  # two keys or words
     return "binary" if texts and all(verdict(text) == verdict(text) for text in texts) else "rating"

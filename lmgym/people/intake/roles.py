@@ -59,6 +59,8 @@ _TIMES = ("rt_ms", "rt_s")
 REPEATABLE = frozenset(
     {"participant", "condition", "list", "demographic", "skip", "sd", *MEASURES, *REGION_TIMES}
 )
+MAX_ANSWERS = 12
+"""Number of answers other than yes and no that are asked about, one question each."""
 LONGEST_SECONDS = 20
 """Reading times with a smaller median are probably seconds: nobody reads words in under 20 ms."""
 _REGION_HEADING = re.compile(
@@ -136,7 +138,12 @@ def _time(column: TextColumn, heading: str) -> tuple[str, str]:
     values = numbers(column.texts[:_MOST_DISTINCT])
     values = values[values > 0]
     if not len(values):
-        return "skip", ""
+        is_empty = (
+            all(map(is_missing, column.texts[:_MOST_DISTINCT])) or measure_name(heading) == "response time"
+        )
+        return (
+            "skip" if is_empty else "rt_ms"
+        ), ""  # with words in place of numbers, matching names their lines
     if unit:
         return ("rt_ms" if unit == "ms" else "rt_s"), ""
     middle = float(np.median(values))
@@ -153,8 +160,11 @@ def _judgment(column: TextColumn, role: str, names: set[str]) -> tuple[str, str]
     """Tell ratings from yes and no by the values."""
     texts = [text for text in column.texts[:_MOST_DISTINCT] if not is_missing(text)]
     values = numbers(texts)
-    if not texts or (np.isnan(values).all() and np.isnan(verdicts(texts)).any()):
+    has_words = np.isnan(values).all() and np.isnan(verdicts(texts)).any()
+    if not texts or (has_words and len(texts) > MAX_ANSWERS):
         return "skip", ""
+    if has_words:
+        return role if role != "rating" else "binary", ""
     if role == "rating" and not np.isnan(verdicts(texts)).any():
         return "binary", ""
     is_share = bool(((values >= 0) & (values <= 1)).all())

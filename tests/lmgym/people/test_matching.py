@@ -182,6 +182,14 @@ def test_impossible_times_are_named_and_dropped_only_when_said_so():
     assert imported(data, {"impossible": "out"}).matched.left_out == {"with an impossible value": 4}
 
 
+def test_a_column_of_words_in_place_of_times_is_named_by_line():
+    rows = [[*row[:4], "fast"] for row in by_region()]
+
+    assert "lines 2, 3, 4, 5, 6, 7, 8, 9 and 4 more: 12 rows with an impossible value" in message(
+        imported(csv_of(rows))
+    )
+
+
 def test_missing_values_are_counted():
     rows = by_region()
     rows[0][4], rows[1][4] = "NA", ""

@@ -131,6 +131,15 @@ def test_ratings_with_a_decimal_comma_and_yes_or_no():
     assert (data.measure.kind, data.value.tolist()) == ("binary", [0, 1])
 
 
+def test_answers_other_than_yes_and_no_are_asked():
+    data = b"participant,item,condition,judged_acceptable\np,1,amb,F\np,2,unamb,J\np,2,amb,timeout\n"
+
+    assert imported(data).asks == ("answers.F", "answers.J", "answers.timeout")
+    matched = imported(data, {"answers.F": "0", "answers.J": "1", "answers.timeout": "-"}).matched
+    assert matched.observations.value.tolist() == [0, 1]
+    assert matched.left_out == {"with the answer “timeout”": 1}
+
+
 def test_gorilla():
     header = "Event Index,Participant Private ID,Zone Type,Reaction Time,Response,Spreadsheet: item,condition"
     rows = [
