@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,16 @@ class TableBuilder:
             (distinct[decode(text).strip()] for text in self._places[name]), np.int32, len(self._places[name])
         )
         return TextColumn(name, merged[codes[order]], tuple(distinct))
+
+
+def rows_of(table: PeopleTable, mask: NDArray[np.bool_]) -> PeopleTable:
+    """Select rows of a table; each column keeps only the texts that occur."""
+    columns = []
+    for column in table.columns:
+        present, codes = np.unique(column.codes[mask], return_inverse=True)
+        texts = tuple(column.texts[code] for code in present)
+        columns.append(replace(column, codes=codes.astype(np.int32), texts=texts))
+    return replace(table, columns=tuple(columns), lines=table.lines[mask])
 
 
 def presentation_order(participants: NDArray[Any], trials: NDArray[Any]) -> NDArray[np.int32]:

@@ -13,6 +13,7 @@ from lmgym.files.bounded import Refused, opened
 from lmgym.files.parquet import is_parquet, read_parquet
 from lmgym.files.workbooks import is_workbook, read_workbook
 from lmgym.people.intake import records
+from lmgym.people.intake.building import rows_of
 from lmgym.people.intake.delimited import built, header_of, read_delimited, unique_names
 from lmgym.people.intake.limits import LIMITS, MAX_BYTES, WORKBOOK_LIMITS
 from lmgym.people.intake.pcibex import is_pcibex, read_pcibex
@@ -164,13 +165,3 @@ def by_kind(table: PeopleTable) -> list[PeopleTable]:
             label = f"{kind.name} “{text[:60]}” ({int(mask.sum()):,} rows)"
             tables.append(replace(rows_of(table, mask), name=text[:200], label=label))
     return tables or [table]
-
-
-def rows_of(table: PeopleTable, mask: np.ndarray) -> PeopleTable:
-    """Select rows of a table; each column keeps only the texts that occur."""
-    columns = []
-    for column in table.columns:
-        present, codes = np.unique(column.codes[mask], return_inverse=True)
-        texts = tuple(column.texts[code] for code in present)
-        columns.append(replace(column, codes=codes.astype(np.int32), texts=texts))
-    return replace(table, columns=tuple(columns), lines=table.lines[mask])

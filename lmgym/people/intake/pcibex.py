@@ -14,7 +14,14 @@ from dataclasses import replace
 import numpy as np
 
 from lmgym.files.bounded import Refused
-from lmgym.people.intake.building import BLOCK_ROWS, TableBuilder, crossed, number_column, presentation_order
+from lmgym.people.intake.building import (
+    BLOCK_ROWS,
+    TableBuilder,
+    crossed,
+    number_column,
+    presentation_order,
+    rows_of,
+)
 from lmgym.people.intake.delimited import lines_of
 from lmgym.people.intake.headings import heading_role
 from lmgym.people.intake.limits import MAX_COLUMNS, MAX_HEADER_LINES
@@ -29,6 +36,8 @@ _ENCODED = re.compile(r"%(2C|[01][0-9A-F]|7F)")
 _SEARCHED = 60
 """Number of first lines searched for a header."""
 MAX_KINDS = 100
+MAX_ELEMENTS = 10
+"""Number of elements of one type that get tables of their own."""
 ORDER = "Trial (order in the file)"
 
 _TYPE, _NAME, _PARAMETER = "PennElementType", "PennElementName", "Parameter"
@@ -88,23 +97,27 @@ class _Layout:
         place = {name: k for k, name in enumerate(self.names)}
         self.is_penn = _TYPE in place
         self._type = place.get(_TYPE, place.get(_CONTROLLER, 2))
-        self._name, self._parameter = place.get(_NAME, 0), place.get(_PARAMETER, 0)
+        self._parameter = place.get(_PARAMETER, 0)
         self.has_times = "Reading time" in place
         self._has_answer = "Answer" in place
 
-    def kind(self, cells: list[str]) -> tuple[str, str, str] | None:
-        """Return (type, element, parameter) of a row with a measure, otherwise None."""
+    def kind(self, cells: list[str]) -> tuple[str, str] | None:
+        """Return (type, parameter) of a row with a measure, otherwise None.
+
+        The parameter of an Ibex controller in PCIbex is the number of a word or the text of a question.
+        """
         element = cells[self._type]
         if not self.is_penn:
             if self.has_times:
-                return element, "", ""
-            return (element, "", "Answer") if self._has_answer else None
+                return element, ""
+            return (element, "Answer") if self._has_answer else None
         parameter = cells[self._parameter]
-        if self.has_times and "Dashed" in element and parameter.isdecimal():
-            return element, cells[self._name], ""
         if parameter.startswith("_") or _NO_MEASURE.fullmatch(element):
             return None
-        return element, cells[self._name], "" if parameter.isdecimal() else parameter
+        if element.startswith("Controller-"):
+            has_words = self.has_times and parameter.isdecimal()
+            return (element, "") if has_words or "Dashed" not in element else None
+        return element, parameter
 
 
 def read_pcibex(text: str, report: Report) -> tuple[list[PeopleTable], int]:
@@ -128,8 +141,12 @@ def read_pcibex(text: str, report: Report) -> tuple[list[PeopleTable], int]:
             "Upload the results file of the experiment.",
         )
         report.raise_problems()
-    is_penn = reader.is_penn
-    return [_table(kind, builder, is_penn) for kind, builder in reader.builders.items()], reader.n_others
+    tables = [
+        table
+        for kind, builder in reader.builders.items()
+        for table in _of_elements(kind, builder, reader.is_penn)
+    ]
+    return tables, reader.n_others
 
 
 class _Reader:
@@ -138,10 +155,10 @@ class _Reader:
         self._numbered: dict[int, str] = {}
         self._layouts: dict[tuple[tuple[int, str], ...], _Layout] = {}
         self._layout: _Layout | None = None
-        self._rows: dict[tuple[int, tuple[str, str, str]], list[tuple[int, list[str]]]] = defaultdict(list)
+        self._rows: dict[tuple[int, tuple[str, str]], list[tuple[int, list[str]]]] = defaultdict(list)
         self._by_id: dict[int, _Layout] = {}
         self._n_waiting = self._n_headers = 0
-        self.builders: dict[tuple[str, str, str], TableBuilder] = {}
+        self.builders: dict[tuple[str, str], TableBuilder] = {}
         self.n_others = 0
         self.is_penn = False
 
@@ -217,16 +234,36 @@ class _Reader:
         self._n_waiting = 0
 
 
-def _table(kind: tuple[str, str, str], builder: TableBuilder, is_penn: bool) -> PeopleTable:
-    element, name, _ = kind
+def _of_elements(kind: tuple[str, str], builder: TableBuilder, is_penn: bool) -> list[PeopleTable]:
+    """Return a table per element of a type, such as two scales after each sentence; many elements share a table."""
     reader = "PCIbex results" if is_penn else "Ibex results"
-    bare = builder.table(decoded, name="-".join(filter(None, kind))[:200], label="", reader=reader)
-    columns = {column.name: column for column in bare.columns}
-    bare = replace(bare, columns=(*bare.columns, _order(columns, len(bare))))
-    has_times = "Reading time" in columns and ("Dashed" in element or not is_penn)
-    of = f"{element.removeprefix('Controller-')}{f' “{name}”' if name and name not in element else ''}"
-    label = f"{'reading times: ' if has_times else ''}{of} ({len(bare):,} rows)"
-    return replace(bare, label=label, roles=_roles(bare.columns, element, has_times))
+    whole = builder.table(decoded, name="-".join(filter(None, kind))[:200], label="", reader=reader)
+    names = next((column for column in whole.columns if column.name == _NAME), None)
+    if names is None or len(names.texts) > MAX_ELEMENTS:
+        return [_table(kind, "", whole)]
+    element, parameter = kind
+    return [
+        _table(
+            kind,
+            text,
+            replace(
+                rows_of(whole, names.codes == code),
+                name="-".join(filter(None, (element, text, parameter)))[:200],
+            ),
+        )
+        for code, text in enumerate(names.texts)
+    ]
+
+
+def _table(kind: tuple[str, str], name: str, table: PeopleTable) -> PeopleTable:
+    """Describe a table, number its trials and give its columns their roles."""
+    element = kind[0]
+    columns = {column.name: column for column in table.columns}
+    table = replace(table, columns=(*table.columns, _order(columns, len(table))))
+    has_times = "Reading time" in columns and ("Dashed" in element or _TYPE not in columns)
+    of = f"{element.removeprefix('Controller-')}{f' “{name[:60]}”' if name and name not in element else ''}"
+    label = f"{'reading times: ' if has_times else ''}{of} ({len(table):,} rows)"
+    return replace(table, label=label, roles=_roles(table.columns, element, has_times))
 
 
 def _order(columns: dict[str, TextColumn], n: int) -> TextColumn:

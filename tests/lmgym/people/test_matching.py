@@ -151,6 +151,18 @@ def test_words_without_numbers_are_counted_in_the_order_of_rows():
     assert any("counted in the order of the rows" in str(notice) for notice in result.notices)
 
 
+def test_rows_by_word_may_name_their_region():
+    rows = [
+        ["p1", 1, "unamb", SUITE.region_names[chunk.region - 1], chunk.text, 300 + chunk.word]
+        for chunk in words_of(SUITE.sentences[1])
+    ]
+    data = csv_of(rows, "participant,item,condition,region,word,rt")
+    people = imported(data, {"missing": "accept"}).matched.observations
+
+    assert people.word.tolist() == [*range(1, 9)]
+    assert people.region.tolist() == [1, 1, 1, 1, 2, 2, 3, 3]
+
+
 def test_punctuation_in_a_region_of_its_own_belongs_to_the_word_before():
     suite = replace(SUITE, sentences=(SentenceDoc(1, "amb", ("The boat", ", at last,", "left .")),))
     rows = [

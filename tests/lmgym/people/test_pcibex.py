@@ -152,6 +152,28 @@ def test_old_ibex_results_are_read_with_the_accuracy_of_their_questions():
     assert result.matched.accuracy.tolist() == [1.0]
 
 
+def test_questions_of_many_items_are_one_table_and_give_the_accuracy():
+    """PCIbex writes the text of an Ibex controller's question as the parameter: it differs from item to item."""
+    names = ("Whether or not answer was correct (NULL if N/A)", "Time taken to answer", "Item", "Comments")
+    answer = ("aa", "unamb", "Controller-Question", "Question")
+    questions = [row(*answer, f"Question {k}?", "Yes", str(k % 2), "900", str(k), "NULL") for k in range(150)]
+    data = EXPERIMENT + "\n".join(["", *header(names, 13), *questions]).encode()
+    result = imported(data, {"table": "Controller-DashedSentence-DashedSentence"})
+
+    assert len(result.tables) == 3
+    assert result.matched.accuracy.tolist()[0] == 0.5
+
+
+def test_two_scales_are_two_tables():
+    lines = [*header((*COMMON, "Item", "Comments"))]
+    lines += [
+        row("aa", "amb", "Scale", name, "Choice", "3", "1", "NULL") for name in ("naturalness", "certainty")
+    ]
+
+    (table, other), _ = read_pcibex("\n".join(lines), Report())
+    assert {table.name, other.name} == {"Scale-naturalness-Choice", "Scale-certainty-Choice"}
+
+
 def test_a_row_with_more_cells_than_its_header_is_named():
     result = imported(EXPERIMENT + b"\n" + words("cc", "amb", 1, "tablet", "surplus")[0].encode())
 
