@@ -66,6 +66,8 @@ LONGEST_SECONDS = 20
 _REGION_HEADING = re.compile(
     r"(?:(?:region|reg|roi|r)_?)?(\d{1,3})(?:_?(?:rt|ms|s|time))?|(?:rt|time)_?(?:r|region)?_?(\d{1,3})"
 )
+_ANSWER = re.compile(r"(button_)?(response|answer)s?(_q?\d+)?|button_pressed")
+"""Headings of answers to a question that they do not name."""
 _MOST_DISTINCT = 2_000
 """Number of distinct cells of a column that are looked at."""
 
@@ -127,7 +129,7 @@ def _proposed(column: TextColumn, names: set[str]) -> tuple[str, str]:
         return _time(column, heading)
     if role in ("rating", "binary", "choice"):
         return _judgment(column, role, names)
-    if not role and normal(heading).split("_")[0] in ("response", "answer", "button"):
+    if not role and _ANSWER.fullmatch(normal(heading)):
         role, doubt = _judgment(column, "rating", names)
         return role, doubt or "its heading does not tell what was asked"
     return role or "skip", ""
@@ -197,9 +199,10 @@ def _with_weak_names(roles: list[ProposedRole], table: PeopleTable) -> list[Prop
 
 
 def _one_participant(roles: list[ProposedRole]) -> list[ProposedRole]:
-    """Keep the first participant column; the number of a list of trials only if there is no other."""
+    """Keep the first participant column; the number of a list of trials, or a hash of an address, only if there is no
+    other."""
     people = [role for role in roles if role.role == "participant"]
-    named = [role for role in people if role.header != RUN] or people
+    named = [role for role in people if role.header != RUN and normal(role.header) != "md5"] or people
     return [
         ProposedRole(role.letter, role.header, "skip") if role in people and role is not named[0] else role
         for role in roles

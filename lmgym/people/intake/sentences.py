@@ -66,7 +66,7 @@ def find_sentences(state: Matching) -> RowSentences:
     possible = {
         key: words
         for key, words in ITEMS.items()
-        if {"number": item, "name": label or item, "sentence": text}[key]
+        if {"number": item or label, "name": label or item, "sentence": text}[key]
     }
     if not possible:
         return RowSentences(none, _conditions_only(state))
@@ -76,7 +76,9 @@ def find_sentences(state: Matching) -> RowSentences:
     if how == "sentence":
         sentence = _by_text(state, text[0])
     else:
-        numbers = _numbers(state, item[0]) if how == "number" else _named(state, (label or item)[0])
+        numbers = (
+            _numbers(state, (item or label)[0]) if how == "number" else _named(state, (label or item)[0])
+        )
         sentence = _by_item(state, numbers, text[0] if text else None)
     return RowSentences(sentence, none)
 
@@ -84,17 +86,14 @@ def find_sentences(state: Matching) -> RowSentences:
 def _default(state: Matching, possible: dict[str, str]) -> str:
     """Propose item numbers if the suite has some of them, then names, then the sentence."""
     suite = set(state.document.items)
-    for column in columns_of(state.table, state.roles, "item"):
-        if any(whole(text) in suite for text in column.texts):
-            return "number"
+    columns = [
+        column for role in ("item", "item_label") for column in columns_of(state.table, state.roles, role)
+    ]
+    if any(whole(text) in suite for column in columns[:1] for text in column.texts):
+        return "number"
     names = _item_names(state)
-    for role in ("item_label", "item"):
-        if any(
-            plain(text) in names
-            for column in columns_of(state.table, state.roles, role)
-            for text in column.texts
-        ):
-            return "name"
+    if any(plain(text) in names for column in columns for text in column.texts):
+        return "name"
     return "sentence" if "sentence" in possible else next(iter(possible))
 
 

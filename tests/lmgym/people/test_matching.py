@@ -97,6 +97,14 @@ def test_items_are_found_by_name():
     assert people.item.tolist() == [2, 1]
 
 
+def test_names_of_items_that_are_numbers_are_item_numbers():
+    rows = [["p1", 2, "amb", 5], ["p1", 1, "unamb", 6]]
+
+    assert imported(
+        csv_of(rows, "participant,sentence_id,condition,rating")
+    ).matched.observations.item.tolist() == [2, 1]
+
+
 def test_equal_sentences_need_item_and_condition():
     suite = replace(SUITE, sentences=(*SUITE.sentences, SentenceDoc(3, "amb", SUITE.sentences[0].contents)))
     rows = [["p1", SUITE.sentences[0].text, 6]]

@@ -28,14 +28,14 @@ BITS = {
 }
 
 
-@pytest.mark.parametrize("by", ["word", "region"])
-def test_round_trip_through_a_pcibex_file(by):
+@pytest.mark.parametrize(("by", "n_people"), [("word", 40), ("region", 8)])
+def test_round_trip_through_a_pcibex_file(by, n_people):
     """40 people, 24 items, 4 conditions: what is read is what was simulated, except for the names of people."""
     bits = BITS if by == "word" else {key: values[:3] for key, values in BITS.items()}
-    data = simulate(DESIGN, bits, seed=3, by=by)
+    data = simulate(DESIGN, bits, Experiment(n_participants=n_people), seed=3, by=by)
     result = imported(pcibex_results(data, DESIGN).encode(), suite=DESIGN)
 
-    assert len(data) == 40 * 24 * (7 if by == "word" else 3)
+    assert len(data) == n_people * 24 * (7 if by == "word" else 3)
     assert (result.asks, result.problems) == ((), ())
     for name in COLUMNS:
         assert np.array_equal(getattr(result.matched.observations, name), getattr(data, name)), name

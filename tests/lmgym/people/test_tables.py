@@ -9,7 +9,7 @@ import json
 import pytest
 
 from lmgym.files.workbooks import write_xlsx
-from lmgym.people.intake import ALL_ITEMS
+from lmgym.people.intake import ALL_ITEMS, propose_roles, read_file
 from tests.lmgym.people.data import SUITE, by_region, csv_of, imported, message
 
 LONG = csv_of(by_region())
@@ -219,3 +219,32 @@ def test_jspsych_csv_with_arrays_in_cells():
     data = imported("\n".join(lines).encode()).matched.observations
 
     assert data.value.tolist() == [*range(300, 308)] * 2
+
+
+# --- headings ---
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (
+            "Time,MD5,Type,item,Sentence,WordPosition,EachWord,RT,participant",
+            "skip skip condition item sentence word word_text rt_ms participant",
+        ),
+        (
+            "subj,item,cond,region,rt,logrt,acc,age",
+            "participant item condition region rt_ms skip correct skip",
+        ),
+        ("WorkerId,item,zone,RT,word,nItem", "participant item word rt_ms word_text n"),
+        (
+            "RECORDING_SESSION_LABEL,item,IA_ID,IA_LABEL,IA_FIRST_RUN_DWELL_TIME,IA_SKIP",
+            "participant item word word_text rt_ms skip",
+        ),
+        ("subject,sentence_id,Bedingung,Lesezeit (s)", "participant item_label condition rt_s"),
+    ],
+)
+def test_headings_of_common_tables(header, expected):
+    cells = ["345"] * len(header.split(","))
+    (table,) = read_file(csv_of([cells], header)).tables
+
+    assert [column.role for column in propose_roles(table)] == expected.split()
