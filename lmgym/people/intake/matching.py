@@ -115,6 +115,9 @@ class _Matcher:
     def run(self) -> None:
         """Match the table. Raises FormatError at problems after which nothing more can be checked."""
         state = self.state
+        if not len(state.table):
+            state.report.problem("file", "the table has no rows")
+            state.report.raise_problems()
         _check_roles(state)
         _leave_out_excluded(state)
         people = participants(state.table, state.roles, self.salt)

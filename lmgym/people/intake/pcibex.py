@@ -96,7 +96,8 @@ class _Layout:
         self.names = list(names)
         place = {name: k for k, name in enumerate(self.names)}
         self.is_penn = _TYPE in place
-        self._type = place.get(_TYPE, place.get(_CONTROLLER, 2))
+        self.is_complete = _TYPE in place or _CONTROLLER in place
+        self._type = place.get(_TYPE, place.get(_CONTROLLER, 0))
         self._parameter = place.get(_PARAMETER, 0)
         self.has_times = "Reading time" in place
         self._has_answer = "Answer" in place
@@ -203,6 +204,10 @@ class _Reader:
             layout = self._layouts.setdefault(key, _Layout(self._numbered))
             self._by_id[id(layout)] = self._layout = layout
             self.is_penn |= layout.is_penn
+        if not layout.is_complete:
+            message = f"the header above names no column “{_TYPE}” or “{_CONTROLLER}”"
+            self._report.problem(f"line {number}", message, "Upload the whole results file.")
+            return
         cells = line.split(",")
         width = len(layout.names)
         if len(cells) != width:

@@ -36,9 +36,11 @@ HEADER = "participant,item,condition,region,rt\n"
         (HEADER + "p" * 200_000 + ",1,amb,1,300\n").encode(),
         (",".join("abcdefgh" * 100) + "\n1,2\n").encode(),
         (HEADER + "p,1,amb,\x07,300\n").encode(),
+        b"Event Index,Participant Private ID,Reaction Time\nEND OF FILE,,\n",
+        b"# 1. Results reception time.\n# 2. A.\n# 3. B.\n1,2,3\n",
         (HEADER + "p,99999999999999999999999999,amb,1,1e999\n").encode(),
     ],
-    ids=range(19),
+    ids=range(21),
 )
 def test_damaged_files_have_a_problem(data):
     assert message(imported(data))
