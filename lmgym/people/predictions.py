@@ -1,20 +1,40 @@
 """A human data set as a participant of the suite page: the suite's predictions on people's means.
 
-Region values are means over participants of the human measure in place of surprisal. A participant's time for a region
-is the sum over its words, and missing if a word is missing. `*` is the sum of the regions' means, or the value of the
-sentence where that was observed. An empty region takes 0 ms. **Judgments are negated**: higher surprisal is worse, a
-higher rating is better, so that a formula about surprisals holds for people if it holds for the negated ratings.
+Region values are means over participants of the human measure, in place of surprisal; `region_means.py` defines them.
+**Judgments are negated**: higher surprisal is worse, but a higher rating, or more acceptances or choices, is better. So
+a formula such as `(*;%good%) < (*;%bad%)` holds for people if they rate the good sentence higher.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from lmgym.models.engine import TokenError
 from lmgym.people.observations import Measure, Observations
-from lmgym.runs.outcomes import PredictionOutcome
+from lmgym.people.predictors import Bools, Floats, Ints
+from lmgym.people.region_means import RegionMeans, region_means
+from lmgym.people.tables import PeopleMean
+from lmgym.runs.outcomes import Grid, PredictionOutcome, evaluate_prediction
 from lmgym.runs.region_means import Summary
-from lmgym.stats.intervals import Interval
+from lmgym.stats import score_interval
+from lmgym.stats.intervals import Interval, Mean, mean_interval, within_item_intervals
 from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formulas import NOT_EVALUABLE, TRUE, Formula, parse
+
+RESAMPLES = 1_000
+SEED = 44
+_BLOCK = 4_000_000
+"""Means of resampled participants held at once."""
+_EXACT = TokenError(0.0)
+"""Means of people have no numeric error to speak of."""
+
+WITHIN = "95% within participants (Cousineau–Morey), over participants with all conditions"
+BETWEEN = "95% over participants, Student’s t"
+WITHIN_ITEMS = "95% within items (Cousineau–Morey), over items with all conditions"
 
 
 @dataclass(frozen=True)
@@ -23,12 +43,13 @@ class PeopleResult:
 
     Attributes:
         items: item numbers, in the suite's order.
-        predictions: outcomes by prediction, with Wilson's interval over items as for models; margins are in
-            `measure.unit`.
-        crossed: for each prediction, the 95% interval of its rate over participants and items (crossed bootstrap); over
-            items for means over participants; None without evaluable items.
-        summary: means by condition and region, as `RunResult.region_summary`, with 95% intervals over participants. Of
-            judgments: not negated.
+        n_participants: with observations of the suite; 0 for means over participants.
+        predictions: outcomes by prediction, with Wilson's interval over items as for models; margins are in the unit of
+            the measure.
+        crossed: by prediction, the 95% interval of its rate over participants and items; None without evaluable items.
+        summary: means by condition and region as in `RunResult.region_summary`, and of the sentence under "sentence".
+            Not negated.
+        interval: what the intervals of `summary` are.
     """
 
     measure: Measure
@@ -39,7 +60,135 @@ class PeopleResult:
     summary: Summary
     interval: str
 
+    def means(self, region_names: Sequence[str]) -> list[PeopleMean]:
+        """Return the rows of the table of means: regions that were observed, by condition."""
+        return [
+            PeopleMean(row["condition"], number, name, cell["n"], cell["mean"], cell["low"], cell["high"])
+            for row in self.summary
+            for number, name, cell in (
+                *(
+                    (k, name, cell)
+                    for k, (name, cell) in enumerate(zip(region_names, row["regions"], strict=True), 1)
+                ),
+                (None, "", row["sentence"]),
+            )
+            if cell["n"]
+        ]
+
 
 def people_result(observations: Observations, document: SuiteDocument) -> PeopleResult:
-    """Evaluate the suite's predictions on people's means, and average the measure by condition and region."""
-    raise NotImplementedError
+    """Evaluate the suite's predictions on people's means, and average the measure by condition and region.
+
+    Items in which a region of the formula has no mean are not evaluable, which counts as a failure, as for models.
+
+    Raises:
+        InvalidArgument: no observations, or of words as well as of regions or sentences.
+    """
+    means = region_means(observations, document)
+    values = means.by_reference(means.cell_means())
+    grid = Grid(list(means.items), values, {key: np.zeros(len(means.items), np.int64) for key in values})
+    outcomes = tuple(
+        evaluate_prediction(number, prediction, len(document.region_names), grid, _EXACT)
+        for number, prediction in enumerate(document.predictions)
+    )
+    summary, interval = _summary(means)
+    return PeopleResult(
+        measure=observations.measure,
+        items=means.items,
+        n_participants=0 if means.are_means else len(np.unique(means.row)),
+        predictions=outcomes,
+        crossed=tuple(_crossed_intervals(means, outcomes)),
+        summary=summary,
+        interval=interval,
+    )
+
+
+def _crossed_intervals(means: RegionMeans, outcomes: Sequence[PredictionOutcome]) -> list[Interval | None]:
+    """Compute the interval of every rate over participants and items.
+
+    Participants and items are drawn with replacement, independently of each other (the pigeonhole bootstrap of Owen
+    2007, Annals of Applied Statistics 1, 386-411: the variance of crossed random effects, if anything too large). The
+    interval is Wilson's for the number of items at which a single rate would have the variance of the resampled rates,
+    at most the number of items: a rate of 1 in a few items does not mean a variance of 0. Of means over participants
+    only the items are drawn. Items that lose all participants in a resample are left out of it.
+    """
+    rng = np.random.default_rng(SEED)
+    n_items = len(means.items)
+    formulas = [parse(outcome.formula) for outcome in outcomes]
+    known = [np.array(outcome.outcomes) != NOT_EVALUABLE for outcome in outcomes]
+    rates: list[list[Floats]] = [[] for _ in outcomes]
+    sums, weights = means.matrices()
+    step = max(1, _BLOCK // max(means.n_cells, 1))
+    for start in range(0, RESAMPLES, step):
+        size = min(step, RESAMPLES - start)
+        people = (
+            _multiplicities(rng, means.n_rows, size) if means.n_rows > 1 else np.ones((size, means.n_rows))
+        )
+        items = _multiplicities(rng, n_items, size)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn = (people @ sums) / (people @ weights)
+        values = means.by_reference(drawn)
+        for place, (formula, evaluable) in enumerate(zip(formulas, known, strict=True)):
+            rates[place].append(_resampled_rates(formula, values, items, evaluable))
+    return [
+        _effective_interval(outcome, np.concatenate(rates[place])) if known[place].any() else None
+        for place, outcome in enumerate(outcomes)
+    ]
+
+
+def _multiplicities(rng: np.random.Generator, n: int, size: int) -> Floats:
+    return rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64)
+
+
+def _resampled_rates(
+    formula: Formula, values: Mapping[Any, Floats], items: Floats, evaluable: Bools
+) -> Floats:
+    """Return the pass rate of each resample; NaN if it has no item that counts."""
+    if not formula.references:
+        return np.full(len(items), float(formula.evaluate({})))
+    judged = formula.evaluate_items({key: values[key].reshape(-1) for key in formula.references})
+    outcome = judged.outcome.reshape(items.shape)
+    counted = items * ((outcome != NOT_EVALUABLE) | ~evaluable)
+    with np.errstate(invalid="ignore"):
+        rates: Floats = (counted * (outcome == TRUE)).sum(axis=1) / counted.sum(axis=1)
+    return rates
+
+
+def _effective_interval(outcome: PredictionOutcome, rates: Floats) -> Interval | None:
+    rates = rates[~np.isnan(rates)]
+    if outcome.rate is None or not rates.size:
+        return None
+    mean, variance = float(rates.mean()), float(rates.var())
+    n = float(outcome.n)
+    return score_interval(outcome.rate, min(n, mean * (1 - mean) / variance) if variance > 1e-12 else n)
+
+
+def _summary(means: RegionMeans) -> tuple[Summary, str]:
+    """Average by condition and region, with intervals within participants where most of them saw all conditions."""
+    tables = [means.table(region) for region in range(means.width)]
+    within = all(_mostly_complete(table) for table in tables)
+    columns = [within_item_intervals(t) if within else [mean_interval(c) for c in t.T] for t in tables]
+    summary = [
+        {
+            "condition": condition,
+            "regions": [_cell(column[place]) for column in columns[1:]],
+            "sentence": _cell(columns[0][place]),
+        }
+        for place, condition in enumerate(means.document.conditions)
+    ]
+    if means.are_means:
+        return summary, WITHIN_ITEMS if within else "95% over items, Student’s t"
+    return summary, WITHIN if within else BETWEEN
+
+
+def _mostly_complete(table: Floats) -> bool:
+    """Whether at least half of the rows with a value have one in every condition, at least two of them. Conditions
+    that nobody has are not asked for."""
+    seen = ~np.isnan(table)
+    some = seen.any(axis=1)
+    complete = seen.all(axis=1)
+    return not some.any() or (table.shape[1] > 1 and int(complete.sum()) >= max(2, int(some.sum()) / 2))
+
+
+def _cell(mean: Mean) -> dict[str, Any]:
+    return {"n": mean.n, "mean": mean.mean, "low": mean.low, "high": mean.high, "not_computed": False}

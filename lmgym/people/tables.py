@@ -169,7 +169,7 @@ class PeopleMean:
     """People’s mean in a region of a condition."""
 
     condition: str = described("name of the condition")
-    region_number: int = described("number of the region in its sentence, from 1")
+    region_number: int | None = described("number of the region in its sentence, from 1; empty: the sentence")
     region: str = described("name of the region")
     n: int = described("participants; items if the values are means over participants")
     mean: float | None = described("mean of the participants’ means", "ms, points or share")
