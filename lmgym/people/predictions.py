@@ -15,8 +15,8 @@ import numpy as np
 
 from lmgym.models.engine import TokenError
 from lmgym.people.observations import Measure, Observations
-from lmgym.people.predictors import Bools, Floats, Ints
-from lmgym.people.region_means import RegionMeans, region_means
+from lmgym.people.predictors import Bools, Floats
+from lmgym.people.region_means import RegionMeans, region_means, resampled
 from lmgym.people.tables import PeopleMean
 from lmgym.runs.outcomes import Grid, PredictionOutcome, evaluate_prediction
 from lmgym.runs.region_means import Summary
@@ -27,13 +27,12 @@ from lmgym.suites.formulas import NOT_EVALUABLE, TRUE, Formula, parse
 
 RESAMPLES = 1_000
 SEED = 44
-_BLOCK = 4_000_000
-"""Means of resampled participants held at once."""
 _EXACT = TokenError(0.0)
 """Means of people have no numeric error to speak of."""
 
 WITHIN = "95% within participants (Cousineau–Morey), over participants with all conditions"
 BETWEEN = "95% over participants, Student’s t"
+OVER_ITEMS = "95% over items, Student’s t"
 WITHIN_ITEMS = "95% within items (Cousineau–Morey), over items with all conditions"
 
 
@@ -104,40 +103,22 @@ def people_result(observations: Observations, document: SuiteDocument) -> People
 
 
 def _crossed_intervals(means: RegionMeans, outcomes: Sequence[PredictionOutcome]) -> list[Interval | None]:
-    """Compute the interval of every rate over participants and items.
+    """Compute the interval of every rate over participants and items, see `resampled`.
 
-    Participants and items are drawn with replacement, independently of each other (the pigeonhole bootstrap of Owen
-    2007, Annals of Applied Statistics 1, 386-411: the variance of crossed random effects, if anything too large). The
-    interval is Wilson's for the number of items at which a single rate would have the variance of the resampled rates,
-    at most the number of items: a rate of 1 in a few items does not mean a variance of 0. Of means over participants
-    only the items are drawn. Items that lose all participants in a resample are left out of it.
+    The interval is Wilson's for the number of items at which a single rate would have the variance of the resampled
+    rates, at most the number of items, because a rate of 1 in a few items does not mean a variance of 0. Items that
+    lose all participants in a resample are left out of it.
     """
-    rng = np.random.default_rng(SEED)
-    n_items = len(means.items)
     formulas = [parse(outcome.formula) for outcome in outcomes]
     known = [np.array(outcome.outcomes) != NOT_EVALUABLE for outcome in outcomes]
     rates: list[list[Floats]] = [[] for _ in outcomes]
-    sums, weights = means.matrices()
-    step = max(1, _BLOCK // max(means.n_cells, 1))
-    for start in range(0, RESAMPLES, step):
-        size = min(step, RESAMPLES - start)
-        people = (
-            _multiplicities(rng, means.n_rows, size) if means.n_rows > 1 else np.ones((size, means.n_rows))
-        )
-        items = _multiplicities(rng, n_items, size)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            drawn = (people @ sums) / (people @ weights)
-        values = means.by_reference(drawn)
+    for values, items in resampled(means, RESAMPLES, SEED):
         for place, (formula, evaluable) in enumerate(zip(formulas, known, strict=True)):
             rates[place].append(_resampled_rates(formula, values, items, evaluable))
     return [
         _effective_interval(outcome, np.concatenate(rates[place])) if known[place].any() else None
         for place, outcome in enumerate(outcomes)
     ]
-
-
-def _multiplicities(rng: np.random.Generator, n: int, size: int) -> Floats:
-    return rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64)
 
 
 def _resampled_rates(
@@ -167,7 +148,7 @@ def _summary(means: RegionMeans) -> tuple[Summary, str]:
     """Average by condition and region, with intervals within participants where most of them saw all conditions."""
     tables = [means.table(region) for region in range(means.width)]
     within = all(_mostly_complete(table) for table in tables)
-    columns = [within_item_intervals(t) if within else [mean_interval(c) for c in t.T] for t in tables]
+    columns = [_intervals(table, within=within) for table in tables]
     summary = [
         {
             "condition": condition,
@@ -176,18 +157,25 @@ def _summary(means: RegionMeans) -> tuple[Summary, str]:
         }
         for place, condition in enumerate(means.document.conditions)
     ]
-    if means.are_means:
-        return summary, WITHIN_ITEMS if within else "95% over items, Student’s t"
-    return summary, WITHIN if within else BETWEEN
+    return summary, (
+        WITHIN_ITEMS if within else OVER_ITEMS
+    ) if means.are_means else WITHIN if within else BETWEEN
+
+
+def _intervals(table: Floats, *, within: bool) -> list[Mean]:
+    """Average the columns; intervals within rows leave out conditions that nobody has, such as of an empty region."""
+    if not within:
+        return [mean_interval(column) for column in table.T]
+    seen = np.flatnonzero((~np.isnan(table)).any(axis=0))
+    known = dict(zip(seen.tolist(), within_item_intervals(table[:, seen]), strict=True)) if seen.size else {}
+    return [known.get(place, Mean(0, None, None, None)) for place in range(table.shape[1])]
 
 
 def _mostly_complete(table: Floats) -> bool:
-    """Whether at least half of the rows with a value have one in every condition, at least two of them. Conditions
-    that nobody has are not asked for."""
+    """Whether at least half of the rows with a value have one in every condition that was observed."""
     seen = ~np.isnan(table)
-    some = seen.any(axis=1)
-    complete = seen.all(axis=1)
-    return not some.any() or (table.shape[1] > 1 and int(complete.sum()) >= max(2, int(some.sum()) / 2))
+    seen = seen[seen.any(axis=1)][:, seen.any(axis=0)]
+    return not seen.size or (seen.shape[1] > 1 and int(seen.all(axis=1).sum()) >= max(2, len(seen) / 2))
 
 
 def _cell(mean: Mean) -> dict[str, Any]:

@@ -108,8 +108,8 @@ def level_of(observations: Observations) -> Level:
 def units_of(document: SuiteDocument, level: Level, language: str | None = None) -> Units:
     """List the units of a suite with their predictors that need no model.
 
-    Words are separated by spaces, as in `SentenceDoc.text`; no-break spaces are text. A region's predictors are sums over its words, because
-    its reading time is.
+    Words are separated by spaces, as in `SentenceDoc.text`; no-break spaces are text. A region's predictors are sums
+    over its words, because its reading time is.
 
     Args:
         language: BCP 47 tag for frequencies; None = that of the suite's meta block; "" = none.

@@ -5,7 +5,7 @@ A participant's time for a region is the sum over its words; it is missing if th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,9 @@ from lmgym.suites.formats import SuiteDocument
 
 Reference = tuple[str, int | str]
 """Condition, and region number or "*" for the sentence."""
+
+_BLOCK = 4_000_000
+"""Means of resampled participants held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,51 @@ class RegionMeans:
         with np.errstate(invalid="ignore"):
             means = sums / np.bincount(places, minlength=n_rows * n_conditions)
         return means.reshape(n_rows, n_conditions)
+
+
+def resampled(
+    means: RegionMeans, resamples: int, seed: int
+) -> Iterator[tuple[dict[Reference, Floats], Floats]]:
+    """Draw participants and items with replacement, independently of each other.
+
+    This is the pigeonhole bootstrap of Owen (2007, Annals of Applied Statistics 1, 386-411), whose variance for
+    crossed random effects is, if anything, too large. Of means over participants only items are drawn.
+
+    Yields:
+        Blocks of resamples: values as in `by_reference`, float64[b, items], and how often each item was drawn,
+        float64[b, items]. A value is NaN if no drawn participant has it.
+    """
+    rng = np.random.default_rng(seed)
+    sums, weights = means.matrices()
+    step = max(1, _BLOCK // max(means.n_cells, 1))
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        people = np.ones((size, 1)) if means.are_means else _multiplicities(rng, means.n_rows, size)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn = (people @ sums) / (people @ weights)
+        yield means.by_reference(drawn), _multiplicities(rng, len(means.items), size)
+
+
+def _multiplicities(rng: np.random.Generator, n: int, size: int) -> Floats:
+    return rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64)
+
+
+def halves(
+    means: RegionMeans, splits: int, seed: int
+) -> tuple[dict[Reference, Floats], dict[Reference, Floats]]:
+    """Divide the participants at random into halves, and average each half.
+
+    Returns:
+        Values of both halves as in `by_reference`, float64[splits, items].
+    """
+    rng = np.random.default_rng(seed)
+    sums, weights = means.matrices()
+    first = np.array(
+        [rng.permutation(means.n_rows) < means.n_rows // 2 for _ in range(splits)], dtype=np.float64
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        one, other = ((half @ sums) / (half @ weights) for half in (first, 1 - first))
+    return means.by_reference(one), means.by_reference(other)
 
 
 def region_means(observations: Observations, document: SuiteDocument) -> RegionMeans:

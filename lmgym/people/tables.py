@@ -138,7 +138,7 @@ class CellCorrelation(Model):
 
 @dataclass(frozen=True)
 class Observation(Model):
-    """An observation with all predictors, as the mixed models use it; observations that they cannot use are left out."""
+    """An observation with all predictors. Those that the mixed models cannot use are left out."""
 
     participant: str | None = described("salted key of the participant; empty: a mean over participants")
     item: int = described("number of the item in its suite")
