@@ -144,11 +144,12 @@ class _Problem:
                 raise NotFittable(f"A grouping of {self.n} observations has {grouping.size} levels.")
         self.order = sorted(range(len(groupings)), key=lambda k: -groupings[k].size)
         """Numbers of the groupings, the larger one first."""
-        self.counts, self.sums = [np.zeros(0)] * 2, [np.zeros((0, self.p + 1))] * 2
-        self.cross = np.zeros([groupings[k].size for k in self.order] + [0] * (2 - len(groupings)))
+        self.counts: list[Floats] = [np.zeros(0)] * 2
+        self.sums: list[Floats] = [np.zeros((0, self.p + 1))] * 2
+        self.cross: Floats = np.zeros([groupings[k].size for k in self.order] + [0] * (2 - len(groupings)))
         for place, number in enumerate(self.order):
             levels, size = groupings[number]
-            self.counts[place] = np.bincount(levels, weights, minlength=size)
+            self.counts[place] = np.bincount(levels, weights, minlength=size).astype(np.float64)
             sums = [np.bincount(levels, weights * column, minlength=size) for column in columns.T]
             self.sums[place] = np.column_stack(sums)
         if len(groupings) == 2:

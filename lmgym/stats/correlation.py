@@ -29,7 +29,8 @@ def pearson(first: Floats, second: Floats) -> Correlation:
     The correlation is None for fewer than three pairs or equal values, the interval for fewer than four pairs or a
     perfect correlation.
     """
-    return _correlation(*_complete(first, second), rank_variance=0.0)
+    one, other = _complete(first, second)
+    return _correlation(one, other, rank_variance=0.0)
 
 
 def spearman(first: Floats, second: Floats) -> Correlation:
