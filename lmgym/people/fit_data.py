@@ -178,7 +178,8 @@ class FitData:
     @cached_property
     def dropped_controls(self) -> list[str]:
         """Controls that were chosen but are unknown, constant or sums of multiples of others."""
-        return [name for name in self.options.controls if name not in self.baseline[0]]
+        expected = [name for name in self.options.controls if not (name == "words" and self.level == "word")]
+        return [name for name in expected if name not in self.baseline[0]]
 
 
 def _independent(columns: Floats, more: Mapping[str, Floats]) -> tuple[tuple[str, ...], Floats]:
@@ -218,12 +219,14 @@ def fit_data(
     for bits in surprisals.values():
         for distance in range(options.spill_over + 1):
             usable &= ~np.isnan(units.before(bits, distance))
+    has_before = ~np.isnan(units.before(np.zeros(len(units)), options.spill_over))
     in_regions = np.isin(units.region, list(options.regions or ())) | (options.regions is None)
     positive = (observations.value > 0) | (options.transform == "none")
     reasons: dict[str, Bools] = {
         "not in the suite": unit < 0,
         "in other regions": ~in_regions[unit],
-        "no surprisal, or none before it in the sentence": ~usable[unit],
+        f"fewer than {count(options.spill_over, level)} before it in the sentence": ~has_before[unit],
+        "no surprisal, or none before it": ~usable[unit],
         "not positive, so without a logarithm": ~positive,
     }
     kept, left_out = np.ones(len(unit), np.bool_), {}

@@ -100,7 +100,7 @@ def fit(
             start,
             method="Nelder-Mead",
             bounds=[(0.0, None)] * len(groupings),
-            options={"xatol": 1e-6, "fatol": 1e-9, "maxiter": 2_000, "initial_simplex": _simplex(start)},
+            options={"xatol": 1e-5, "fatol": 1e-8, "maxiter": 2_000, "initial_simplex": _simplex(start)},
         )
         theta = _pair(found.x)
     return problem.fit(theta, reml=reml)
@@ -154,9 +154,8 @@ class _Problem:
             self.sums[place] = np.column_stack(sums)
         if len(groupings) == 2:
             (large, rows), (small, width) = (groupings[k] for k in self.order)
-            self.cross = np.bincount(large * width + small, weights, minlength=rows * width).reshape(
-                rows, width
-            )
+            cross = np.bincount(large * width + small, weights, minlength=rows * width)
+            self.cross = np.asarray(cross, dtype=np.float64).reshape(rows, width)
 
     def deviance(self, theta: Floats, *, reml: bool) -> float:
         """Compute −2 times the profiled log-likelihood, without constants. `theta`: in the order of the groupings."""
