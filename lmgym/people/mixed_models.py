@@ -181,15 +181,16 @@ class _Problem:
         variance = float(squares[-1, -1] - squares[:-1, -1] @ slopes) / freedom
         back = np.diag(1 / self.scale[:-1])
         back[0, 1:] = -self.centre[1:-1] / self.scale[1:-1]
-        unit = self.scale[-1]
+        unit = float(self.scale[-1])
+        residual_sd = unit * variance**0.5
         coefficients = unit * back @ slopes
         coefficients[0] += self.centre[-1]
         intercepts = self._intercepts(theta, slopes, diagonal, schur)
         return MixedFit(
             coefficients=coefficients,
             covariance=unit**2 * variance * back @ inverse @ back.T,
-            residual_sd=unit * variance**0.5,
-            group_sd=tuple(float(theta[k]) * unit * variance**0.5 for k in range(len(self.order))),
+            residual_sd=residual_sd,
+            group_sd=tuple(float(theta[k]) * residual_sd for k in range(len(self.order))),
             intercepts=tuple(unit * intercepts[self.order.index(k)] for k in range(len(self.order))),
             log_likelihood=-0.5 * (deviance + float(constants)),
             n=self.n,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any, Literal, Protocol
 
@@ -23,6 +22,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Level = Literal["word", "region", "sentence"]
+_CLOSE = 10
+"""Distance of varieties of a language in langcodes: British English 5, Croatian and Serbian 9, Afrikaans and Dutch
+24."""
 
 
 class ScoredSentence(Protocol):
@@ -161,21 +163,31 @@ def language_of(document: SuiteDocument) -> str:
 
 
 def _zipf(language: str, words: Iterable[str]) -> dict[str, float] | None:
-    """Look up Zipf frequencies (log10 per billion words): 0 for a word that wordfreq does not know. None without a
-    language, one that wordfreq lacks, or one whose words only another package can cut (Chinese, Japanese, Korean)."""
+    """Look up Zipf frequencies (log10 per billion words); 0 for a word that wordfreq does not know.
+
+    Returns:
+        None without a language, for one that wordfreq has no close variety of, and where it needs another package to
+        find words (Chinese, Japanese, Korean).
+
+    Raises:
+        ModuleNotFoundError: without lm-gym[people].
+    """
     if not language:
         return None
-    from wordfreq import zipf_frequency
-
     try:
-        return {word: _zipf_of(zipf_frequency, word, language) for word in words}
-    except (LookupError, ModuleNotFoundError):
+        from langcodes import closest_match
+        from wordfreq import available_languages, zipf_frequency
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'Frequencies of words need the package wordfreq: pip install "lm-gym[people]"', name=error.name
+        ) from error
+    tag, distance = closest_match(language, list(available_languages()), max_distance=_CLOSE)
+    if distance > _CLOSE:  # zipf_frequency would take English for a language that it lacks
         return None
-
-
-@cache
-def _zipf_of(zipf_frequency: Any, word: str, language: str) -> float:
-    return float(zipf_frequency(word, language))
+    try:
+        return {word: float(zipf_frequency(word, tag)) for word in words}
+    except ModuleNotFoundError:
+        return None
 
 
 def unit_of(observations: Observations, document: SuiteDocument, units: Units) -> Ints:
