@@ -15,7 +15,7 @@ from lmgym.people.fit_data import FitData, Options, fit_data
 from lmgym.people.gains import ModelFit, cross_validated_gains, fit_model
 from lmgym.people.mixed_models import NotFittable
 from lmgym.people.observations import Measure, Observations
-from lmgym.people.predictors import ScoredSentence, level_of, unit_surprisals, units_of
+from lmgym.people.predictors import ScoredSentence, unit_surprisals, units_for
 from lmgym.people.region_means import RegionMeans, region_means
 from lmgym.people.tables import CellCorrelation, Coefficient, Effect, Fit, Gain, ItemEffect, Observation
 from lmgym.stats import Comparison
@@ -213,7 +213,7 @@ def _without_surprisals(
     observations: Observations, document: SuiteDocument, models: Mapping[str, Sequence[ScoredSentence]]
 ) -> dict[str, str]:
     """Name the models that would leave no observation, such as results computed elsewhere without tokens."""
-    units = units_of(document, level_of(observations), language="")
+    units = units_for(observations, document, language="")
     return {
         name: f"No {units.level} of its run has a surprisal."
         for name, rows in models.items()

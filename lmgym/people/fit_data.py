@@ -18,10 +18,9 @@ from lmgym.people.predictors import (
     Level,
     ScoredSentence,
     Units,
-    level_of,
     unit_of,
     unit_surprisals,
-    units_of,
+    units_for,
 )
 from lmgym.suites.formats import SuiteDocument
 from lmgym.text import count
@@ -209,10 +208,9 @@ def fit_data(
     Raises:
         InvalidArgument: mixed observations, or a run on another text.
     """
-    level = level_of(observations)
-    if level == "sentence":
+    units = units_for(observations, document, options.language)
+    if units.level == "sentence":
         options = replace(options, spill_over=0)
-    units = units_of(document, level, options.language)
     surprisals = {name: unit_surprisals(document, units, rows) for name, rows in models.items()}
     unit = unit_of(observations, document, units)
     usable = np.ones(len(units), np.bool_)
@@ -225,7 +223,7 @@ def fit_data(
     reasons: dict[str, Bools] = {
         "not in the suite": unit < 0,
         "in other regions": ~in_regions[unit],
-        f"fewer than {count(options.spill_over, level)} before it in the sentence": ~has_before[unit],
+        f"fewer than {count(options.spill_over, units.level)} before it in the sentence": ~has_before[unit],
         "no surprisal, or none before it": ~usable[unit],
         "not positive, so without a logarithm": ~positive,
     }

@@ -7,27 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lmgym.people.observations import Measure, Observations
+from lmgym.people.observations import Measure
 from lmgym.people.predictions import BETWEEN, WITHIN, people_result
 from lmgym.people.region_means import region_means
 from lmgym.suites.formulas import NOT_EVALUABLE
 from lmgym.text.problems import InvalidArgument
-from tests.lmgym.people.worlds import SPR, read, run, suite
+from tests.lmgym.people.worlds import observations, read, run, suite
 
 RATING = Measure("acceptability", "rating", (1, 7))
-
-
-def observations(rows, measure=SPR, participants=("p0", "p1"), conditions=("a", "b"), **more):
-    """Rows of participant, item, condition, region, word, value."""
-    columns = np.array(rows, dtype=float)
-    kinds = (np.int32, np.int32, np.int16, np.int16, np.int16, float)
-    return Observations(
-        measure,
-        participants,
-        conditions,
-        *(columns[:, k].astype(kind) for k, kind in enumerate(kinds)),
-        **more,
-    )
 
 
 def test_a_prediction_holds_for_people_where_their_means_differ_in_its_direction():

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from wordfreq import zipf_frequency
 
-from lmgym.people.predictors import unit_of, unit_surprisals, units_of
+from lmgym.people.predictors import unit_of, unit_surprisals, units_for, units_of
+from lmgym.people.region_means import region_means
 from lmgym.runs.compute import SentenceResult
 from lmgym.suites.formats import read_json
 from lmgym.text.problems import InvalidArgument
-from tests.lmgym.people.worlds import read, run, suite
+from tests.lmgym.people.worlds import observations, read, run, suite
 
 
 def document(*contents: str, language: str = ""):
@@ -99,3 +100,29 @@ def test_observations_find_their_unit_in_any_order_of_conditions():
     assert (unit_of(turned, document_, units) == unit_of(people, document_, units)).all()
     unknown = replace(people, conditions=("x", "b"))
     assert set(unit_of(unknown, document_, units)[people.condition == 0]) == {-1}
+
+
+def test_punctuation_that_nobody_has_a_time_of_was_read_with_the_word_before():
+    document_ = document("The boat left", ",", "and sank", ".")
+    rows = [(0, 1, 0, 1, word, 300) for word in (1, 2, 3)] + [(0, 1, 0, 3, word, 300) for word in (5, 6)]
+    people = observations(rows, conditions=("a",))
+    units = units_for(people, document_, "")
+    assert units.texts == ("The", "boat", "left ,", "and", "sank .")
+    assert (units.word.tolist(), units.words.tolist()) == ([1, 2, 3, 5, 6], [1] * 5)
+    tokens = [
+        ("The", 1.0),
+        (" boat", 2.0),
+        (" left", 4.0),
+        (" ,", 8.0),
+        (" and", 16.0),
+        (" sank", 32.0),
+        (" .", 64.0),
+    ]
+    row = scored("The boat left , and sank .", tokens)
+    assert unit_surprisals(document_, units, [row]).tolist() == [1.0, 2.0, 12.0, 16.0, 96.0]
+    means = region_means(people, document_)
+    values = means.by_reference(means.cell_means())
+    assert values["a", "*"].tolist() == [1500]
+    assert np.isnan(values["a", 2]).all()
+    shown = observations([*rows, (0, 1, 0, 2, 4, 100), (0, 1, 0, 4, 7, 100)], conditions=("a",))
+    assert len(units_for(shown, document_, "")) == 7

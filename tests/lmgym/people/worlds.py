@@ -128,3 +128,16 @@ def averaged(people: Observations) -> Observations:
         n_participants=n.astype(np.int32),
         trial=np.zeros(len(first), np.int32),
     )
+
+
+def observations(rows, measure=SPR, participants=("p0", "p1"), conditions=("a", "b"), **more):
+    """Rows of participant, item, condition, region, word, value."""
+    columns = np.array(rows, dtype=float)
+    kinds = (np.int32, np.int32, np.int16, np.int16, np.int16, float)
+    return Observations(
+        measure,
+        participants,
+        conditions,
+        *(columns[:, k].astype(kind) for k, kind in enumerate(kinds)),
+        **more,
+    )
