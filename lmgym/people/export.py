@@ -45,8 +45,8 @@ def observation_rows(data: FitData, models: Sequence[str]) -> Iterator[Row]:
             frequency,
             units.words[own].tolist(),
             units.word[own].tolist(),
-            units.first[own].tolist(),
-            units.last[own].tolist(),
+            units.is_first[own].tolist(),
+            units.is_last[own].tolist(),
             [trial or None for trial in data.trial.tolist()],
             strict=True,
         )

@@ -29,7 +29,7 @@ from lmgym.text.problems import InvalidArgument
 Transform = Literal["none", "log"]
 CONTROLS = ("length", "log_frequency", "words", "position", "trial")
 """Predictors of the baseline. Those that are unknown or constant in the data are left out."""
-FLAGS = ("first", "last")
+FLAGS = ("is_first", "is_last")
 """Further predictors that can be chosen: whether a unit is the first or the last of its sentence."""
 TERM_UNITS = {
     "length": "characters",

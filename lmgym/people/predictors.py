@@ -74,12 +74,12 @@ class Units:
         return len(self.sentence)
 
     @property
-    def first(self) -> Bools:
+    def is_first(self) -> Bools:
         """Whether a unit is the first of its sentence."""
         return np.equal(np.arange(len(self)), self.starts[self.sentence])
 
     @property
-    def last(self) -> Bools:
+    def is_last(self) -> Bools:
         """Whether a unit is the last of its sentence."""
         return np.equal(np.arange(len(self)), self.starts[self.sentence + 1] - 1)
 

@@ -73,7 +73,7 @@ def test_predictors_of_a_region_are_sums_over_its_words():
     assert units.log_frequency[0] == pytest.approx(
         sum(zipf_frequency(w, "en") for w in ("the", "old", "man"))
     )
-    assert (units.first.tolist(), units.last.tolist()) == ([True, False], [False, True])
+    assert (units.is_first.tolist(), units.is_last.tolist()) == ([True, False], [False, True])
 
 
 @pytest.mark.parametrize("language", ["", "tlh", "ang"])
@@ -85,9 +85,9 @@ def test_the_word_before_is_of_the_same_sentence():
     suite_ = suite(2)
     units = units_of(suite_, "word")
     values = np.arange(len(units), dtype=float)
-    assert np.isnan(units.before(values, 1)[units.first]).all()
+    assert np.isnan(units.before(values, 1)[units.is_first]).all()
     assert units.before(values, 2)[4] == 2.0
-    assert np.isnan(units.before(values, -1)[units.last]).all()
+    assert np.isnan(units.before(values, -1)[units.is_last]).all()
 
 
 def test_observations_find_their_unit_in_any_order_of_conditions():
