@@ -34,6 +34,7 @@ class Setting:
 
 
 _PLAIN = Experiment(slope=SLOPE, spill_over=(2.0,), noise="normal", minimum=-1e6)
+_VARYING = replace(_PLAIN, sd_slope_participants=1.0, sd_slope_items=1.0)
 SETTINGS = (
     Setting("40 people, 24 items, 4 conditions, 8 words", _PLAIN),
     Setting("… skewed times, at least 50 ms", replace(_PLAIN, noise="log-normal", minimum=50.0)),

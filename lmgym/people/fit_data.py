@@ -62,6 +62,8 @@ class Options:
         language: BCP 47 tag for frequencies; None = that of the suite, "" = no frequencies.
         controls: predictors of the baseline, of CONTROLS and FLAGS.
         folds: of the cross-validation.
+        slopes: the fits have random slopes of the surprisal, by participant and by item; gains are of fits with
+            intercepts only.
     """
 
     spill_over: int = 1
@@ -70,6 +72,7 @@ class Options:
     language: str | None = None
     controls: Collection[str] = CONTROLS
     folds: int = 10
+    slopes: bool = False
 
     def __post_init__(self) -> None:
         if self.spill_over not in (0, 1, 2):
@@ -146,6 +149,12 @@ class FitData:
             for name, (levels, size) in sizes.items()
             if 2 <= size < len(self.time)
         }
+
+    def groupings_with_slopes(self, model: str) -> dict[str, Grouping]:
+        """Random intercepts, and slopes of the centred surprisal."""
+        bits = self.surprisal(model, 0)
+        columns = np.column_stack([np.ones(len(self)), bits - bits.mean()])
+        return {name: replace(grouping, columns=columns) for name, grouping in self.groupings.items()}
 
     def column(self, term: str) -> Floats | None:
         """Return a predictor of the baseline; None if it is not known for all observations."""

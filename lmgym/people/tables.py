@@ -32,6 +32,14 @@ class Fit(Model):
         "standard deviation of the participants’ intercepts", "ms or log ms"
     )
     item_sd: float | None = described("standard deviation of the items’ intercepts", "ms or log ms")
+    participant_slope_sd: float | None = described(
+        "standard deviation of the participants’ slopes of surprisal; empty: none were fitted",
+        "ms or log ms per bit",
+    )
+    item_slope_sd: float | None = described(
+        "standard deviation of the items’ slopes of surprisal; empty: none were fitted",
+        "ms or log ms per bit",
+    )
     residual_sd: float = described("standard deviation of the residuals", "ms or log ms")
     log_likelihood: float = described("log-likelihood, estimated by ML", "nats")
     restricted_log_likelihood: float = described("restricted log-likelihood (REML)", "nats")

@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
+from lmgym.people import mixed_models
 from lmgym.people.mixed_models import Grouping, NotFittable, fit
 
 
@@ -41,7 +42,7 @@ def test_estimates_are_those_of_statsmodels(reml):
     assert ours.coefficients == pytest.approx(theirs.fe_params.to_numpy(), rel=1e-5)
     assert ours.residual_sd**2 == pytest.approx(theirs.scale, rel=1e-4)
     variances = dict(zip(model.exog_vc.names, theirs.vcomp, strict=True))
-    assert [sd**2 for sd in ours.group_sd] == pytest.approx([variances["p"], variances["i"]], rel=1e-3)
+    assert [sd**2 for (sd,) in ours.sd] == pytest.approx([variances["p"], variances["i"]], rel=1e-3)
     assert ours.log_likelihood == pytest.approx(theirs.llf, abs=1e-4)
     # statsmodels inverts the Hessian of all parameters, lme4 and we only that of the slopes
     assert ours.standard_errors == pytest.approx(theirs.bse_fe.to_numpy(), rel=0.02)
@@ -51,7 +52,31 @@ def test_the_order_of_the_groupings_does_not_matter():
     y, x, (people, items) = experiment()
     one, other = fit(y, x, [people, items]), fit(y, x, [items, people])
     assert one.coefficients == pytest.approx(other.coefficients, rel=1e-9)
-    assert one.intercepts[1] == pytest.approx(other.intercepts[0], rel=1e-6)
+    assert one.effects[1] == pytest.approx(other.effects[0], rel=1e-4)
+
+
+def test_slopes_that_vary_between_people_widen_the_interval_and_are_predicted():
+    y, x, (people, items) = experiment(n_participants=20)
+    truth = np.random.default_rng(4).normal(0, 3, 20)
+    centred = x[:, 1] - x[:, 1].mean()
+    y = y + truth[people.levels] * centred
+    slopes = Grouping(people.levels, people.size, np.column_stack([np.ones(len(y)), centred]))
+    with_slopes, without = fit(y, x, [slopes, items]), fit(y, x, [people, items])
+    assert with_slopes.standard_errors[1] > 1.5 * without.standard_errors[1]
+    assert with_slopes.sd[0][1] == pytest.approx(3, abs=1)
+    assert np.corrcoef(with_slopes.effects[0][:, 1], truth)[0, 1] > 0.8
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_variances_do_not_stop_the_search_early(seed):
+    """The items' deviance is flat near 0; a grid around the optimum has nothing lower."""
+    y, x, groupings = experiment(n_participants=4, n_items=5, repeats=2, seed=seed)
+    problem = mixed_models._Problem(y, x, groupings, np.ones(len(y)))
+    best = fit(y, x, groupings)
+    theta = np.array([sd / best.residual_sd for (sd,) in best.sd])
+    grid = [np.array([a, b]) for a in np.linspace(0, 3, 31) for b in np.linspace(0, 3, 31)]
+    lowest = min(problem.deviance(point, reml=True) for point in grid)
+    assert problem.deviance(theta, reml=True) <= lowest + 1e-9
 
 
 def test_without_groupings_it_is_weighted_least_squares():
@@ -66,7 +91,7 @@ def test_without_groupings_it_is_weighted_least_squares():
 def test_a_grouping_without_variance_is_at_the_boundary():
     y, x, (people, _) = experiment()
     y = y - np.bincount(people.levels, y)[people.levels] / np.bincount(people.levels)[people.levels]
-    assert fit(y, x, [people]).group_sd == pytest.approx((0,), abs=1e-2)
+    assert fit(y, x, [people]).sd[0] == pytest.approx((0,), abs=1e-2)
 
 
 @pytest.mark.parametrize(
