@@ -70,7 +70,8 @@ def fit_model(data: FitData, model: str) -> ModelFit:
         raise NotFittable("Its surprisals do not vary, or other predictors determine them.")
     groupings = data.groupings_with_slopes(model) if data.options.slopes else data.groupings
     effects, weights = list(groupings.values()), _weights(data)
-    reml, ml = (fit(data.y, x, effects, weights=weights, reml=reml) for reml in (True, False))
+    reml = fit(data.y, x, effects, weights=weights)
+    ml = fit(data.y, x, effects, weights=weights, reml=False, start=reml)
     sd = {name: (*sds, None)[:2] for name, sds in zip(groupings, reml.sd, strict=True)}
     participant_sd, item_sd = (sd.get(name, (None, None)) for name in ("participant", "item"))
     row = Fit(
@@ -170,6 +171,7 @@ def cross_validated_gains(data: FitData, models: Sequence[str]) -> Gains:
 def _held_out_likelihood(data: FitData, x: Floats, held_out: Sequence[Bools]) -> Floats:
     """Return float64[n], the log density of every observation, predicted from the other folds."""
     density = np.empty(len(data))
+    fitted: MixedFit | None = None
     for test in held_out:
         train = ~test
         groupings = {name: grouping.take(train) for name, grouping in data.groupings.items()}
