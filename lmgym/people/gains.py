@@ -6,7 +6,7 @@ different predictors, so these are fitted by ML.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,12 +145,17 @@ class Gains:
         return bootstrap_mean(totals / self.n, seed=SEED, weights=self.n) or (None, None)
 
 
-def cross_validated_gains(data: FitData, models: Sequence[str]) -> Gains:
+def cross_validated_gains(
+    data: FitData, models: Sequence[str], done: Callable[[int], None] = lambda number: None
+) -> Gains:
     """Compute the gain in log-likelihood of each model on items that it was not fitted to.
 
     Items are divided at random (SEED) into folds. Baseline and model are fitted by ML to the other folds. A held-out
     observation has the normal density around its predicted time, which includes the participant's intercept; its
     variance is that of the residual plus that of the intercepts of items, because the item is new.
+
+    Args:
+        done: called with the number of models that are done.
 
     Raises:
         NotFittable: fewer than two items, or a fold's fit fails.
@@ -162,9 +167,10 @@ def cross_validated_gains(data: FitData, models: Sequence[str]) -> Gains:
     held_out = [folds[data.item] == fold for fold in range(int(folds.max()) + 1)]
     baseline = _held_out_likelihood(data, data.baseline[1], held_out)
     totals: dict[str, Floats] = {}
-    for model in models:
+    for number, model in enumerate(models, start=1):
         gain = _held_out_likelihood(data, data.with_surprisal(model)[1], held_out) - baseline
         totals[model] = np.bincount(data.item, gain, minlength=n_items).astype(np.float64)
+        done(number)
     return Gains(np.bincount(data.item, minlength=n_items).astype(np.float64), totals)
 
 

@@ -198,3 +198,11 @@ def test_data_of_another_suite_are_refused(document, result):
     people = read(document, result, 2)
     with pytest.raises(InvalidArgument, match="None of the observations"):
         against(replace(people, item=people.item + 100), document, {"own": result.sentences})
+
+
+def test_progress_ends_at_the_last_step(document, result):
+    calls = []
+    models = {"own": result.sentences, "other": run(document, 9).sentences}
+    against(read(document, result, 3), document, models, FEW_FOLDS, progress=lambda *step: calls.append(step))
+    assert calls == sorted(calls)
+    assert calls[-1] == (6, 6)
