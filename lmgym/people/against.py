@@ -238,8 +238,7 @@ def _notices(data: FitData) -> list[str]:
         notices.append(
             f"Means by item and {data.level} are fitted, weighted by participants, because {data.reduced}."
         )
-    for name in data.dropped_controls:
-        notices.append(f"{name} is not a predictor: it is unknown, constant, or determined by the others.")
+    notices += [f"{name} is not a predictor: {reason}." for name, reason in data.dropped_controls.items()]
     if not data.are_means and "participant" not in data.groupings:
         notices.append("One participant: the fits have no intercepts of participants.")
     if "item" not in data.groupings:

@@ -41,6 +41,11 @@ TERM_UNITS = {
     "surprisal_1": "bits",
     "surprisal_2": "bits",
 }
+_UNKNOWN = {
+    "log_frequency": "wordfreq has no frequencies of the suite's language, or the suite does not state it",
+    "trial": "not known for all observations",
+}
+"""Why a predictor can be unknown."""
 MAX_CROSSED = 1_000_000
 """Observations; above, models are fitted to means by item and word. A crossed fit of a million takes 1.5 s on one core,
 and cross-validation fits eleven per model."""
@@ -184,10 +189,16 @@ class FitData:
         return (*names, *more), columns
 
     @cached_property
-    def dropped_controls(self) -> list[str]:
-        """Controls that were chosen but are unknown, constant or sums of multiples of others."""
+    def dropped_controls(self) -> dict[str, str]:
+        """Controls that were chosen but are not predictors, and why."""
         expected = [name for name in self.options.controls if not (name == "words" and self.level == "word")]
-        return [name for name in expected if name not in self.baseline[0]]
+        return {
+            name: _UNKNOWN.get(name, "unknown")
+            if self.column(name) is None
+            else "constant, or determined by the others"
+            for name in expected
+            if name not in self.baseline[0]
+        }
 
 
 def _independent(columns: Floats, more: Mapping[str, Floats]) -> tuple[tuple[str, ...], Floats]:
@@ -229,10 +240,11 @@ def fit_data(
     has_before = ~np.isnan(units.before(np.zeros(len(units)), options.spill_over))
     in_regions = np.isin(units.region, list(options.regions or ())) | (options.regions is None)
     positive = (observations.value > 0) | (options.transform == "none")
+    opening = f"first {units.level}" if options.spill_over < 2 else f"first 2 {units.level}s"
     reasons: dict[str, Bools] = {
         "not in the suite": unit < 0,
         "in other regions": ~in_regions[unit],
-        f"fewer than {count(options.spill_over, units.level)} before it in the sentence": ~has_before[unit],
+        f"{opening} of the sentence": ~has_before[unit],
         "no surprisal, or none before it": ~usable[unit],
         "not positive, so without a logarithm": ~positive,
     }

@@ -59,7 +59,7 @@ def test_all_models_are_fitted_to_the_same_observations(document, result):
     )
     assert {row.n for row in compared.fit_rows} == {4 * 2 * 9 * 4}  # no item 1, no first word
     assert compared.left_out == {
-        "fewer than 1 word before it in the sentence": 80,
+        "first word of the sentence": 80,
         "no surprisal, or none before it": 32,
     }
 
@@ -82,7 +82,8 @@ def test_the_formula_is_that_of_lme4(compared):
         "time ~ length + position + trial + surprisal + surprisal_1 + (1 | participant) + (1 | item)"
     )
     assert compared.notices == (
-        "log_frequency is not a predictor: it is unknown, constant, or determined by the others.",
+        "log_frequency is not a predictor: wordfreq has no frequencies of the suite's language, or the suite does not "
+        "state it.",
     )
 
 
