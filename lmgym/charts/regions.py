@@ -102,17 +102,23 @@ def region_chart(
     title: str = "Mean surprisal by region",
     unit: str = "bits",
     *,
+    what: str = "Mean surprisal",
+    counted: str = "item",
     interval: str = "95% interval",
+    from_zero: bool = True,
     standalone: bool = False,
     narrow: bool = False,
 ) -> Markup:
-    """Draw mean surprisal by region, one line per condition. Regions without any value are omitted.
+    """Draw means by region, one line per condition. Regions without any value are omitted.
 
     Args:
         regions: names of all regions.
         critical: region numbers (from 1) to shade.
         unit: unit of the values.
+        what: the values, for the description.
+        counted: what the means are over.
         interval: name of the intervals.
+        from_zero: the axis includes 0, as fits bits; without it, small differences of large values can be seen.
         narrow: fit a 390 px phone screen or a column of a journal, with the key below.
     """
     pen = Pen(standalone=standalone)
@@ -126,7 +132,7 @@ def region_chart(
         height=max(_PLOT, _LABEL_GAP * len(series)),
         bottom=label_height,
         key_width=8.0 if narrow else key_width,
-        ticks=tuple(_value_ticks(series, columns)),
+        ticks=tuple(_value_ticks(series, columns, [0.0] if from_zero else [])),
     )
     marked = {number - 1 for number in critical} & set(columns)
     body = [
@@ -144,23 +150,23 @@ def region_chart(
         foot += _LABEL_GAP * len(series)
     else:
         body.extend(_key(pen, frame, series))
-    note = _note(series, interval, has_critical=bool(marked))
+    note = _note(series, interval, counted, has_critical=bool(marked))
     lines = (wrap(note, frame.width - _LEFT, 11.0) or [note]) if narrow else [note]
     body += [pen.text(_LEFT, foot + 15.0 * k, line, "c-muted") for k, line in enumerate(lines)]
     foot += 15.0 * (len(lines) - 1)
     width = max(frame.width, _LEFT + max(text_width(line, 11.0) for line in lines) + 8.0)
-    description = _describe(regions, series, columns, unit, note)
+    description = _describe(regions, series, columns, f"{what} in {unit}", note)
     return pen.canvas(width, foot + 8.0, title, description, "chart", body)
 
 
-def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float]:
-    values = [0.0]
+def _value_ticks(series: Sequence[Series], columns: Sequence[int], included: Sequence[float]) -> list[float]:
+    values = list(included)
     for one in series:
         for k in columns:
             mean, spread = one.mean(k), one.interval(k)
             values.extend(v for v in (mean, *(spread or ())) if v is not None)
             values.extend(v for item in one.items if (v := _at(item, k)) is not None)
-    return nice_ticks(min(values), max(values))
+    return nice_ticks(min(values, default=0.0), max(values, default=0.0))
 
 
 def _axis_labels(
@@ -325,14 +331,14 @@ def _spread(targets: Sequence[float], low: float, high: float) -> list[float]:
     return places
 
 
-def _note(series: Sequence[Series], interval: str, *, has_critical: bool) -> str:
+def _note(series: Sequence[Series], interval: str, counted: str, *, has_critical: bool) -> str:
     counts = sorted({s.n for s in series if s.n is not None})
     n = ""
     if counts:
         n = (
-            f" over n = {counts[0]} items"
+            f" over n = {counts[0]} {counted}s"
             if len(counts) == 1
-            else f" over n = {counts[0]}–{counts[-1]} items"
+            else f" over n = {counts[0]}–{counts[-1]} {counted}s"
         )
     has_intervals = any(finite(v) for s in series for v in s.lows)
     whiskers = f"; whiskers: {interval}" if has_intervals else ""
@@ -342,12 +348,12 @@ def _note(series: Sequence[Series], interval: str, *, has_critical: bool) -> str
 
 
 def _describe(
-    regions: Sequence[str], series: Sequence[Series], columns: Sequence[int], unit: str, note: str
+    regions: Sequence[str], series: Sequence[Series], columns: Sequence[int], what: str, note: str
 ) -> str:
     if not columns:
         return "No region has a value."
     left_out = [f"{k + 1} {regions[k]}" for k in range(len(regions)) if k not in columns]
     missing = f" Empty regions omitted: {', '.join(left_out)}." if left_out else ""
-    what = f"{len(series)} condition{'' if len(series) == 1 else 's'}"
+    lines = f"{len(series)} condition{'' if len(series) == 1 else 's'}"
     where = f"{len(columns)} region{'' if len(columns) == 1 else 's'}"
-    return f"Mean surprisal in {unit} of {what} in {where}. {note}.{missing}"
+    return f"{what} of {lines} in {where}. {note}.{missing}"
