@@ -1,6 +1,7 @@
 """Statistics of results, with numpy and scipy. docs/statistics.md explains each number."""
 
 from .comparison import BOOTSTRAP, FISHER, MCNEMAR, SIGN, TESTS, Comparison, SignificanceTest, corrected
+from .correlation import Correlation, pearson, spearman, split_half_reliability
 from .equivalence import equivalence_p
 from .intervals import (
     effective_n,
@@ -45,6 +46,7 @@ __all__ = [
     "TESTS",
     "Comparison",
     "Correction",
+    "Correlation",
     "Difference",
     "MarginSummary",
     "McNemar",
@@ -66,11 +68,14 @@ __all__ = [
     "n_of_interval",
     "paired_difference",
     "paired_rates",
+    "pearson",
     "percentile_interval",
     "rate_difference",
     "score_interval",
     "shared_factor",
     "sign_test",
+    "spearman",
+    "split_half_reliability",
     "spread",
     "tail_above",
     "weighted_mean",

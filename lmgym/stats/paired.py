@@ -90,20 +90,29 @@ def paired_difference(
 
 
 def bootstrap_mean(
-    values: NDArray[np.float64], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+    values: NDArray[np.float64],
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    weights: NDArray[np.float64] | None = None,
 ) -> tuple[float, float] | None:
     """Compute the expanded percentile interval of a mean (Hesterberg 2015), widened for small n like Student's t.
 
-    Returns None for fewer than two values, or equal values.
+    Args:
+        weights: of the values, such as the number of observations that each is a mean of; drawn together with them.
+
+    Returns:
+        None for fewer than two values, or equal values.
     """
     n = int(values.size)
     if n < 2 or all_alike(values):
         return None
     from scipy.stats import norm, t
 
-    (sums,) = drawn_sums([values], resamples, np.random.default_rng(seed))
+    shares = np.ones(n) if weights is None else weights
+    sums, totals = drawn_sums([shares * values, shares], resamples, np.random.default_rng(seed))
     tail = float(norm.cdf(t.ppf((1 - confidence) / 2, n - 1) * (n / (n - 1)) ** 0.5))
-    limits = percentile_interval(sums / n, tail)
+    limits = percentile_interval(sums / totals, tail)
     return limits.low, limits.high
 
 

@@ -1,0 +1,182 @@
+"""A human data set as a participant of the suite page: the suite's predictions on people's means.
+
+Region values are means over participants of the human measure, in place of surprisal; `region_means.py` defines them.
+**Judgments are negated**: higher surprisal is worse, but a higher rating, or more acceptances or choices, is better. So
+a formula such as `(*;%good%) < (*;%bad%)` holds for people if they rate the good sentence higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lmgym.models.engine import TokenError
+from lmgym.people.observations import Measure, Observations
+from lmgym.people.predictors import Bools, Floats
+from lmgym.people.region_means import RegionMeans, region_means, resampled
+from lmgym.people.tables import PeopleMean
+from lmgym.runs.outcomes import Grid, PredictionOutcome, evaluate_prediction
+from lmgym.runs.region_means import Summary
+from lmgym.stats import score_interval
+from lmgym.stats.intervals import Interval, Mean, mean_interval, within_item_intervals
+from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formulas import NOT_EVALUABLE, TRUE, Formula, parse
+
+RESAMPLES = 1_000
+SEED = 44
+_EXACT = TokenError(0.0)
+"""Means of people have no numeric error to speak of."""
+
+WITHIN = "95% within participants (Cousineau–Morey), over participants with all conditions"
+BETWEEN = "95% over participants, Student’s t"
+OVER_ITEMS = "95% over items, Student’s t"
+WITHIN_ITEMS = "95% within items (Cousineau–Morey), over items with all conditions"
+
+
+@dataclass(frozen=True)
+class PeopleResult:
+    """People on a suite, as `RunResult` for a model.
+
+    Attributes:
+        items: item numbers, in the suite's order.
+        n_participants: with observations of the suite; 0 for means over participants.
+        predictions: outcomes by prediction, with Wilson's interval over items as for models; margins are in the unit of
+            the measure.
+        crossed: by prediction, the 95% interval of its rate over participants and items; None without evaluable items.
+        summary: means by condition and region as in `RunResult.region_summary`, and of the sentence under "sentence".
+            Not negated.
+        interval: what the intervals of `summary` are.
+    """
+
+    measure: Measure
+    items: tuple[int, ...]
+    n_participants: int
+    predictions: tuple[PredictionOutcome, ...]
+    crossed: tuple[Interval | None, ...]
+    summary: Summary
+    interval: str
+
+    def means(self, region_names: Sequence[str]) -> list[PeopleMean]:
+        """Return the rows of the table of means: regions that were observed, by condition."""
+        return [
+            PeopleMean(row["condition"], number, name, cell["n"], cell["mean"], cell["low"], cell["high"])
+            for row in self.summary
+            for number, name, cell in (
+                *(
+                    (k, name, cell)
+                    for k, (name, cell) in enumerate(zip(region_names, row["regions"], strict=True), 1)
+                ),
+                (None, "", row["sentence"]),
+            )
+            if cell["n"]
+        ]
+
+
+def people_result(observations: Observations, document: SuiteDocument) -> PeopleResult:
+    """Evaluate the suite's predictions on people's means, and average the measure by condition and region.
+
+    Items in which a region of the formula has no mean are not evaluable, which counts as a failure, as for models.
+
+    Raises:
+        InvalidArgument: no observations, or of words as well as of regions or sentences.
+    """
+    means = region_means(observations, document)
+    values = means.by_reference(means.cell_means())
+    grid = Grid(list(means.items), values, {key: np.zeros(len(means.items), np.int64) for key in values})
+    outcomes = tuple(
+        evaluate_prediction(number, prediction, len(document.region_names), grid, _EXACT)
+        for number, prediction in enumerate(document.predictions)
+    )
+    summary, interval = _summary(means)
+    return PeopleResult(
+        measure=observations.measure,
+        items=means.items,
+        n_participants=0 if means.are_means else len(np.unique(means.row)),
+        predictions=outcomes,
+        crossed=tuple(_crossed_intervals(means, outcomes)),
+        summary=summary,
+        interval=interval,
+    )
+
+
+def _crossed_intervals(means: RegionMeans, outcomes: Sequence[PredictionOutcome]) -> list[Interval | None]:
+    """Compute the interval of every rate over participants and items, see `resampled`.
+
+    The interval is Wilson's for the number of items at which a single rate would have the variance of the resampled
+    rates, at most the number of items, because a rate of 1 in a few items does not mean a variance of 0. Items that
+    lose all participants in a resample are left out of it.
+    """
+    formulas = [parse(outcome.formula) for outcome in outcomes]
+    known = [np.array(outcome.outcomes) != NOT_EVALUABLE for outcome in outcomes]
+    rates: list[list[Floats]] = [[] for _ in outcomes]
+    for values, items in resampled(means, RESAMPLES, SEED):
+        for place, (formula, evaluable) in enumerate(zip(formulas, known, strict=True)):
+            rates[place].append(_resampled_rates(formula, values, items, evaluable))
+    return [
+        _effective_interval(outcome, np.concatenate(rates[place])) if known[place].any() else None
+        for place, outcome in enumerate(outcomes)
+    ]
+
+
+def _resampled_rates(
+    formula: Formula, values: Mapping[Any, Floats], items: Floats, evaluable: Bools
+) -> Floats:
+    """Return the pass rate of each resample; NaN if it has no item that counts."""
+    if not formula.references:
+        return np.full(len(items), float(formula.evaluate({})))
+    judged = formula.evaluate_items({key: values[key].reshape(-1) for key in formula.references})
+    outcome = judged.outcome.reshape(items.shape)
+    counted = items * ((outcome != NOT_EVALUABLE) | ~evaluable)
+    with np.errstate(invalid="ignore"):
+        rates: Floats = (counted * (outcome == TRUE)).sum(axis=1) / counted.sum(axis=1)
+    return rates
+
+
+def _effective_interval(outcome: PredictionOutcome, rates: Floats) -> Interval | None:
+    rates = rates[~np.isnan(rates)]
+    if outcome.rate is None or not rates.size:
+        return None
+    mean, variance = float(rates.mean()), float(rates.var())
+    n = float(outcome.n)
+    return score_interval(outcome.rate, min(n, mean * (1 - mean) / variance) if variance > 1e-12 else n)
+
+
+def _summary(means: RegionMeans) -> tuple[Summary, str]:
+    """Average by condition and region, with intervals within participants where most of them saw all conditions."""
+    tables = [means.table(region) for region in range(means.width)]
+    within = all(_mostly_complete(table) for table in tables)
+    columns = [_intervals(table, within=within) for table in tables]
+    summary = [
+        {
+            "condition": condition,
+            "regions": [_cell(column[place]) for column in columns[1:]],
+            "sentence": _cell(columns[0][place]),
+        }
+        for place, condition in enumerate(means.document.conditions)
+    ]
+    return summary, (
+        WITHIN_ITEMS if within else OVER_ITEMS
+    ) if means.are_means else WITHIN if within else BETWEEN
+
+
+def _intervals(table: Floats, *, within: bool) -> list[Mean]:
+    """Average the columns; intervals within rows leave out conditions that nobody has, such as of an empty region."""
+    if not within:
+        return [mean_interval(column) for column in table.T]
+    seen = np.flatnonzero((~np.isnan(table)).any(axis=0))
+    known = dict(zip(seen.tolist(), within_item_intervals(table[:, seen]), strict=True)) if seen.size else {}
+    return [known.get(place, Mean(0, None, None, None)) for place in range(table.shape[1])]
+
+
+def _mostly_complete(table: Floats) -> bool:
+    """Whether at least half of the rows with a value have one in every condition that was observed."""
+    seen = ~np.isnan(table)
+    seen = seen[seen.any(axis=1)][:, seen.any(axis=0)]
+    return not seen.size or (seen.shape[1] > 1 and int(seen.all(axis=1).sum()) >= max(2, len(seen) / 2))
+
+
+def _cell(mean: Mean) -> dict[str, Any]:
+    return {"n": mean.n, "mean": mean.mean, "low": mean.low, "high": mean.high, "not_computed": False}
