@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lmgym.charts.figure import Figure
 from lmgym.comparison import COMPARED, compared_rows
 from lmgym.errors import InvalidArgument
+from lmgym.frames import frame
 from lmgym.models.engine import ScoringPolicy
 from lmgym.runs import tables
 from lmgym.runs.against_chance import Verdict, verdicts
@@ -31,11 +32,14 @@ from lmgym.suites.formats.item_data import item_data as item_data_of
 from lmgym.suites.formulas import parse
 from lmgym.text import count
 from lmgym.text.bibtex import Entry, bibtex, plain_key
-from lmgym.text.columns import REAL, TEXT, WHOLE, YES_NO, Column, Row, columns
+from lmgym.text.columns import Column, Row, columns
 from lmgym.text.paper_tables import PaperTable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from lmgym.people.against import Against
+    from lmgym.people.observations import Observations
 
 
 @dataclass(frozen=True)
@@ -182,7 +186,38 @@ class Result:
             raise InvalidArgument(
                 f"{first} and {second} have no predictions in common. Run both on the same suite."
             ) from error
-        return _frame(COMPARED, rows)
+        return frame(COMPARED, rows)
+
+    def against(self, people: Observations, *, suite: str | None = None, **options: Any) -> Against:
+        """Compare the models with people on one suite: mixed models of reading times, gains in log-likelihood, sizes of
+        the predicted effects.
+
+        Args:
+            people: reading times or judgments of the suite's sentences.
+            suite: name of the suite; required if there are several.
+            options: `spill_over`, `transform`, `regions`, `language`, `controls` and `folds`, see
+                `lmgym.people.fit_data.Options`.
+
+        Returns:
+            An object with the frames `coefficients()`, `gains()`, `differences()`, `effects()`, `item_effects()`,
+            `cells()`, `fits()` and `table()`, and R code that fits the same models (`r_call`).
+
+        Raises:
+            InvalidArgument: the number of matching suites is not one, an unknown option, or no observation of the
+                suite.
+        """
+        from lmgym.people.against import against
+        from lmgym.people.fit_data import Options
+
+        runs = [run for run in self.runs if suite in (None, run.suite.name)]
+        documents = {run.provenance["suite_sha256"]: run.suite for run in runs}
+        if len(documents) != 1:
+            raise InvalidArgument(f"{len(documents)} suites match. Specify one suite.")
+        if unknown := set(options) - {option.name for option in fields(Options)}:
+            raise InvalidArgument(f"Unknown option {min(unknown)!r}.")
+        (document,) = documents.values()
+        sentences = {run.model: run.result.sentences for run in runs}
+        return against(people, document, sentences, Options(**options))
 
     def plot(self, what: str = "regions", *, suite: str | None = None, model: str | None = None) -> Figure:
         """Draw a chart. Notebooks display it; its `save(path)` writes SVG, PNG or PDF, or the data as CSV or JSON,
@@ -304,25 +339,13 @@ class Result:
 
     def _frame(self, header: Sequence[Column], rows: Callable[[Run], Iterable[Row]]) -> pd.DataFrame:
         cells = ((*run._context, *row) for run in self.runs for row in rows(run))
-        return _frame((*columns(tables.RunFacts), *header), cells)
+        return frame((*columns(tables.RunFacts), *header), cells)
 
     def _known(self, name: str) -> str:
         names = list(dict.fromkeys(run.model for run in self.runs))
         if name not in names:
             raise InvalidArgument(f"No run of {name!r}. Models: {', '.join(names) or 'none'}.")
         return name
-
-
-def _frame(header: Sequence[Column], rows: Iterable[Row]) -> pd.DataFrame:
-    """Build a frame. Integer and boolean columns with missing values get pandas' nullable types."""
-    import pandas as pd
-
-    frame = pd.DataFrame(list(rows), columns=[name for name, _ in header])
-    types = {TEXT: "object", WHOLE: "Int64", REAL: "float64", YES_NO: "boolean"}
-    for name, kind in header:
-        plain = {WHOLE: "int64", YES_NO: "bool"}.get(kind) if not frame[name].isna().any() else None
-        frame[name] = frame[name].astype(plain or types[kind])
-    return frame
 
 
 def _rule(key: str) -> Rule:

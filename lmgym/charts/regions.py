@@ -102,16 +102,20 @@ def region_chart(
     title: str = "Mean surprisal by region",
     unit: str = "bits",
     *,
+    what: str = "Mean surprisal",
+    counted: str = "item",
     interval: str = "95% interval",
     standalone: bool = False,
     narrow: bool = False,
 ) -> Markup:
-    """Draw mean surprisal by region, one line per condition. Regions without any value are omitted.
+    """Draw means by region, one line per condition. Regions without any value are omitted.
 
     Args:
         regions: names of all regions.
         critical: region numbers (from 1) to shade.
         unit: unit of the values.
+        what: the values, for the description.
+        counted: what the means are over.
         interval: name of the intervals.
         narrow: fit a 390 px phone screen or a column of a journal, with the key below.
     """
@@ -144,12 +148,12 @@ def region_chart(
         foot += _LABEL_GAP * len(series)
     else:
         body.extend(_key(pen, frame, series))
-    note = _note(series, interval, has_critical=bool(marked))
+    note = _note(series, interval, counted, has_critical=bool(marked))
     lines = (wrap(note, frame.width - _LEFT, 11.0) or [note]) if narrow else [note]
     body += [pen.text(_LEFT, foot + 15.0 * k, line, "c-muted") for k, line in enumerate(lines)]
     foot += 15.0 * (len(lines) - 1)
     width = max(frame.width, _LEFT + max(text_width(line, 11.0) for line in lines) + 8.0)
-    description = _describe(regions, series, columns, unit, note)
+    description = _describe(regions, series, columns, f"{what} in {unit}", note)
     return pen.canvas(width, foot + 8.0, title, description, "chart", body)
 
 
@@ -325,14 +329,14 @@ def _spread(targets: Sequence[float], low: float, high: float) -> list[float]:
     return places
 
 
-def _note(series: Sequence[Series], interval: str, *, has_critical: bool) -> str:
+def _note(series: Sequence[Series], interval: str, counted: str, *, has_critical: bool) -> str:
     counts = sorted({s.n for s in series if s.n is not None})
     n = ""
     if counts:
         n = (
-            f" over n = {counts[0]} items"
+            f" over n = {counts[0]} {counted}s"
             if len(counts) == 1
-            else f" over n = {counts[0]}–{counts[-1]} items"
+            else f" over n = {counts[0]}–{counts[-1]} {counted}s"
         )
     has_intervals = any(finite(v) for s in series for v in s.lows)
     whiskers = f"; whiskers: {interval}" if has_intervals else ""
@@ -342,12 +346,12 @@ def _note(series: Sequence[Series], interval: str, *, has_critical: bool) -> str
 
 
 def _describe(
-    regions: Sequence[str], series: Sequence[Series], columns: Sequence[int], unit: str, note: str
+    regions: Sequence[str], series: Sequence[Series], columns: Sequence[int], what: str, note: str
 ) -> str:
     if not columns:
         return "No region has a value."
     left_out = [f"{k + 1} {regions[k]}" for k in range(len(regions)) if k not in columns]
     missing = f" Empty regions omitted: {', '.join(left_out)}." if left_out else ""
-    what = f"{len(series)} condition{'' if len(series) == 1 else 's'}"
+    lines = f"{len(series)} condition{'' if len(series) == 1 else 's'}"
     where = f"{len(columns)} region{'' if len(columns) == 1 else 's'}"
-    return f"Mean surprisal in {unit} of {what} in {where}. {note}.{missing}"
+    return f"{what} of {lines} in {where}. {note}.{missing}"

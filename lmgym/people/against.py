@@ -1,109 +1,245 @@
-"""Models against people: how well the surprisals of models explain reading times and judgments of the same sentences."""
+"""Models against people: how well surprisals explain the reading times and judgments of the same sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from lmgym.frames import frame
+from lmgym.people.effects import PeopleEffects, model_values, predicted_values
+from lmgym.people.export import observation_rows, r_call
+from lmgym.people.fit_data import FitData, Options, fit_data
+from lmgym.people.gains import ModelFit, cross_validated_gains, fit_model
+from lmgym.people.mixed_models import NotFittable
 from lmgym.people.observations import Measure, Observations
-from lmgym.people.predictors import Level, ScoredSentence
-from lmgym.people.tables import CellCorrelation, Coefficient, Effect, Fit, Gain, ItemEffect
+from lmgym.people.predictors import ScoredSentence, level_of, unit_surprisals, units_of
+from lmgym.people.region_means import RegionMeans, region_means
+from lmgym.people.tables import CellCorrelation, Coefficient, Effect, Fit, Gain, ItemEffect, Observation
 from lmgym.stats import Comparison
 from lmgym.suites.formats import SuiteDocument
+from lmgym.text import count
+from lmgym.text.columns import columns, row
+from lmgym.text.problems import InvalidArgument
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Transform = Literal["none", "log"]
-SEED = 20_440
-FOLDS = 10
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A model that could not be compared, and why; or observations that could not be used."""
-
-    what: str
-    n: int | None
-    reason: str
+FEW = 10
+"""Participants or items below which intervals are marked as unreliable."""
 
 
 @dataclass(frozen=True)
 class Against:
-    """Models against people on one suite. Judgments have no fits, coefficients, gains and differences.
+    """Models against people on one suite. Of judgments there are effects and cells only.
 
     Attributes:
-        level: what an observation of the fits is of.
-        n: observations in the fits, the same for all models.
-        means: True if the fits are of item-by-word means, because there are more than MAX_CROSSED observations or the
-            data are means over participants.
+        fit_rows, coefficient_rows: the mixed models, by model.
         gain_rows: in order of rank.
-        difference_rows: each model against the first-ranked, second − first, in nats per observation.
-        left_out: models and observations that were not used.
-        notices: sentences for readers: predictors without effect, small numbers of participants or items.
+        difference_rows: every model compared with the first-ranked, in nats per observation.
+        effect_rows, item_effect_rows: contrasts of the suite's predictions, by model.
+        cell_rows: correlations over items and conditions, by model.
+        left_out: observations that the fits do not use, by reason.
+        models_left_out: models without a fit, and why.
+        notices: sentences for readers: what was fitted, predictors left out, small numbers.
+        data: the observations of the fits; None for judgments.
     """
 
     measure: Measure
-    level: Level
-    transform: Transform
-    n: int
-    means: bool
-    fit_rows: tuple[Fit, ...]
-    coefficient_rows: tuple[Coefficient, ...]
-    gain_rows: tuple[Gain, ...]
-    difference_rows: tuple[Comparison, ...]
-    effect_rows: tuple[Effect, ...]
-    item_effect_rows: tuple[ItemEffect, ...]
-    cell_rows: tuple[CellCorrelation, ...]
-    left_out: tuple[LeftOut, ...]
-    notices: tuple[str, ...]
+    fit_rows: tuple[Fit, ...] = ()
+    coefficient_rows: tuple[Coefficient, ...] = ()
+    gain_rows: tuple[Gain, ...] = ()
+    difference_rows: tuple[Comparison, ...] = ()
+    effect_rows: tuple[Effect, ...] = ()
+    item_effect_rows: tuple[ItemEffect, ...] = ()
+    cell_rows: tuple[CellCorrelation, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    models_left_out: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    data: FitData | None = field(default=None, repr=False, compare=False)
+
+    def fits(self) -> pd.DataFrame:
+        """Return one row per model: formula, numbers of observations, variance components, log-likelihoods."""
+        return _frame(Fit, self.fit_rows)
 
     def coefficients(self) -> pd.DataFrame:
-        """Return the slopes of every model's fit, with standard errors and 95% intervals."""
-        raise NotImplementedError
+        """Return the slopes of every fit, with standard errors and 95% intervals; surprisal in ms per bit."""
+        return _frame(Coefficient, self.coefficient_rows)
 
     def gains(self) -> pd.DataFrame:
-        """Return the models in order of their gain in log-likelihood over the baseline without surprisal."""
-        raise NotImplementedError
+        """Return the models in order of their gain in log-likelihood over the baseline without surprisal, in nats per
+        held-out observation."""
+        return _frame(Gain, self.gain_rows)
+
+    def differences(self) -> pd.DataFrame:
+        """Return the differences in gain between the first-ranked model and the others, paired over items."""
+        return _frame(Comparison, self.difference_rows)
 
     def effects(self) -> pd.DataFrame:
-        """Return the contrasts of the predictions over all items, in each model and in people."""
-        raise NotImplementedError
+        """Return the contrasts of the predictions over all items in each model and in people: means, agreement of
+        items, correlations and their ceiling."""
+        return _frame(Effect, self.effect_rows)
+
+    def item_effects(self) -> pd.DataFrame:
+        """Return the contrasts of the predictions by item, in each model and in people."""
+        return _frame(ItemEffect, self.item_effect_rows)
+
+    def cells(self) -> pd.DataFrame:
+        """Return the correlations of surprisal with people's means over items and conditions, by region."""
+        return _frame(CellCorrelation, self.cell_rows)
 
     def table(self) -> pd.DataFrame:
-        """Return the observations of the fits with all predictors, one row per observation and model, for lme4."""
-        raise NotImplementedError
+        """Return the observations of the fits with all predictors, one row per observation and model, for lme4.
+
+        Raises:
+            InvalidArgument: nothing was fitted.
+        """
+        data, models = self._fitted()
+        return frame(columns(Observation), observation_rows(data, models))
 
     @property
     def r_call(self) -> str:
-        """R code that fits the same models with lme4 to the file of `table()`."""
-        raise NotImplementedError
+        """R code that fits the same models with lme4 to `table()`, saved as observations.csv.
+
+        Raises:
+            InvalidArgument: nothing was fitted.
+        """
+        return r_call(*self._fitted())
+
+    def _fitted(self) -> tuple[FitData, list[str]]:
+        if self.data is None or not self.fit_rows:
+            raise InvalidArgument(
+                "There are no fits: judgments have none, and for reading times see `notices`."
+            )
+        return self.data, [fitted.model for fitted in self.fit_rows]
+
+
+def _frame(kind: type, rows: Sequence[object]) -> pd.DataFrame:
+    return frame(columns(kind), map(row, rows))
 
 
 def against(
     observations: Observations,
     document: SuiteDocument,
     models: Mapping[str, Iterable[ScoredSentence]],
-    *,
-    spill_over: int = 1,
-    transform: Transform = "none",
-    regions: Collection[int] | None = None,
-    language: str | None = None,
-    folds: int = FOLDS,
+    options: Options | None = None,
 ) -> Against:
     """Compare models with people on one suite.
+
+    All models are fitted to the same observations: those with a surprisal, and one before them, in every model.
 
     Args:
         observations: after exclusions and trimming.
         models: sentences of one run on the suite by name of the model, such as `RunResult.sentences`.
-        spill_over: number of previous words or regions whose surprisal is a predictor, 0 to 2.
-        transform: "log" fits natural logarithms of times, which must be positive.
-        regions: numbers of the regions whose observations are fitted; None = all.
-        language: BCP 47 tag for frequencies; None = that of the suite.
-        folds: of the cross-validation; items are divided among them at random (SEED).
 
     Raises:
-        InvalidArgument: no observations of the suite, no model, or an unknown option.
+        InvalidArgument: no model, no observation of the suite, observations of words as well as of regions or
+            sentences, or a run on another text.
     """
-    raise NotImplementedError
+    options = options or Options()
+    rows = {name: list(sentences) for name, sentences in models.items()}
+    if not rows:
+        raise InvalidArgument("There is no model to compare with people.")
+    means = region_means(observations, document)
+    if not means.cell.size:
+        raise InvalidArgument(
+            "None of the observations is of the suite's items, conditions, regions and words."
+        )
+    people = PeopleEffects(means)
+    bits = {name: model_values(document, sentences, means.items) for name, sentences in rows.items()}
+    result, fits = Against(observations.measure), dict[str, ModelFit]()
+    if observations.measure.kind == "reading time":
+        result, fits = _fitted(observations, document, rows, options)
+    effects, item_effects, cells = [], [], []
+    for name, values in bits.items():
+        predicted = None
+        if name in fits and options.transform == "none" and result.data is not None:
+            data = result.data
+            predicted = predicted_values(means, data.units, data.surprisals[name], fits[name].slopes)
+        effects += people.of_model(name, values, predicted)
+        item_effects += people.of_items(name, values, predicted)
+        cells += people.cells(name, values)
+    return replace(
+        result,
+        effect_rows=tuple(effects),
+        item_effect_rows=tuple(item_effects),
+        cell_rows=tuple(cells),
+        notices=(*result.notices, *_small_numbers(means)),
+    )
+
+
+def _fitted(
+    observations: Observations,
+    document: SuiteDocument,
+    models: Mapping[str, Sequence[ScoredSentence]],
+    options: Options,
+) -> tuple[Against, dict[str, ModelFit]]:
+    """Fit every model, and rank them. What cannot be fitted is named in the result."""
+    left_out = _without_surprisals(observations, document, models)
+    usable = {name: rows for name, rows in models.items() if name not in left_out}
+    data = fit_data(observations, document, usable, options)
+    fits: dict[str, ModelFit] = {}
+    for name in usable:
+        try:
+            fits[name] = fit_model(data, name)
+        except NotFittable as error:
+            left_out[name] = str(error)
+    notices = _notices(data)
+    gains: tuple[Gain, ...] = ()
+    differences: tuple[Comparison, ...] = ()
+    if fits:
+        try:
+            found = cross_validated_gains(data, list(fits))
+            gains, differences = tuple(found.rows()), tuple(found.differences())
+        except NotFittable as error:
+            notices.append(f"No gains: {error}")
+    result = Against(
+        measure=observations.measure,
+        fit_rows=tuple(fitted.row for fitted in fits.values()),
+        coefficient_rows=tuple(row for fitted in fits.values() for row in fitted.coefficients()),
+        gain_rows=gains,
+        difference_rows=differences,
+        left_out=data.left_out,
+        models_left_out=left_out,
+        notices=tuple(notices),
+        data=data,
+    )
+    return result, fits
+
+
+def _without_surprisals(
+    observations: Observations, document: SuiteDocument, models: Mapping[str, Sequence[ScoredSentence]]
+) -> dict[str, str]:
+    """Name the models that would leave no observation, such as results computed elsewhere without tokens."""
+    units = units_of(document, level_of(observations), language="")
+    return {
+        name: f"No {units.level} of its run has a surprisal."
+        for name, rows in models.items()
+        if np.isnan(unit_surprisals(document, units, rows)).all()
+    }
+
+
+def _notices(data: FitData) -> list[str]:
+    notices = []
+    if data.reduced:
+        notices.append(
+            f"Means by item and {data.level} are fitted, weighted by participants, because {data.reduced}."
+        )
+    for name in data.dropped_controls:
+        notices.append(f"{name} is not a predictor: it is unknown, constant, or determined by the others.")
+    if not data.are_means and "participant" not in data.groupings:
+        notices.append("One participant: the fits have no intercepts of participants.")
+    if "item" not in data.groupings:
+        notices.append(
+            "The fits have no intercepts of items: there is one item, or an item has one observation."
+        )
+    return notices
+
+
+def _small_numbers(means: RegionMeans) -> list[str]:
+    participants, items = len(np.unique(means.row)), means.n_items_observed
+    few = [] if means.are_means or participants >= FEW else [count(participants, "participant")]
+    few += [] if items >= FEW else [count(items, "item")]
+    return [f"Intervals are unreliable with {' and '.join(few)}."] if few else []

@@ -100,7 +100,7 @@ def fit(
             start,
             method="Nelder-Mead",
             bounds=[(0.0, None)] * len(groupings),
-            options={"xatol": 1e-6, "fatol": 1e-9, "maxiter": 2_000, "initial_simplex": _simplex(start)},
+            options={"xatol": 1e-5, "fatol": 1e-8, "maxiter": 2_000, "initial_simplex": _simplex(start)},
         )
         theta = _pair(found.x)
     return problem.fit(theta, reml=reml)
@@ -144,18 +144,18 @@ class _Problem:
                 raise NotFittable(f"A grouping of {self.n} observations has {grouping.size} levels.")
         self.order = sorted(range(len(groupings)), key=lambda k: -groupings[k].size)
         """Numbers of the groupings, the larger one first."""
-        self.counts, self.sums = [np.zeros(0)] * 2, [np.zeros((0, self.p + 1))] * 2
-        self.cross = np.zeros([groupings[k].size for k in self.order] + [0] * (2 - len(groupings)))
+        self.counts: list[Floats] = [np.zeros(0)] * 2
+        self.sums: list[Floats] = [np.zeros((0, self.p + 1))] * 2
+        self.cross: Floats = np.zeros([groupings[k].size for k in self.order] + [0] * (2 - len(groupings)))
         for place, number in enumerate(self.order):
             levels, size = groupings[number]
-            self.counts[place] = np.bincount(levels, weights, minlength=size)
+            self.counts[place] = np.bincount(levels, weights, minlength=size).astype(np.float64)
             sums = [np.bincount(levels, weights * column, minlength=size) for column in columns.T]
             self.sums[place] = np.column_stack(sums)
         if len(groupings) == 2:
             (large, rows), (small, width) = (groupings[k] for k in self.order)
-            self.cross = np.bincount(large * width + small, weights, minlength=rows * width).reshape(
-                rows, width
-            )
+            cross = np.bincount(large * width + small, weights, minlength=rows * width)
+            self.cross = np.asarray(cross, dtype=np.float64).reshape(rows, width)
 
     def deviance(self, theta: Floats, *, reml: bool) -> float:
         """Compute −2 times the profiled log-likelihood, without constants. `theta`: in the order of the groupings."""

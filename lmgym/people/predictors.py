@@ -28,12 +28,18 @@ Level = Literal["word", "region", "sentence"]
 class ScoredSentence(Protocol):
     """What is read of a scored sentence: a `SentenceResult` or its database row."""
 
-    item: int
-    condition: str
-    text: str
-    regions: Sequence[float | None]
-    surprisal: float | None
-    tokens: Sequence[Sequence[Any]]
+    @property
+    def item(self) -> int: ...
+    @property
+    def condition(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def regions(self) -> Sequence[float | None]: ...
+    @property
+    def surprisal(self) -> float | None: ...
+    @property
+    def tokens(self) -> Sequence[Sequence[Any]]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +73,12 @@ class Units:
     @property
     def first(self) -> Bools:
         """Whether a unit is the first of its sentence."""
-        return np.arange(len(self)) == self.starts[self.sentence]
+        return np.equal(np.arange(len(self)), self.starts[self.sentence])
 
     @property
     def last(self) -> Bools:
         """Whether a unit is the last of its sentence."""
-        return np.arange(len(self)) == self.starts[self.sentence + 1] - 1
+        return np.equal(np.arange(len(self)), self.starts[self.sentence + 1] - 1)
 
     def before(self, values: Floats, distance: int) -> Floats:
         """Return the value of the unit `distance` units before each in its sentence; NaN if there is none. A negative

@@ -66,6 +66,10 @@ class RegionMeans:
         places = np.array(of_sentences, dtype=np.int64).reshape(-1, 2)
         return places[:, 0], places[:, 1]
 
+    @property
+    def n_items_observed(self) -> int:
+        return len(np.unique(self._places[0][self.cell // self.width]))
+
     @cached_property
     def filled(self) -> Bools:
         """bool[sentences, regions]: regions with text."""
@@ -110,15 +114,22 @@ class RegionMeans:
             regions = np.where(self.filled, regions, 0.0)
             whole = regions.sum(axis=-1)
         sign = 1.0 if self.measure.kind == "reading time" else -1.0
-        values: dict[Reference, Floats] = {}
+        columns = {k: regions[..., k - 1] for k in range(1, self.width)} | {"*": whole}
+        return {
+            (condition, region): values
+            for region, column in columns.items()
+            for condition, values in self.by_condition(sign * column).items()
+        }
+
+    def by_condition(self, values: Floats) -> dict[str, Floats]:
+        """Arrange float64[..., sentences] as float64[..., items] by condition; NaN without such a sentence."""
         items, conditions = self._places
+        arranged = {}
         for place, condition in enumerate(self.document.conditions):
             own = np.flatnonzero(conditions == place)
-            for region in (*range(1, self.width), "*"):
-                column = whole if isinstance(region, str) else regions[..., region - 1]
-                values[condition, region] = np.full((*means.shape[:-1], len(self.items)), np.nan)
-                values[condition, region][..., items[own]] = sign * column[..., own]
-        return values
+            arranged[condition] = np.full((*values.shape[:-1], len(self.items)), np.nan)
+            arranged[condition][..., items[own]] = values[..., own]
+        return arranged
 
     def table(self, region: int) -> Floats:
         """Return float64[participants, conditions]: mean over the items of each participant; of means over

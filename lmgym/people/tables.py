@@ -65,7 +65,7 @@ class Gain(Model):
 
 
 @dataclass(frozen=True)
-class Contrast(Model, Predicted):
+class Contrast(Predicted, Model):
     """A comparison in a prediction, as the difference in the predicted direction."""
 
     contrast: str = described("difference that the prediction says is positive")

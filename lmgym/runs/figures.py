@@ -67,18 +67,7 @@ def regions_figure(
         looks: colour and shape of each condition, see `designs.looks`.
     """
     title = f"{run.on}: mean surprisal by region"
-    series = [
-        Series(
-            name=row["condition"],
-            means=[cell["mean"] for cell in row["regions"]],
-            lows=[cell["low"] for cell in row["regions"]],
-            highs=[cell["high"] for cell in row["regions"]],
-            n=max((cell["n"] for cell in row["regions"]), default=0),
-            items=(threads or {}).get(row["condition"], ()),
-            look=(looks or {}).get(row["condition"]),
-        )
-        for row in summary
-    ]
+    series = region_series(summary, threads=threads, looks=looks)
 
     def draw(*, standalone: bool, narrow: bool = False) -> Markup:
         return region_chart(list(names), series, critical, title, standalone=standalone, narrow=narrow)
@@ -94,6 +83,24 @@ def regions_figure(
     )  # fmt: skip
     note = INTERVALS[within]
     return Figure("run-regions", title, draw, header, rows, run.query, note, has_narrow=True)
+
+
+def region_series(
+    summary: Summary, *, threads: Threads | None = None, looks: Mapping[str, tuple[int, int]] | None = None
+) -> list[Series]:
+    """Make a line of the chart of regions for every condition of a summary."""
+    return [
+        Series(
+            name=row["condition"],
+            means=[cell["mean"] for cell in row["regions"]],
+            lows=[cell["low"] for cell in row["regions"]],
+            highs=[cell["high"] for cell in row["regions"]],
+            n=max((cell["n"] for cell in row["regions"]), default=0),
+            items=(threads or {}).get(row["condition"], ()),
+            look=(looks or {}).get(row["condition"]),
+        )
+        for row in summary
+    ]
 
 
 def margins_figure(

@@ -29,7 +29,8 @@ def pearson(first: Floats, second: Floats) -> Correlation:
     The correlation is None for fewer than three pairs or equal values, the interval for fewer than four pairs or a
     perfect correlation.
     """
-    return _correlation(*_complete(first, second), rank_variance=0.0)
+    one, other = _complete(first, second)
+    return _correlation(one, other, rank_variance=0.0)
 
 
 def spearman(first: Floats, second: Floats) -> Correlation:
@@ -37,12 +38,8 @@ def spearman(first: Floats, second: Floats) -> Correlation:
     variance (1 + r²/2) / (n − 3)."""
     from scipy.stats import rankdata
 
-    pairs = _complete(first, second)
-    return (
-        _correlation(*map(rankdata, pairs), rank_variance=0.5)
-        if pairs[0].size
-        else Correlation(0, *[None] * 3)
-    )
+    one, other = _complete(first, second)
+    return _correlation(rankdata(one), rankdata(other), rank_variance=0.5)
 
 
 def _complete(first: Floats, second: Floats) -> tuple[Floats, Floats]:
