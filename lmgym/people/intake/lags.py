@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lmgym.people.intake.words import words_of
 from lmgym.people.observations import Observations
+from lmgym.suites.formats.documents import SuiteDocument
 
 LAGS = (-2, -1, 0, 1, 2)
+_FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -17,6 +24,16 @@ class Lag:
     lag: int
     correlation: float
     n: int
+
+
+def word_lengths(document: SuiteDocument) -> dict[tuple[int, str], list[float]]:
+    """Return the number of characters of each word, without punctuation: a predictor that needs no model."""
+    return {
+        (sentence.item, sentence.condition): [
+            float(sum(map(str.isalnum, word.text))) for word in words_of(sentence)
+        ]
+        for sentence in document.sentences
+    }
 
 
 def lag_profile(
@@ -36,4 +53,31 @@ def lag_profile(
     Returns:
         One entry per lag; the correlation is NaN with fewer than 3 pairs or without variance.
     """
-    raise NotImplementedError
+    by_word = observations.take(observations.word > 0)
+    conditions = len(observations.conditions)
+    sentence = by_word.item.astype(np.int64) * conditions + by_word.condition
+    keys, codes = np.unique(np.stack([sentence, by_word.word.astype(np.int64)]), axis=1, return_inverse=True)
+    weights = by_word.n_participants.astype(np.float64)
+    means = np.bincount(codes, by_word.value * weights) / np.bincount(codes, weights)
+    return tuple(_correlate(lag, keys, means, predictor, observations.conditions) for lag in lags)
+
+
+def _correlate(
+    lag: int,
+    keys: NDArray[np.int64],
+    means: NDArray[np.float64],
+    predictor: Mapping[tuple[int, str], Sequence[float]],
+    conditions: tuple[str, ...],
+) -> Lag:
+    """Correlate mean values with the predictor at one lag."""
+    values = np.full(len(means), math.nan)
+    for place, (sentence, word) in enumerate(keys.T.tolist()):
+        item, condition = divmod(sentence, len(conditions))
+        words = predictor.get((item, conditions[condition]), ())
+        if 0 <= word - 1 + lag < len(words):
+            values[place] = words[word - 1 + lag]
+    known = ~np.isnan(values)
+    x, y = values[known], means[known]
+    if len(x) < _FEWEST or not np.ptp(x) or not np.ptp(y):
+        return Lag(lag, math.nan, len(x))
+    return Lag(lag, float(np.corrcoef(x, y)[0, 1]), len(x))

@@ -31,7 +31,7 @@ class TextColumn:
 
     def cell(self, row: int) -> str:
         """Return the text of a row, counted from 0."""
-        return self.texts[self.codes[row]]
+        return self.texts[int(self.codes[row])]
 
 
 @dataclass(frozen=True)

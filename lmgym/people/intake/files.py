@@ -1,0 +1,184 @@
+"""Recognise a file with human data by its content and read its tables."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lmgym.files.bounded import Refused, opened
+from lmgym.files.parquet import is_parquet, read_parquet
+from lmgym.files.workbooks import is_workbook, read_workbook
+from lmgym.people.intake import records
+from lmgym.people.intake.building import TableBuilder
+from lmgym.people.intake.delimited import even, header_of, read_delimited, unique_names
+from lmgym.people.intake.limits import LIMITS, MAX_BYTES, WORKBOOK_LIMITS
+from lmgym.people.intake.pcibex import is_pcibex, read_pcibex
+from lmgym.people.intake.table import PeopleTable
+from lmgym.suites.intake import ENCODINGS
+from lmgym.suites.intake.questions import Question
+from lmgym.text import CONTROL, decode
+from lmgym.text.problems import Notice, Report
+
+_GORILLA_KINDS = ("Zone Type", "Response Type", "Object Name")
+"""Columns of Gorilla's files that tell apart kinds of rows, old and new task builder."""
+
+
+@dataclass(frozen=True)
+class FileContents:
+    """A file that was read, or a question to ask before it can be.
+
+    Attributes:
+        sha256: of the file as uploaded, 64 hexadecimal digits.
+        tables: at least one, unless `questions` is not empty.
+        n_others: rows that are of no table: begin and end of trials, forms, free text.
+    """
+
+    sha256: str
+    tables: tuple[PeopleTable, ...] = ()
+    questions: tuple[Question, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    n_others: int = 0
+
+
+def read_file(data: bytes, answers: Mapping[str, str] | None = None) -> FileContents:
+    """Read the tables of a file, which may be compressed with gzip.
+
+    Args:
+        answers: "encoding" (of text that is neither UTF-8 nor UTF-16) and "sheet" (of a workbook with several).
+
+    Raises:
+        FormatError: the file cannot be read. No other exception is raised, whatever the bytes.
+    """
+    report = Report()
+    answers = answers or {}
+    digest = hashlib.sha256(data).hexdigest()
+    try:
+        if is_workbook(data):
+            return _workbook(data, answers, digest, report)
+        if is_parquet(data):
+            objects = records.read_objects(read_parquet(data, LIMITS), "Parquet", report)
+            return FileContents(digest, tuple(objects), notices=tuple(report.notices))
+        data = opened(io.BytesIO(data), LIMITS).read()
+    except Refused as error:
+        report.refuse(error)
+    if question := _which_encoding(data, answers):
+        return FileContents(digest, questions=(question,))
+    if answers.get("encoding") in ENCODINGS and not _is_unicode(data):
+        data = data.decode(answers["encoding"], "replace").encode()
+    text = decode(data, report, MAX_BYTES)
+    if bad := CONTROL.search(text):
+        line = text.count("\n", 0, bad.start()) + 1
+        message = f"control character U+{ord(bad[0]):04X}"
+        report.problem(f"line {line}", message, "Remove it; it often results from a wrong encoding.")
+        report.raise_problems()
+    tables, n_others = _tables(text, report)
+    return FileContents(digest, tuple(tables), notices=tuple(report.notices), n_others=n_others)
+
+
+def _tables(text: str, report: Report) -> tuple[Sequence[PeopleTable], int]:
+    if text.lstrip()[:1] in ("[", "{"):
+        return records.read_json(text, report), 0
+    if is_pcibex(text):
+        return read_pcibex(text, report)
+    first = text.lstrip("\n").partition("\n")[0]
+    if records.KIND in first and records.is_trials(
+        [cell.strip('"\r ') for cell in first.replace(";", ",").split(",")]
+    ):
+        return records.read_csv(text, report), 0
+    table = read_delimited(text, report)
+    return by_kind(table), 0
+
+
+def _is_unicode(data: bytes) -> bool:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _which_encoding(data: bytes, answers: Mapping[str, str]) -> Question | None:
+    """Ask for the encoding of text in another one, unless it is answered; None also for files that are no text."""
+    if answers.get("encoding") in ENCODINGS or _is_unicode(data) or b"\0" in data:
+        return None
+    line = next((line for line in data.split(b"\n") if not line.isascii()), b"")[:80]
+    choices = {
+        key: f"{label}: {line.decode(key, 'replace').strip()}"
+        for key, label in ENCODINGS.items()
+        if _fits(data, key)
+    }
+    return Question("encoding", "Encoding", choices, next(iter(choices))) if choices else None
+
+
+def _fits(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _workbook(data: bytes, answers: Mapping[str, str], digest: str, report: Report) -> FileContents:
+    sheets = [sheet for sheet in read_workbook(data, WORKBOOK_LIMITS) if len(sheet.rows) > 1]
+    if not sheets:
+        report.problem("file", "no sheet of the workbook has more than one row")
+        report.raise_problems()
+    names = {sheet.name: sheet.name for sheet in sheets}
+    if len(sheets) > 1 and answers.get("sheet") not in names:
+        return FileContents(
+            digest, questions=(Question("sheet", "Sheet with the data", names, sheets[0].name),)
+        )
+    sheet = next((sheet for sheet in sheets if sheet.name == answers.get("sheet")), sheets[0])
+    rows = [(number, cells) for number, cells in enumerate(sheet.rows, 1) if any(cells)]
+    place = header_of([cells for _, cells in rows[:20]])
+    header_line, header = rows[place]
+    headings = unique_names(header)
+    if len(rows) <= place + 1:
+        report.problem("file", f"the sheet “{sheet.name[:60]}” has a header but no rows")
+        report.raise_problems()
+    lines, cells = zip(*rows[place + 1 :], strict=True)
+    builder = TableBuilder()
+    builder.add(headings, even(cells, lines, len(headings), report), lines)
+    report.raise_problems()
+    label = f"{len(builder):,} rows"
+    table = builder.table(name="table", label=label, reader="workbook", place="row", header_line=header_line)
+    return FileContents(digest, tuple(by_kind(table)), notices=tuple(report.notices))
+
+
+def by_kind(table: PeopleTable) -> list[PeopleTable]:
+    """Split a table of Gorilla into one table per kind of row; other tables stay whole."""
+    names = {column.name: column for column in table.columns}
+    if "Participant Private ID" not in names:
+        return [table]
+    if event := names.get("Event Index"):
+        ends = np.array([text.upper() == "END OF FILE" for text in event.texts])
+        table = rows_of(table, ~ends[event.codes])
+    table = replace(table, reader="Gorilla")
+    kind = next(
+        (table.columns[k] for k, column in enumerate(table.columns) if column.name in _GORILLA_KINDS), None
+    )
+    if kind is None:
+        return [table]
+    tables = []
+    for code, text in enumerate(kind.texts[:100]):
+        mask = kind.codes == code
+        if text and mask.any():
+            label = f"{kind.name} “{text[:60]}” ({int(mask.sum()):,} rows)"
+            tables.append(replace(rows_of(table, mask), name=text[:200], label=label))
+    return tables or [table]
+
+
+def rows_of(table: PeopleTable, mask: np.ndarray) -> PeopleTable:
+    """Select rows of a table; each column keeps only the texts that occur."""
+    columns = []
+    for column in table.columns:
+        present, codes = np.unique(column.codes[mask], return_inverse=True)
+        texts = tuple(column.texts[code] for code in present)
+        columns.append(replace(column, codes=codes.astype(np.int32), texts=texts))
+    return replace(table, columns=tuple(columns), lines=table.lines[mask])
