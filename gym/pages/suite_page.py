@@ -13,6 +13,9 @@ from django_htmx.http import trigger_client_event
 
 from gym.jobs.models import ACTIVE_STATES
 from gym.jobs.selectors import note_silence
+from gym.people.presenters import data_figure
+from gym.people.results import scored_people
+from gym.people.selectors import of_revision
 from gym.runs.pages.export_views import EXPORT_TABLES, citation
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.paper import PaperFiles
@@ -54,7 +57,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     """Show a revision of a suite with its results. Context: suite, revision, revisions, predictions (ShownPrediction),
     example (Sentence rows of the first item), critical (region numbers that formulas refer to), design (DesignTable or
     None), findings and dismissed (lint), scores (Scored, best first), rule, rules, models_figure and regions_figure
-    (Figure), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
+    (Figure), people (HumanData of the revision), people_scores (ScoredPeople), people_figure (Figure or None), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
     runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit, may_see_people, may_delete, may_run,
     n_items, n_sentences, export_tables, citation, downloads, pairs_refused (reasons why it cannot be exported as
     minimal pairs), tasks_exported and tasks_refused (number of predictions exported as tasks, and reasons why others
@@ -75,6 +78,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
     scores = scored_runs(done, rule)
+    people = of_revision(request.user, revision) if revision.is_frozen else []
+    people_scores = scored_people(people, rule)
     active = [run for run in unfinished if run.state in ACTIVE_STATES]
     note_silence(run.job for run in active)
     context = {
@@ -88,6 +93,9 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "findings": [finding for finding in findings if not finding["ignored"]],
         "dismissed": [finding for finding in findings if finding["ignored"]],
         "scores": scores,
+        "people": people,
+        "people_scores": people_scores,
+        "people_figure": data_figure(people_scores[0].data) if people_scores else None,
         "paper": PaperFiles(
             "suite-predictions", {"suite": suite.slug, "r": str(revision.number), "rule": rule.key}
         ),
