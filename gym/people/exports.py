@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gym.accounts.models import AnyUser
 from gym.people.models import HumanData
 from gym.people.permissions import may_know_owner
 from gym.people.results import exclusions_of
@@ -14,6 +15,7 @@ from gym.people.storage import load
 from lmgym.people.exclusions import exclude
 from lmgym.text.bibtex import bibtex
 from lmgym.text.columns import Row, described
+from suites.presenters import ANONYMOUS
 
 AT_ONCE = 20_000
 
@@ -62,7 +64,7 @@ def observation_rows(data: HumanData) -> Iterator[Row]:
             )  # fmt: skip
 
 
-def citation(data: HumanData, address: str, user: object) -> str:
+def citation(data: HumanData, address: str, user: AnyUser) -> str:
     """Return BibTeX for the data; without names if the reader may not know them."""
     if data.bibtex:
         return data.bibtex
@@ -70,9 +72,9 @@ def citation(data: HumanData, address: str, user: object) -> str:
     return bibtex(
         key=data.slug,
         title=data.title,
-        authors=authors if may_know_owner(user, data) else ["Anonymous"],  # type: ignore[arg-type]
+        authors=authors if may_know_owner(user, data) else [ANONYMOUS],
         year=data.created.year,
         address=address,
-        note=f"Human data on LM Gym for {data.revision.suite.slug} r{data.revision.number}, "
-        f"sha256 {data.provenance.get('sha256', '')}",
+        note=f"Human data on LM Gym for {data.revision.suite.slug} r{data.revision.number}"
+        + (f", sha256 of the file {digest}" if (digest := data.provenance.get("sha256")) else ""),
     )

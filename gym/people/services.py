@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from gym.accounts.models import User
 from gym.addresses import at_free_slug, slug_from
@@ -24,6 +26,7 @@ from gym.runs.models import SuiteRun
 from gym.sharing.models import Visibility
 from lmgym.people.exclusions import NO_EXCLUSIONS, Exclusions
 from lmgym.people.intake import Imported
+from lmgym.people.observations import Observations
 from lmgym.text.problems import InvalidArgument
 from suites import permissions as suite_permissions
 from suites.models import SuiteRevision
@@ -39,7 +42,7 @@ LIVE_BYTES = 2_000_000
 MAX_ANSWERS = 600
 MAX_MODELS = 20
 CARD = ("title", "description", "licence", "author", "reference", "bibtex")
-RESERVED_SLUGS = frozenset({"new", "import"})
+RESERVED_SLUGS = frozenset({"new", "import", "imports"})
 
 
 # --- import ---
@@ -130,14 +133,33 @@ def _queue(row: HumanDataImport, *, is_final: bool) -> None:
 def prepare(row: HumanDataImport, imported: Imported) -> tuple[HumanData, bytes]:
     """Return the unsaved data set of a file that was read, with its packed columns."""
     matched = imported.matched
-    assert matched is not None and matched.observations is not None
-    observations, accuracy = anonymous(matched.observations, matched.accuracy)
-    columns = packed(observations, accuracy)
-    measure = observations.measure
-    return HumanData(
-        title=row.title,
-        revision=row.revision,
-        owner=row.owner,
+    assert matched is not None
+    assert matched.observations is not None
+    data, columns = new_data_set(row.revision, row.owner, row.title, matched.observations, matched.accuracy)
+    data.provenance = {
+        **matched.provenance,
+        "left_out": dict(matched.left_out),
+        "n_mismatches": matched.n_mismatches,
+        "notices": [str(notice) for notice in imported.notices],
+    }
+    data.demographics = _counted_demographics(imported)
+    return data, columns
+
+
+def new_data_set(
+    revision: SuiteRevision,
+    owner: User,
+    title: str,
+    observations: Observations,
+    accuracy: NDArray[np.float64],
+) -> tuple[HumanData, bytes]:
+    """Return an unsaved data set of anonymous observations with their result, and its packed columns."""
+    observations, accuracy = anonymous(observations, accuracy)
+    columns, measure = packed(observations, accuracy), observations.measure
+    data = HumanData(
+        title=title,
+        revision=revision,
+        owner=owner,
         measure=measure.name[:80],
         kind=measure.kind,
         scale=list(measure.scale) if measure.scale else None,
@@ -145,16 +167,10 @@ def prepare(row: HumanDataImport, imported: Imported) -> tuple[HumanData, bytes]
         n_participants=len(observations.participants),
         n_items=len(set(observations.item.tolist())),
         size=len(columns),
-        provenance={
-            **matched.provenance,
-            "left_out": dict(matched.left_out),
-            "n_mismatches": matched.n_mismatches,
-            "notices": [str(notice) for notice in imported.notices],
-        },
-        demographics=_counted_demographics(imported),
         exclusions=asdict(NO_EXCLUSIONS),
-        result=evaluated(observations, accuracy, document_of(row.revision), NO_EXCLUSIONS),
-    ), columns
+        result=evaluated(observations, accuracy, document_of(revision), NO_EXCLUSIONS),
+    )
+    return data, columns
 
 
 def save(data: HumanData, columns: bytes) -> HumanData:

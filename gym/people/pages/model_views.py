@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -74,9 +75,7 @@ def data_models_result(request: HttpRequest, slug: str, key: str) -> HttpRespons
     digits, effects, cells, gains_figure, effect_figures, left_out, notices, r_call, tables, may_delete, and the job's."""
     data = data_at(request, slug)
     comparison = comparison_at(request, data, key)
-    runs = list(comparison.runs.select_related("model"))
-    disambiguate(run.model for run in runs)
-    labels = {name: run.model.label for name, run in models_of(runs).items()}
+    labels = _labels(comparison)
     context: dict[str, Any] = {
         "data": data,
         "suite": data.revision.suite,
@@ -88,27 +87,35 @@ def data_models_result(request: HttpRequest, slug: str, key: str) -> HttpRespons
         **progress_of(comparison.job, request.user, comparison.state),
     }
     if comparison.is_done:
-        context |= _result_context(comparison)
+        context |= _result_context(comparison, labels)
     return render(request, "people/models_result.html", context)
 
 
-def _result_context(comparison: PeopleComparison) -> dict[str, Any]:
+def _result_context(comparison: PeopleComparison, labels: dict[str, str]) -> dict[str, Any]:
+    """Return the tables, ordered by the models' rank; those without a rank come last."""
     result = comparison.result
-    coefficients = rows_in(result, "coefficients")
+    gains = rows_in(result, "gains")
+    rank = {gain.model: gain.rank for gain in gains}
+
+    def ranked(name: str) -> list[Any]:
+        return sorted(rows_in(result, name), key=lambda one: rank.get(one.model, len(labels) + 1))
+
+    coefficients, effects = ranked("coefficients"), ranked("effects")
+    best = effects[0].model if effects else ""
     return {
-        "gains": rows_in(result, "gains"),
+        "gains": gains,
         "differences": rows_in(result, "differences"),
         "coefficients": [(model, list(rows)) for model, rows in groupby(coefficients, lambda one: one.model)],
         "slopes": {one.model: one for one in coefficients if one.term == "surprisal"},
         "digits": 5 if comparison.options.get("log") else 2,
         "fits": rows_in(result, "fits"),
-        "effects": rows_in(result, "effects"),
-        "cells": rows_in(result, "cells"),
+        "effects": effects,
+        "cells": ranked("cells"),
         "gains_figure": gains_chart(comparison),
         "effect_figures": [
             effects_chart(comparison, effect)
-            for effect in rows_in(result, "effects")[:MAX_POINTS]
-            if effect.n > 1
+            for effect in effects[:MAX_POINTS]
+            if effect.model == best and effect.pearson is not None
         ],
         "left_out": result.get("left_out", {}),
         "models_left_out": result.get("models_left_out", {}),
@@ -119,8 +126,19 @@ def _result_context(comparison: PeopleComparison) -> dict[str, Any]:
     }
 
 
+def _labels(comparison: PeopleComparison) -> dict[str, str]:
+    """Map the slugs of the models to their labels."""
+    runs = list(comparison.runs.select_related("model"))
+    disambiguate(run.model for run in runs)
+    return {name: run.model.label for name, run in models_of(runs).items()}
+
+
 def gains_chart(comparison: PeopleComparison) -> Figure | None:
-    gains = rows_in(comparison.result, "gains")
+    labels = _labels(comparison)
+    gains = [
+        replace(gain, model=labels.get(gain.model, gain.model))
+        for gain in rows_in(comparison.result, "gains")
+    ]
     if not gains:
         return None
     return gains_figure(_name(comparison.human_data.revision), gains, {"comparison": comparison.key})

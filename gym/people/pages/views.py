@@ -23,10 +23,12 @@ from gym.people.models import HumanData
 from gym.people.presenters import counted_participants, data_figure, item_rows, item_values, shown_predictions
 from gym.people.selectors import comparable_runs, listed, recent_comparisons, visible_to
 from gym.runs.pages.run_figures import regions_figure
+from gym.runs.read.scores import scored_runs
 from gym.runs.tables.registry import parquet_of
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
 from gym.sharing.shareable import Shareable
+from lmgym.runs.rules import EACH
 from lmgym.text.columns import columns, header
 from suites.presenters import critical_regions
 
@@ -44,14 +46,15 @@ def data_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a data set. Context: data, suite, revision, result (as stored), predictions (ShownPeople), figure (means by
-    region, or None), run (whose bits are drawn below, or None), run_figure, runs (to choose from), items (ItemRow page),
+    region, or None), run (whose bits are drawn below, or None), run_figure, runs (to choose from, best first), items (ItemRow page),
     exclusions_form (or None), job context of a recomputation, comparisons, participants (see counted_participants),
     citation, may_edit, may_manage, may_see_people, knows_owner, publish_form, dropped_total."""
     data = data_at(request, slug)
     revision = data.revision
     may_edit = permissions.can_edit(request.user, data)
     may_manage = permissions.can_manage(request.user, data)
-    runs = [run for run in comparable_runs(data, request.user) if run.region_summary]
+    scored = scored_runs(comparable_runs(data, request.user), EACH)
+    runs = [one.run for one in scored if one.run.region_summary]
     run = next((run for run in runs if run.model.slug == request.GET.get("model")), runs[0] if runs else None)
     result = data.result
     context = {
