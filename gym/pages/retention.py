@@ -18,6 +18,8 @@ from gym.api.models import KEEP as KEEP_RESPONSES
 from gym.collections import zips
 from gym.jobs.reaper import KEEP_SILENT_WORKERS
 from gym.notices import services as notices
+from gym.people import services as people
+from gym.people.models import KEEP_IMPORTS as KEEP_UPLOADED
 from gym.propara import services as propara
 from gym.runs.models import KEEP_SCORE_REQUESTS
 from gym.runs.work import cache, preview, score_requests
@@ -48,6 +50,7 @@ def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) 
         Rule("Jobs of previews in the editor", _span(preview.KEEP), preview.drop_old),
         Rule("Responses to API requests with Idempotency-Key", _span(KEEP_RESPONSES), idempotency.drop_old),
         Rule("Reports of imports (their suites are kept)", _span(KEEP_IMPORTS), imports.drop_old),
+        Rule("Uploaded files with human data that were not imported", _span(KEEP_UPLOADED), people.drop_old),
         Rule(
             "ProPara files that were checked but not saved", _span(propara.CHECKED_FOR), propara.drop_unsaved
         ),
@@ -72,7 +75,10 @@ def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) 
 
 LASTING = (
     Rule("Account, API tokens and tokens of the Hub", "until you delete the account or the token"),
-    Rule("Suites, models, runs, collections, submissions, games and agent tests", "until you delete them"),
+    Rule(
+        "Suites, models, runs, human data, collections, submissions, games and agent tests",
+        "until you delete them",
+    ),
     Rule(
         "Jobs with their logs",
         "until an administrator deletes old ones; failed jobs that explain a missing result stay with it",

@@ -44,6 +44,8 @@ from suites.selectors import revisions_for
 from suites.selectors import visible_to as visible_suites
 
 FORM = "multipart/form-data"
+NAMED = 30
+"""Maximum number of choices named in an error."""
 PARQUET = "application/vnd.apache.parquet"
 
 
@@ -74,7 +76,9 @@ class HumanDataDetailSerializer(HumanDataSerializer):
 
 class ImportSerializer(serializers.ModelSerializer[HumanDataImport]):
     id = serializers.CharField(source="key")
-    state = serializers.SerializerMethodField(help_text="queued, running, done, asks (questions are open) or failed")
+    state = serializers.SerializerMethodField(
+        help_text="queued, running, done, asks (questions are open) or failed"
+    )
     human_data = serializers.SerializerMethodField(help_text="slug of the data set, once it is done")
     asks = serializers.SerializerMethodField(help_text="names of questions that must be answered first")
     questions = serializers.SerializerMethodField(help_text="all questions about the file")
@@ -118,7 +122,17 @@ class PeopleComparisonSerializer(serializers.ModelSerializer[PeopleComparison]):
 
     class Meta:
         model = PeopleComparison
-        fields = ["id", "human_data", "state", "models", "options", "exclusions", "result", "error", "created"]
+        fields = [
+            "id",
+            "human_data",
+            "state",
+            "models",
+            "options",
+            "exclusions",
+            "result",
+            "error",
+            "created",
+        ]
         read_only_fields = fields
 
     def get_models(self, comparison: PeopleComparison) -> list[str]:
@@ -185,7 +199,9 @@ def revision_of(request: Request, body: dict[str, Any]) -> SuiteRevision:
     number = body.get("revision")
     if number is None:
         if (newest := suite.latest_frozen) is None:
-            raise invalid(FieldError("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first."))
+            raise invalid(
+                FieldError("$.suite", "This suite has no frozen revision yet.", "Freeze its draft first.")
+            )
         return newest
     return referenced(revisions_for(request.user, suite), "revision", number=number)
 
@@ -203,7 +219,7 @@ class HumanDataList(ListView):
     def post(self, request: SignedInApiRequest) -> Response:
         """Import a file with reading times or judgments. If the file has open questions, or cannot be matched to the
         suite, nothing is stored: the 400 names them (`asks`, and `questions` with their choices); send the file again
-        with `answers`. Files over 2 MB are read by the job, so that their questions are in `asks` of the import."""
+        with `answers`. Files over 10 MB are read by the job, so that their questions are in `asks` of the import."""
         body = self.body()
         revision = revision_of(request, body)
         row = services.upload(
@@ -224,15 +240,22 @@ class HumanDataList(ListView):
 def _unanswered(row: HumanDataImport) -> ApiProblem:
     """Return a 400 with the problems of a file and its open questions; raising it discards the upload."""
     reading = row.reading
+    asked = [one for one in reading["questions"] if one["name"] in reading["asks"]]
     problem = invalid(
         *(FieldError(one["where"], one["message"], one["hint"]) for one in reading["problems"]),
-        detail="This file cannot be imported without answers." if reading["asks"] else "",
+        *(FieldError(f"$.answers.{one['name']}", one["label"], _choices(one)) for one in asked),
+        detail="This file cannot be imported without answers." if asked else "",
     )
     problem.more = {
         "asks": reading["asks"],
-        "questions": [one for one in reading["questions"] if one["name"] in reading["asks"]],
+        "questions": asked,
     }
     return problem
+
+
+def _choices(question: dict[str, Any]) -> str:
+    named = [f"{value} ({label})" for value, label in question["choices"].items()]
+    return f"Choose {', '.join(named[:NAMED])}{', …' if len(named) > NAMED else '.'}"
 
 
 class ImportDetail(ApiView):
@@ -276,7 +299,9 @@ class Comparisons(HumanDataView, ListView):
         rows = comparisons_of(self.get_object(), request.user).select_related("human_data")
         return self.page(rows.prefetch_related("runs__model").order_by("-created", "-pk"))
 
-    @operation("Compare models with people", body=ComparisonBody, response=PeopleComparisonSerializer, status=202)
+    @operation(
+        "Compare models with people", body=ComparisonBody, response=PeopleComparisonSerializer, status=202
+    )
     def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Queue mixed models of reading times on surprisal, a ranking of the models, and the sizes of effects."""
         data = self.get_object()

@@ -44,9 +44,22 @@ class PeopleQuestionsForm(QuestionsForm):
         self.reading = reading
 
     @property
+    def _order(self) -> list[int]:
+        """Places of the columns in the preview: those that are read come first, as results files have many others."""
+        about_columns = [question for question in self.questions if question.is_about_column]
+        return sorted(range(len(about_columns)), key=lambda place: about_columns[place].proposed == "skip")
+
+    @property
+    def column_fields(self) -> list[Any]:
+        fields = super().column_fields
+        return [fields[place] for place in self._order]
+
+    @property
     def first_rows(self) -> list[tuple[bool, list[str]]]:
-        heading = [(True, self.reading["headings"])] if any(self.reading["headings"]) else []
-        return [*heading, *((False, row) for row in self.reading["preview"])]
+        headings, order = self.reading["headings"], self._order
+        rows = [(True, headings)] if any(headings) else []
+        rows += [(False, row) for row in self.reading["preview"]]
+        return [(is_heading, [row[place] for place in order]) for is_heading, row in rows]
 
     @property
     def encoding_choices(self) -> list[dict[str, Any]]:

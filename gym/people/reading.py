@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from gym.people.models import HumanDataImport
@@ -11,6 +11,7 @@ from gym.people.storage import read_pieces
 from lmgym.people.intake import Imported, import_people
 from lmgym.suites.intake.questions import Question
 from lmgym.text import count
+from lmgym.text.problems import Notice
 from suites.selectors import document_of
 
 SHOWN = 8
@@ -34,7 +35,7 @@ def reading_of(imported: Imported) -> dict[str, Any]:
         "questions": [asdict(question) for question in imported.questions],
         "asks": list(imported.asks),
         "problems": [asdict(problem) for problem in imported.problems],
-        "notices": [str(notice) for notice in imported.notices],
+        "notices": [in_words(notice) for notice in imported.notices],
         "summary": summary(imported),
         "left_out": dict(matched.left_out) if matched else {},
         "n_mismatches": matched.n_mismatches if matched else 0,
@@ -43,12 +44,18 @@ def reading_of(imported: Imported) -> dict[str, Any]:
     }
 
 
+def in_words(notice: Notice) -> str:
+    """Return a notice as a sentence; the place is left out if it is the whole file."""
+    return str(replace(notice, where="")) if notice.where == "file" else str(notice)
+
+
 def summary(imported: Imported) -> str:
     """Say what the file holds, in one line; "" if it cannot be imported yet."""
     observations = imported.matched.observations if imported.matched else None
     if observations is None:
         return ""
-    parts = [count(len(observations), observations.measure.name)]
+    name = observations.measure.name
+    parts = [f"{len(observations):,} {name if len(observations) == 1 else f'{name}s'}"]
     if observations.are_means:
         parts.append("means over participants")
     else:

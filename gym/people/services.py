@@ -37,8 +37,8 @@ RECOMPUTE = "human_data_result"
 COMPARE = "people_comparison"
 MAX_BYTES = 50_000_000
 """Maximum bytes of an uploaded file."""
-LIVE_BYTES = 2_000_000
-"""Files up to this size are read in the web process, so that their page shows at once how they are read."""
+LIVE_BYTES = 10_000_000
+"""Files up to this size are read in the web process (0.5 s), so that their page shows at once how they are read."""
 MAX_ANSWERS = 600
 MAX_MODELS = 20
 CARD = ("title", "description", "licence", "author", "reference", "bibtex")
@@ -140,7 +140,7 @@ def prepare(row: HumanDataImport, imported: Imported) -> tuple[HumanData, bytes]
         **matched.provenance,
         "left_out": dict(matched.left_out),
         "n_mismatches": matched.n_mismatches,
-        "notices": [str(notice) for notice in imported.notices],
+        "notices": [reading.in_words(notice) for notice in imported.notices],
     }
     data.demographics = _counted_demographics(imported)
     return data, columns

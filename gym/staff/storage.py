@@ -16,6 +16,7 @@ from django.db.models import Model
 from gym.collections.models import CollectionZip, ZipPiece
 from gym.jobs.models import Job
 from gym.lmchallenge.models import Corpus, Game, LogChunk
+from gym.people.models import ColumnPiece, FilePiece, HumanData, PeopleComparison
 from gym.runs.models import PredictionResult, RunChunk, RunScore, ScoreCache, SentenceScore, SuiteRun
 from gym.runs.work.cache import spent_chunks
 from lmgym.models.backends import hub_cache
@@ -31,6 +32,7 @@ PARTS: dict[str, tuple[type[Model], ...]] = {
     "Plans of runs": (RunChunk,),
     "Jobs": (Job,),
     "Zips of collections": (CollectionZip, ZipPiece),
+    "Human data": (HumanData, ColumnPiece, FilePiece, PeopleComparison),
     "Corpora and logs of games": (Corpus, Game, LogChunk),
 }
 

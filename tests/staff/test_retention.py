@@ -16,10 +16,11 @@ from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.notices.models import Notice
 from gym.pages import retention
+from gym.people.models import HumanDataImport
 from gym.runs.models import ScoreCache, ScoreRequest
 from gym.staff import services
 from suites.models import SuiteImport
-from tests.factories import make_model
+from tests.factories import make_model, make_revision
 
 LONG_AGO = timedelta(days=400)
 
@@ -30,6 +31,11 @@ def add_each(people, age: timedelta) -> None:
     collection = Collection.objects.create(slug=f"c{age.days}", title="c", owner=alice)
     rows = {
         SuiteImport: {"owner": alice, "options": {}},
+        HumanDataImport: {
+            "owner": alice,
+            "revision": make_revision(alice, name=f"s{age.days}"),
+            "size": 1,
+        },
         SentRequest: {"user": alice, "key": str(age), "digest": "d"},
         CollectionZip: {"collection": collection, "address": "a"},
         Notice: {"user": alice, "kind": "run", "text": "t", "address": "/"},
@@ -49,7 +55,7 @@ def add_each(people, age: timedelta) -> None:
     TokenBucket.objects.create(key=str(age), full_at=then.timestamp())
 
 
-KINDS = (SuiteImport, SentRequest, CollectionZip, Notice, ScoreRequest, Session, TokenBucket)
+KINDS = (SuiteImport, HumanDataImport, SentRequest, CollectionZip, Notice, ScoreRequest, Session, TokenBucket)
 
 
 def counts() -> dict[str, int]:

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
-from django_htmx.http import HttpResponseClientRefresh
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
@@ -32,7 +32,7 @@ def data_new(request: SignedInRequest, slug: str, number: int) -> HttpResponse:
     """Upload a file with human data for a frozen revision. Context: revision, suite, form, accepted, max_bytes."""
     rows = revisions_for(request.user).filter(suite__slug=slug, state=SuiteRevision.State.FROZEN)
     revision = get_object_or_404(rows.select_related("suite"), number=number)
-    form = UploadForm(request.POST or None, request.FILES or None)
+    form = UploadForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     if request.method == "POST" and form.is_valid():
         try:
             row = services.upload(
@@ -64,9 +64,14 @@ def data_import(request: SignedInRequest, key: str) -> HttpResponse:
     POST sends the answers and queues the import. Context: row, suite, revision, form (or None), reading, is_live, and
     the job's."""
     row = _import_at(request, key)
-    if row.made is not None:
-        return redirect(row.made)
-    form = None if row.is_busy or not row.reading.get("questions") else _form(row, request.POST or None)
+    if row.made is not None:  # a polling page must leave, not swap the data's page into its progress
+        address = row.made.get_absolute_url()
+        return HttpResponseClientRedirect(address) if "HX-Request" in request.headers else redirect(address)
+    form = (
+        None
+        if row.is_busy or not row.reading.get("questions")
+        else _form(row, request.POST if request.method == "POST" else None)
+    )
     status = 200
     if request.method == "POST":
         if form is not None and form.is_valid():

@@ -43,7 +43,7 @@ def data_models(request: HttpRequest, slug: str) -> HttpResponse:
     readers who are not signed in), has_models, comparisons."""
     data = data_at(request, slug)
     runs = list(comparable_runs(data, request.user))
-    form = ModelsForm(request.POST or None, data_set=data, runs=runs)
+    form = ModelsForm(request.POST if request.method == "POST" else None, data_set=data, runs=runs)
     if request.method == "POST":
         if not request.user.is_authenticated:
             return redirect("login")

@@ -131,7 +131,7 @@ def data_edit(request: SignedInRequest, slug: str) -> HttpResponse:
     data = data_at(request, slug)
     if not permissions.can_edit(request.user, data):
         raise PermissionDenied("you may not edit these data")
-    form = CardForm(request.POST or None, instance=data)
+    form = CardForm(request.POST if request.method == "POST" else None, instance=data)
     if request.method == "POST" and form.is_valid():
         try:
             services.change_card(
@@ -153,7 +153,7 @@ def data_visibility(request: SignedInRequest, slug: str) -> HttpResponse:
     data = data_at(request, slug)
     if not permissions.can_manage(request.user, data):
         raise PermissionDenied("only the owner and staff may change the visibility")
-    form = PublishForm(request.POST or None)
+    form = PublishForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and data.visibility == Visibility.PUBLIC:
         services.set_visibility(data, Visibility.PRIVATE, actor=request.user)
         messages.success(request, "The data are private now.")
