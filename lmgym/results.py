@@ -195,7 +195,7 @@ class Result:
         Args:
             people: reading times or judgments of the suite's sentences.
             suite: name of the suite; required if there are several.
-            options: `spill_over`, `transform`, `regions`, `language`, `controls` and `folds`, see
+            options: `spill_over`, `transform`, `regions`, `language`, `controls`, `folds` and `slopes`, see
                 `lmgym.people.fit_data.Options`.
 
         Returns:

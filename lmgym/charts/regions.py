@@ -105,6 +105,7 @@ def region_chart(
     what: str = "Mean surprisal",
     counted: str = "item",
     interval: str = "95% interval",
+    from_zero: bool = True,
     standalone: bool = False,
     narrow: bool = False,
 ) -> Markup:
@@ -117,6 +118,7 @@ def region_chart(
         what: the values, for the description.
         counted: what the means are over.
         interval: name of the intervals.
+        from_zero: the axis includes 0, as fits bits; without it, small differences of large values can be seen.
         narrow: fit a 390 px phone screen or a column of a journal, with the key below.
     """
     pen = Pen(standalone=standalone)
@@ -130,7 +132,7 @@ def region_chart(
         height=max(_PLOT, _LABEL_GAP * len(series)),
         bottom=label_height,
         key_width=8.0 if narrow else key_width,
-        ticks=tuple(_value_ticks(series, columns)),
+        ticks=tuple(_value_ticks(series, columns, [0.0] if from_zero else [])),
     )
     marked = {number - 1 for number in critical} & set(columns)
     body = [
@@ -157,14 +159,14 @@ def region_chart(
     return pen.canvas(width, foot + 8.0, title, description, "chart", body)
 
 
-def _value_ticks(series: Sequence[Series], columns: Sequence[int]) -> list[float]:
-    values = [0.0]
+def _value_ticks(series: Sequence[Series], columns: Sequence[int], included: Sequence[float]) -> list[float]:
+    values = list(included)
     for one in series:
         for k in columns:
             mean, spread = one.mean(k), one.interval(k)
             values.extend(v for v in (mean, *(spread or ())) if v is not None)
             values.extend(v for item in one.items if (v := _at(item, k)) is not None)
-    return nice_ticks(min(values), max(values))
+    return nice_ticks(min(values, default=0.0), max(values, default=0.0))
 
 
 def _axis_labels(

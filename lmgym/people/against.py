@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,10 @@ from lmgym.people.fit_data import FitData, Options, fit_data
 from lmgym.people.gains import ModelFit, cross_validated_gains, fit_model
 from lmgym.people.mixed_models import NotFittable
 from lmgym.people.observations import Measure, Observations
-from lmgym.people.predictors import ScoredSentence, level_of, unit_surprisals, units_of
+from lmgym.people.predictors import ScoredSentence, unit_surprisals, units_for
 from lmgym.people.region_means import RegionMeans, region_means
 from lmgym.people.tables import CellCorrelation, Coefficient, Effect, Fit, Gain, ItemEffect, Observation
+from lmgym.runs.scoring import Progress
 from lmgym.stats import Comparison
 from lmgym.suites.formats import SuiteDocument
 from lmgym.text import count
@@ -125,6 +126,7 @@ def against(
     document: SuiteDocument,
     models: Mapping[str, Iterable[ScoredSentence]],
     options: Options | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> Against:
     """Compare models with people on one suite.
 
@@ -133,6 +135,8 @@ def against(
     Args:
         observations: after exclusions and trimming.
         models: sentences of one run on the suite by name of the model, such as `RunResult.sentences`.
+        progress: called with the numbers of steps that are done and of all steps; every model takes three:
+            its fit, its cross-validation, its effects.
 
     Raises:
         InvalidArgument: no model, no observation of the suite, observations of words as well as of regions or
@@ -142,6 +146,10 @@ def against(
     rows = {name: list(sentences) for name, sentences in models.items()}
     if not rows:
         raise InvalidArgument("There is no model to compare with people.")
+
+    def reach(done: int) -> None:
+        progress(done, 3 * len(rows))
+
     means = region_means(observations, document)
     if not means.cell.size:
         raise InvalidArgument(
@@ -151,9 +159,9 @@ def against(
     bits = {name: model_values(document, sentences, means.items) for name, sentences in rows.items()}
     result, fits = Against(observations.measure), dict[str, ModelFit]()
     if observations.measure.kind == "reading time":
-        result, fits = _fitted(observations, document, rows, options)
+        result, fits = _fitted(observations, document, rows, options, reach)
     effects, item_effects, cells = [], [], []
-    for name, values in bits.items():
+    for place, (name, values) in enumerate(bits.items(), start=1):
         predicted = None
         if name in fits and options.transform == "none" and result.data is not None:
             data = result.data
@@ -161,6 +169,7 @@ def against(
         effects += people.of_model(name, values, predicted)
         item_effects += people.of_items(name, values, predicted)
         cells += people.cells(name, values)
+        reach(2 * len(rows) + place)
     return replace(
         result,
         effect_rows=tuple(effects),
@@ -175,13 +184,15 @@ def _fitted(
     document: SuiteDocument,
     models: Mapping[str, Sequence[ScoredSentence]],
     options: Options,
+    reach: Callable[[int], None],
 ) -> tuple[Against, dict[str, ModelFit]]:
     """Fit every model, and rank them. What cannot be fitted is named in the result."""
     left_out = _without_surprisals(observations, document, models)
     usable = {name: rows for name, rows in models.items() if name not in left_out}
     data = fit_data(observations, document, usable, options)
     fits: dict[str, ModelFit] = {}
-    for name in usable:
+    for place, name in enumerate(usable, start=1):
+        reach(place)
         try:
             fits[name] = fit_model(data, name)
         except NotFittable as error:
@@ -191,7 +202,7 @@ def _fitted(
     differences: tuple[Comparison, ...] = ()
     if fits:
         try:
-            found = cross_validated_gains(data, list(fits))
+            found = cross_validated_gains(data, list(fits), lambda done: reach(len(models) + done))
             gains, differences = tuple(found.rows()), tuple(found.differences())
         except NotFittable as error:
             notices.append(f"No gains: {error}")
@@ -213,7 +224,7 @@ def _without_surprisals(
     observations: Observations, document: SuiteDocument, models: Mapping[str, Sequence[ScoredSentence]]
 ) -> dict[str, str]:
     """Name the models that would leave no observation, such as results computed elsewhere without tokens."""
-    units = units_of(document, level_of(observations), language="")
+    units = units_for(observations, document, language="")
     return {
         name: f"No {units.level} of its run has a surprisal."
         for name, rows in models.items()
@@ -227,8 +238,7 @@ def _notices(data: FitData) -> list[str]:
         notices.append(
             f"Means by item and {data.level} are fitted, weighted by participants, because {data.reduced}."
         )
-    for name in data.dropped_controls:
-        notices.append(f"{name} is not a predictor: it is unknown, constant, or determined by the others.")
+    notices += [f"{name} is not a predictor: {reason}." for name, reason in data.dropped_controls.items()]
     if not data.are_means and "participant" not in data.groupings:
         notices.append("One participant: the fits have no intercepts of participants.")
     if "item" not in data.groupings:

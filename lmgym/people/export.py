@@ -12,6 +12,9 @@ from lmgym.people.predictors import Floats
 from lmgym.runs.outcomes import listed
 from lmgym.text.columns import Row
 
+_CONTROL = 'lmerControl(optimizer = "bobyqa")'
+"""lme4's default optimiser may stop early, with a warning that the model failed to converge."""
+
 
 def observation_rows(data: FitData, models: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of the table `Observation`: every observation once per model."""
@@ -42,8 +45,8 @@ def observation_rows(data: FitData, models: Sequence[str]) -> Iterator[Row]:
             frequency,
             units.words[own].tolist(),
             units.word[own].tolist(),
-            units.first[own].tolist(),
-            units.last[own].tolist(),
+            units.is_first[own].tolist(),
+            units.is_last[own].tolist(),
             [trial or None for trial in data.trial.tolist()],
             strict=True,
         )
@@ -65,7 +68,9 @@ def r_call(data: FitData, models: Sequence[str], file: str = "observations.csv")
     participants that times are means of.
     """
     weights = "" if (data.weight == 1).all() else ", weights = n_participants"
-    fitter, method = ("lmer", ", REML = TRUE") if data.groupings else ("lm", "")
+    fitter, method = (
+        ("lmer", f", REML = TRUE,\n            control = {_CONTROL}") if data.groupings else ("lm", "")
+    )
     fits = [
         f"fit <- {fitter}({formula_text(data, data.with_surprisal(model)[0])},\n"
         f'            data = subset(observations, model == "{_escaped(model)}"){weights}{method})\n'

@@ -16,7 +16,7 @@ from lmgym.text.columns import header, row
 _GAIN = "gain in log-likelihood, nats per observation"
 
 
-def people_regions_figure(
+def people_figure(
     suite: str,
     names: Sequence[str],
     result: PeopleResult,
@@ -25,34 +25,43 @@ def people_regions_figure(
     looks: Mapping[str, tuple[int, int]] | None = None,
     query: Query | None = None,
 ) -> Figure:
-    """Draw people's means by region and condition, to stand above the chart of bits (`regions_figure`)."""
+    """Draw people's means by region and condition, to stand above the chart of bits (`regions_figure`); by condition
+    only, if whole sentences were judged or read."""
     measure = result.measure
-    title = f"{suite}: mean {measure.name} by region"
-    series = region_series(result.summary, looks=looks)
+    by_region = any(cell["n"] for row in result.summary for cell in row["regions"])
+    title = f"{suite}: mean {measure.name} by {'region' if by_region else 'condition'}"
     counted = "participant" if result.n_participants else "item"
 
-    def draw(*, standalone: bool, narrow: bool = False) -> Markup:
+    def regions(*, standalone: bool, narrow: bool = False) -> Markup:
         return region_chart(
             list(names),
-            series,
+            region_series(result.summary, looks=looks),
             critical,
             title,
             measure.unit,
             what=f"Mean {measure.name}",
             counted=counted,
+            from_zero=False,
             standalone=standalone,
             narrow=narrow,
         )
 
+    def conditions(*, standalone: bool, narrow: bool = False) -> Markup:
+        cells = [(row["condition"], row["sentence"]) for row in result.summary]
+        marks = [RowMark(name, cell["mean"], cell["low"], cell["high"]) for name, cell in cells]
+        unit = f"mean {measure.name}, {measure.unit}"
+        domain = measure.scale or ((0.0, 1.0) if measure.unit == "share" else None)
+        return interval_rows(marks, title, unit=unit, domain=domain, standalone=standalone, narrow=narrow)
+
     rows = [row(mean) for mean in result.means(names)]
     return Figure(
-        "people-regions",
+        "people-means",
         title,
-        draw,
+        regions if by_region else conditions,
         tuple(header(PeopleMean)),
         rows,
         query or {},
-        result.interval,
+        f"Interval: {result.interval}.",
         has_narrow=True,
     )
 

@@ -18,10 +18,9 @@ from lmgym.people.predictors import (
     Level,
     ScoredSentence,
     Units,
-    level_of,
     unit_of,
     unit_surprisals,
-    units_of,
+    units_for,
 )
 from lmgym.suites.formats import SuiteDocument
 from lmgym.text import count
@@ -30,7 +29,7 @@ from lmgym.text.problems import InvalidArgument
 Transform = Literal["none", "log"]
 CONTROLS = ("length", "log_frequency", "words", "position", "trial")
 """Predictors of the baseline. Those that are unknown or constant in the data are left out."""
-FLAGS = ("first", "last")
+FLAGS = ("is_first", "is_last")
 """Further predictors that can be chosen: whether a unit is the first or the last of its sentence."""
 TERM_UNITS = {
     "length": "characters",
@@ -42,6 +41,11 @@ TERM_UNITS = {
     "surprisal_1": "bits",
     "surprisal_2": "bits",
 }
+_UNKNOWN = {
+    "log_frequency": "wordfreq has no frequencies of the suite's language, or the suite does not state it",
+    "trial": "not known for all observations",
+}
+"""Why a predictor can be unknown."""
 MAX_CROSSED = 1_000_000
 """Observations; above, models are fitted to means by item and word. A crossed fit of a million takes 1.5 s on one core,
 and cross-validation fits eleven per model."""
@@ -63,6 +67,8 @@ class Options:
         language: BCP 47 tag for frequencies; None = that of the suite, "" = no frequencies.
         controls: predictors of the baseline, of CONTROLS and FLAGS.
         folds: of the cross-validation.
+        slopes: the fits have random slopes of the surprisal, by participant and by item; gains are of fits with
+            intercepts only.
     """
 
     spill_over: int = 1
@@ -71,6 +77,7 @@ class Options:
     language: str | None = None
     controls: Collection[str] = CONTROLS
     folds: int = 10
+    slopes: bool = False
 
     def __post_init__(self) -> None:
         if self.spill_over not in (0, 1, 2):
@@ -148,6 +155,12 @@ class FitData:
             if 2 <= size < len(self.time)
         }
 
+    def groupings_with_slopes(self, model: str) -> dict[str, Grouping]:
+        """Random intercepts, and slopes of the centred surprisal."""
+        bits = self.surprisal(model, 0)
+        columns = np.column_stack([np.ones(len(self)), bits - bits.mean()])
+        return {name: replace(grouping, columns=columns) for name, grouping in self.groupings.items()}
+
     def column(self, term: str) -> Floats | None:
         """Return a predictor of the baseline; None if it is not known for all observations."""
         units, own = self.units, self.unit
@@ -176,10 +189,16 @@ class FitData:
         return (*names, *more), columns
 
     @cached_property
-    def dropped_controls(self) -> list[str]:
-        """Controls that were chosen but are unknown, constant or sums of multiples of others."""
+    def dropped_controls(self) -> dict[str, str]:
+        """Controls that were chosen but are not predictors, and why."""
         expected = [name for name in self.options.controls if not (name == "words" and self.level == "word")]
-        return [name for name in expected if name not in self.baseline[0]]
+        return {
+            name: _UNKNOWN.get(name, "unknown")
+            if self.column(name) is None
+            else "constant, or determined by the others"
+            for name in expected
+            if name not in self.baseline[0]
+        }
 
 
 def _independent(columns: Floats, more: Mapping[str, Floats]) -> tuple[tuple[str, ...], Floats]:
@@ -209,10 +228,9 @@ def fit_data(
     Raises:
         InvalidArgument: mixed observations, or a run on another text.
     """
-    level = level_of(observations)
-    if level == "sentence":
+    units = units_for(observations, document, options.language)
+    if units.level == "sentence":
         options = replace(options, spill_over=0)
-    units = units_of(document, level, options.language)
     surprisals = {name: unit_surprisals(document, units, rows) for name, rows in models.items()}
     unit = unit_of(observations, document, units)
     usable = np.ones(len(units), np.bool_)
@@ -222,10 +240,11 @@ def fit_data(
     has_before = ~np.isnan(units.before(np.zeros(len(units)), options.spill_over))
     in_regions = np.isin(units.region, list(options.regions or ())) | (options.regions is None)
     positive = (observations.value > 0) | (options.transform == "none")
+    opening = f"first {units.level}" if options.spill_over < 2 else f"first 2 {units.level}s"
     reasons: dict[str, Bools] = {
         "not in the suite": unit < 0,
         "in other regions": ~in_regions[unit],
-        f"fewer than {count(options.spill_over, level)} before it in the sentence": ~has_before[unit],
+        f"{opening} of the sentence": ~has_before[unit],
         "no surprisal, or none before it": ~usable[unit],
         "not positive, so without a logarithm": ~positive,
     }

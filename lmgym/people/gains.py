@@ -6,13 +6,13 @@ different predictors, so these are fitted by ML.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lmgym.people.fit_data import TERM_UNITS, FitData
-from lmgym.people.mixed_models import Grouping, MixedFit, NotFittable, fit
+from lmgym.people.mixed_models import MixedFit, NotFittable, fit
 from lmgym.people.predictors import Bools, Floats
 from lmgym.people.tables import Coefficient, Fit, Gain
 from lmgym.stats import Comparison
@@ -53,6 +53,8 @@ def formula_text(data: FitData, terms: Sequence[str]) -> str:
     """Write a fit as lme4 does: time ~ length + surprisal + (1 | participant) + (1 | item)."""
     response = "log_time" if data.options.transform == "log" else "time"
     parts = [*terms, *(f"(1 | {name})" for name in data.groupings)]
+    if data.options.slopes:
+        parts += [f"(0 + scale(surprisal, scale = FALSE) | {name})" for name in data.groupings]
     return f"{response} ~ {' + '.join(parts) or '1'}"
 
 
@@ -66,17 +68,22 @@ def fit_model(data: FitData, model: str) -> ModelFit:
     terms, x = data.with_surprisal(model)
     if not any(term in data.options.surprisal_terms for term in terms):
         raise NotFittable("Its surprisals do not vary, or other predictors determine them.")
-    groupings, weights = list(data.groupings.values()), _weights(data)
-    reml, ml = (fit(data.y, x, groupings, weights=weights, reml=reml) for reml in (True, False))
-    sd = dict(zip(data.groupings, reml.group_sd, strict=True))
+    groupings = data.groupings_with_slopes(model) if data.options.slopes else data.groupings
+    effects, weights = list(groupings.values()), _weights(data)
+    reml = fit(data.y, x, effects, weights=weights)
+    ml = fit(data.y, x, effects, weights=weights, reml=False, start=reml)
+    sd = {name: (*sds, None)[:2] for name, sds in zip(groupings, reml.sd, strict=True)}
+    participant_sd, item_sd = (sd.get(name, (None, None)) for name in ("participant", "item"))
     row = Fit(
         model=model,
         fixed_formula=formula_text(data, terms),
         n=len(data),
         n_participants=len(data.participants) or None,
         n_items=len(data.items),
-        participant_sd=sd.get("participant"),
-        item_sd=sd.get("item"),
+        participant_sd=participant_sd[0],
+        item_sd=item_sd[0],
+        participant_slope_sd=participant_sd[1],
+        item_slope_sd=item_sd[1],
         residual_sd=reml.residual_sd,
         log_likelihood=ml.log_likelihood,
         restricted_log_likelihood=reml.log_likelihood,
@@ -138,12 +145,17 @@ class Gains:
         return bootstrap_mean(totals / self.n, seed=SEED, weights=self.n) or (None, None)
 
 
-def cross_validated_gains(data: FitData, models: Sequence[str]) -> Gains:
+def cross_validated_gains(
+    data: FitData, models: Sequence[str], done: Callable[[int], None] = lambda number: None
+) -> Gains:
     """Compute the gain in log-likelihood of each model on items that it was not fitted to.
 
     Items are divided at random (SEED) into folds. Baseline and model are fitted by ML to the other folds. A held-out
     observation has the normal density around its predicted time, which includes the participant's intercept; its
     variance is that of the residual plus that of the intercepts of items, because the item is new.
+
+    Args:
+        done: called with the number of models that are done.
 
     Raises:
         NotFittable: fewer than two items, or a fold's fit fails.
@@ -155,27 +167,29 @@ def cross_validated_gains(data: FitData, models: Sequence[str]) -> Gains:
     held_out = [folds[data.item] == fold for fold in range(int(folds.max()) + 1)]
     baseline = _held_out_likelihood(data, data.baseline[1], held_out)
     totals: dict[str, Floats] = {}
-    for model in models:
+    for number, model in enumerate(models, start=1):
         gain = _held_out_likelihood(data, data.with_surprisal(model)[1], held_out) - baseline
         totals[model] = np.bincount(data.item, gain, minlength=n_items).astype(np.float64)
+        done(number)
     return Gains(np.bincount(data.item, minlength=n_items).astype(np.float64), totals)
 
 
 def _held_out_likelihood(data: FitData, x: Floats, held_out: Sequence[Bools]) -> Floats:
     """Return float64[n], the log density of every observation, predicted from the other folds."""
     density = np.empty(len(data))
+    fitted: MixedFit | None = None
     for test in held_out:
         train = ~test
-        groupings = {name: Grouping(levels[train], size) for name, (levels, size) in data.groupings.items()}
+        groupings = {name: grouping.take(train) for name, grouping in data.groupings.items()}
         fitted = fit(
             data.y[train], x[train], list(groupings.values()), weights=data.weight[train], reml=False
         )
         mean = x[test] @ fitted.coefficients
         variance = fitted.residual_sd**2 / data.weight[test]
-        for name, sd, intercepts in zip(groupings, fitted.group_sd, fitted.intercepts, strict=True):
+        for name, (sd,), intercepts in zip(groupings, fitted.sd, fitted.effects, strict=True):
             levels = data.groupings[name].levels[test]
             is_new = np.bincount(groupings[name].levels, minlength=groupings[name].size)[levels] == 0
-            mean += intercepts[levels]
+            mean += intercepts[levels, 0]
             variance += sd**2 * is_new
         density[test] = -0.5 * (np.log(2 * np.pi * variance) + (data.y[test] - mean) ** 2 / variance)
     return density

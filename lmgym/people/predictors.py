@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lmgym.people.intake.words import Chunk, words_of
 from lmgym.people.observations import WHOLE_SENTENCE, Observations
 from lmgym.runs.compute import TokenRow
-from lmgym.suites.formats import SuiteDocument
+from lmgym.suites.formats import SentenceDoc, SuiteDocument
 from lmgym.suites.languages import tag_of
-from lmgym.suites.regions import JoinedSentence, Span, align, region_values
+from lmgym.suites.regions import ATTACHED, JoinedSentence, Span, align, region_values
 from lmgym.text import BLANKS
 from lmgym.text.problems import InvalidArgument
 
@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Level = Literal["word", "region", "sentence"]
+_CLOSE = 10
+"""Distance of varieties of a language in langcodes: British English 5, Croatian and Serbian 9, Afrikaans and Dutch
+24."""
 
 
 class ScoredSentence(Protocol):
@@ -71,12 +74,12 @@ class Units:
         return len(self.sentence)
 
     @property
-    def first(self) -> Bools:
+    def is_first(self) -> Bools:
         """Whether a unit is the first of its sentence."""
         return np.equal(np.arange(len(self)), self.starts[self.sentence])
 
     @property
-    def last(self) -> Bools:
+    def is_last(self) -> Bools:
         """Whether a unit is the last of its sentence."""
         return np.equal(np.arange(len(self)), self.starts[self.sentence + 1] - 1)
 
@@ -111,47 +114,85 @@ def level_of(observations: Observations) -> Level:
     return level
 
 
-def units_of(document: SuiteDocument, level: Level, language: str | None = None) -> Units:
+def units_of(
+    document: SuiteDocument, level: Level, language: str | None = None, *, attached: bool = False
+) -> Units:
     """List the units of a suite with their predictors that need no model.
 
-    Words are separated by spaces, as in `SentenceDoc.text`; no-break spaces are text. A region's predictors are sums
-    over its words, because its reading time is.
+    Words are those of `words_of`. A region's predictors are sums over its words, because its reading time is.
 
     Args:
         language: BCP 47 tag for frequencies; None = that of the suite's meta block; "" = none.
+        attached: punctuation that is a word of its own was read with the word before it, and has no unit.
     """
-    homes: list[tuple[int, int, int, list[str]]] = []
+    homes: list[tuple[int, Chunk, list[str]]] = []
     counts = []
     for number, sentence in enumerate(document.sentences):
-        contents = [content.split(" ") if content else [] for content in sentence.contents]
-        before = np.concatenate(([0], np.cumsum([len(words) for words in contents]))).astype(int).tolist()
-        known = len(homes)
-        if level == "sentence":
-            homes.append((number, WHOLE_SENTENCE, 1, [word for words in contents for word in words]))
-        for region, words in enumerate(contents, start=1):
-            first = before[region - 1] + 1
-            if level == "word":
-                homes += [(number, region, first + k, [word]) for k, word in enumerate(words)]
-            elif level == "region" and words:
-                homes.append((number, region, first, words))
-        counts.append(len(homes) - known)
+        units = _chunks(sentence, level)
+        if attached:
+            units = _with_punctuation(units)
+        homes += [(number, *unit) for unit in units]
+        counts.append(len(units))
     texts = [words for *_, words in homes]
     tag = language_of(document) if language is None else language
     zipf = _zipf(tag, {word for words in texts for word in words})
-    whole = np.array([home[:3] for home in homes], dtype=np.int64).reshape(len(homes), 3)
     return Units(
         level=level,
         starts=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        sentence=whole[:, 0],
-        region=whole[:, 1],
-        word=whole[:, 2],
-        words=np.array([len(words) for words in texts], dtype=np.int64),
+        sentence=np.array([number for number, *_ in homes], dtype=np.int64),
+        region=np.array(
+            [first.region if level != "sentence" else WHOLE_SENTENCE for _, first, _ in homes], np.int64
+        ),
+        word=np.array([first.word for _, first, _ in homes], dtype=np.int64),
+        words=np.array(
+            [sum(not (attached and _is_attached(w)) for w in words) for words in texts], dtype=np.int64
+        ),
         texts=tuple(" ".join(words) for words in texts),
         length=np.array([sum(map(len, words)) for words in texts], dtype=np.int64),
         log_frequency=None
         if zipf is None
         else np.array([sum(zipf[w] for w in words) for words in texts], float),
     )
+
+
+def units_for(observations: Observations, document: SuiteDocument, language: str | None = None) -> Units:
+    """List the units that the observations are of. Punctuation that is a word or region of its own, and that nobody has
+    a value of, was read with the word before it.
+
+    Raises:
+        InvalidArgument: no observations, or of words as well as of regions or sentences.
+    """
+    level = level_of(observations)
+    units = units_of(document, level, "")
+    punctuation = np.array([all(map(_is_attached, text.split(" "))) for text in units.texts], dtype=np.bool_)
+    observed = unit_of(observations, document, units)
+    attached = not punctuation[observed[observed >= 0]].any()
+    return units_of(document, level, language, attached=attached)
+
+
+def _chunks(sentence: SentenceDoc, level: Level) -> list[tuple[Chunk, list[str]]]:
+    """Return the first word and the texts of the words of each unit."""
+    words = words_of(sentence)
+    if level == "word":
+        return [(word, [word.text]) for word in words]
+    key = (lambda word: word.region) if level == "region" else (lambda word: WHOLE_SENTENCE)
+    groups = [list(group) for _, group in groupby(words, key)]
+    return [(group[0], [word.text for word in group]) for group in groups]
+
+
+def _with_punctuation(units: Sequence[tuple[Chunk, list[str]]]) -> list[tuple[Chunk, list[str]]]:
+    merged: list[tuple[Chunk, list[str]]] = []
+    for first, words in units:
+        if merged and all(map(_is_attached, words)):
+            merged[-1] = (merged[-1][0], [*merged[-1][1], *words])
+        else:
+            merged.append((first, words))
+    return merged
+
+
+def _is_attached(text: str) -> bool:
+    """Whether a word is punctuation that is written without a space before it."""
+    return text[0] in ATTACHED
 
 
 def language_of(document: SuiteDocument) -> str:
@@ -161,21 +202,31 @@ def language_of(document: SuiteDocument) -> str:
 
 
 def _zipf(language: str, words: Iterable[str]) -> dict[str, float] | None:
-    """Look up Zipf frequencies (log10 per billion words): 0 for a word that wordfreq does not know. None without a
-    language, one that wordfreq lacks, or one whose words only another package can cut (Chinese, Japanese, Korean)."""
+    """Look up Zipf frequencies (log10 per billion words); 0 for a word that wordfreq does not know.
+
+    Returns:
+        None without a language, for one that wordfreq has no close variety of, and where it needs another package to
+        find words (Chinese, Japanese, Korean).
+
+    Raises:
+        ModuleNotFoundError: without lm-gym[people].
+    """
     if not language:
         return None
-    from wordfreq import zipf_frequency
-
     try:
-        return {word: _zipf_of(zipf_frequency, word, language) for word in words}
-    except (LookupError, ModuleNotFoundError):
+        from langcodes import closest_match
+        from wordfreq import available_languages, zipf_frequency
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'Frequencies of words need the package wordfreq: pip install "lm-gym[people]"', name=error.name
+        ) from error
+    tag, distance = closest_match(language, list(available_languages()), max_distance=_CLOSE)
+    if distance > _CLOSE:  # zipf_frequency would take English for a language that it lacks
         return None
-
-
-@cache
-def _zipf_of(zipf_frequency: Any, word: str, language: str) -> float:
-    return float(zipf_frequency(word, language))
+    try:
+        return {word: float(zipf_frequency(word, tag)) for word in words}
+    except ModuleNotFoundError:
+        return None
 
 
 def unit_of(observations: Observations, document: SuiteDocument, units: Units) -> Ints:
@@ -234,6 +285,18 @@ def unit_surprisals(document: SuiteDocument, units: Units, sentences: Iterable[S
             values = np.array(row.regions, dtype=np.float64)
             bits[own] = values[units.region[own] - 1]
     return bits
+
+
+def word_surprisals(
+    document: SuiteDocument, sentences: Iterable[ScoredSentence]
+) -> dict[tuple[int, str], list[float]]:
+    """Return the bits of every word by item and condition, for `lag_profile` and `simulate`; NaN = no value."""
+    units = units_of(document, "word", "")
+    bits = unit_surprisals(document, units, sentences)
+    return {
+        (sentence.item, sentence.condition): bits[units.starts[k] : units.starts[k + 1]].tolist()
+        for k, sentence in enumerate(document.sentences)
+    }
 
 
 def _sentence_bits(row: ScoredSentence, ends: Ints) -> Floats:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lmgym.people.observations import Measure, Observations
-from lmgym.people.predictors import Bools, Floats, Ints, level_of, unit_of, units_of
+from lmgym.people.predictors import Bools, Floats, Ints, unit_of, units_for
 from lmgym.suites.formats import SuiteDocument
 
 Reference = tuple[str, int | str]
@@ -31,6 +31,7 @@ class RegionMeans:
     Attributes:
         row: int64[m], participant.
         cell: int64[m].
+        has_unit: bool[cells]; False for a region without text, and for punctuation that was read with the word before.
         value: float64[m], in the unit of the measure.
         weight: float64[m], participants that the value is a mean of.
     """
@@ -43,6 +44,7 @@ class RegionMeans:
     cell: Ints
     value: Floats
     weight: Floats
+    has_unit: Bools
 
     @property
     def width(self) -> int:
@@ -112,7 +114,7 @@ class RegionMeans:
             regions = whole[..., None] if regions.shape[-1] == 1 else regions
         else:
             regions = np.where(self.filled, regions, 0.0)
-            whole = regions.sum(axis=-1)
+            whole = np.where(self.has_unit.reshape(-1, self.width)[:, 1:], regions, 0.0).sum(axis=-1)
         sign = 1.0 if self.measure.kind == "reading time" else -1.0
         columns = {k: regions[..., k - 1] for k in range(1, self.width)} | {"*": whole}
         return {
@@ -198,7 +200,7 @@ def region_means(observations: Observations, document: SuiteDocument) -> RegionM
     Raises:
         InvalidArgument: no observations, or of words as well as of regions or sentences.
     """
-    units = units_of(document, level_of(observations), language="")
+    units = units_for(observations, document, language="")
     unit = unit_of(observations, document, units)
     kept = np.flatnonzero(unit >= 0)
     n_units, width = max(len(units), 1), len(document.region_names) + 1
@@ -222,4 +224,5 @@ def region_means(observations: Observations, document: SuiteDocument) -> RegionM
         cell=(cells % n_cells)[complete],
         value=np.bincount(place, means, minlength=len(cells))[complete],
         weight=(np.bincount(place, n, minlength=len(cells)) / found)[complete],
+        has_unit=expected > 0,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lmgym.runs.tables import Predicted
+from lmgym.stats import Comparison
 from lmgym.text.columns import described
 
 
@@ -31,6 +32,14 @@ class Fit(Model):
         "standard deviation of the participants’ intercepts", "ms or log ms"
     )
     item_sd: float | None = described("standard deviation of the items’ intercepts", "ms or log ms")
+    participant_slope_sd: float | None = described(
+        "standard deviation of the participants’ slopes of surprisal; empty: none were fitted",
+        "ms or log ms per bit",
+    )
+    item_slope_sd: float | None = described(
+        "standard deviation of the items’ slopes of surprisal; empty: none were fitted",
+        "ms or log ms per bit",
+    )
     residual_sd: float = described("standard deviation of the residuals", "ms or log ms")
     log_likelihood: float = described("log-likelihood, estimated by ML", "nats")
     restricted_log_likelihood: float = described("restricted log-likelihood (REML)", "nats")
@@ -159,8 +168,8 @@ class Observation(Model):
     )
     words: int = described("words in the region; 1 for a word", "words")
     position: int = described("number of the first word in its sentence, from 1", "words")
-    first: bool = described("true for the first word or region with text")
-    last: bool = described("true for the last word or region with text")
+    is_first: bool = described("true for the first word or region with text")
+    is_last: bool = described("true for the last word or region with text")
     trial: int | None = described("place of the trial in the session, from 1; empty: unknown", "trials")
 
 
@@ -178,13 +187,14 @@ class PeopleMean:
 
 
 TABLES: dict[str, tuple[type, ...]] = {
-    "people: means": (PeopleMean,),
-    "people: fits": (Fit,),
-    "people: coefficients": (Coefficient,),
-    "people: gains": (Gain,),
-    "people: effects": (Effect,),
-    "people: effects of items": (ItemEffect,),
-    "people: cells": (CellCorrelation,),
-    "people: observations": (Observation,),
+    "people means": (PeopleMean,),
+    "against: fits": (Fit,),
+    "against: coefficients": (Coefficient,),
+    "against: gains": (Gain,),
+    "against: differences": (Comparison,),
+    "against: effects": (Effect,),
+    "against: item_effects": (ItemEffect,),
+    "against: cells": (CellCorrelation,),
+    "against: table": (Observation,),
 }
 """Classes of the tables of docs/names.md."""

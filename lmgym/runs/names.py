@@ -15,6 +15,7 @@ from lmgym.lmchallenge.logs.extra_metrics import (
     CurvePoint,
     KeystrokeSavings,
 )
+from lmgym.people.tables import TABLES as PEOPLE_TABLES
 from lmgym.propara.bootstrap import Question
 from lmgym.propara.tables import ProcessScores
 from lmgym.runs import tables
@@ -37,6 +38,7 @@ TABLES: dict[str, tuple[type, ...]] = {
     "lmc stats --more: cross_validated": (CrossValidation,),
     "propara compare": (Question, Comparison),
     "propara processes": (ProcessScores,),
+    **PEOPLE_TABLES,
 }
 """Classes that define the columns of each table, which come after those of the suite, run and prediction."""
 _TYPES = {"string": "text", "int64": "whole number", "float64": "number", "bool": "true or false"}

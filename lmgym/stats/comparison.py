@@ -38,7 +38,7 @@ class Comparison:
 
     first: str = described("name of the first side: the baseline, if there is one")
     second: str = described("name of the second side")
-    measure: str = described("what is compared: rate (pass rate), f1, or a metric of the game")
+    measure: str = described("what is compared: rate (pass rate), f1, gain, or a metric of the game")
     n: int | None = described(
         "pairs: items, tokens or processes that both sides have; empty: independent samples"
     )

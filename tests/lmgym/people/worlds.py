@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 
 from lmgym.models.engine import ScoringPolicy, TokenScores
 from lmgym.people.observations import Measure, Observations
 from lmgym.runs.compute import RunResult, evaluate_document
 from lmgym.suites.formats import SuiteDocument, read_json
-import json
 
 SPR = Measure("self-paced reading time", "reading time")
-WORDS = "time year people way day man thing woman life child world school state family student group country".split()
+WORDS = (
+    "time", "year", "people", "way", "day", "man", "thing", "woman", "life", "child", "world", "school", "state",
+    "family", "student", "group", "country",
+)  # fmt: skip
 
 
 def suite(n_items: int = 8, *, language: str = "en", seed: int = 3) -> SuiteDocument:
@@ -107,4 +112,32 @@ def read(
         ),
         columns[:, 5],
         trial=columns[:, 6].astype(np.int32),
+    )
+
+
+def averaged(people: Observations) -> Observations:
+    """Means over participants, with their number."""
+    places = np.stack([people.item, people.condition, people.word])
+    _, first, keys = np.unique(places, axis=1, return_index=True, return_inverse=True)
+    n = np.bincount(keys)
+    return replace(
+        people.take(first),
+        participants=(),
+        participant=np.full(len(first), -1, np.int32),
+        value=np.bincount(keys, people.value) / n,
+        n_participants=n.astype(np.int32),
+        trial=np.zeros(len(first), np.int32),
+    )
+
+
+def observations(rows, measure=SPR, participants=("p0", "p1"), conditions=("a", "b"), **more):
+    """Rows of participant, item, condition, region, word, value."""
+    columns = np.array(rows, dtype=float)
+    kinds = (np.int32, np.int32, np.int16, np.int16, np.int16, float)
+    return Observations(
+        measure,
+        participants,
+        conditions,
+        *(columns[:, k].astype(kind) for k, kind in enumerate(kinds)),
+        **more,
     )

@@ -1,0 +1,104 @@
+"""People as a participant of the suite page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lmgym.people.observations import Measure
+from lmgym.people.predictions import BETWEEN, WITHIN, people_result
+from lmgym.people.region_means import region_means
+from lmgym.suites.formulas import NOT_EVALUABLE
+from lmgym.text.problems import InvalidArgument
+from tests.lmgym.people.worlds import observations, read, run, suite
+
+RATING = Measure("acceptability", "rating", (1, 7))
+
+
+def test_a_prediction_holds_for_people_where_their_means_differ_in_its_direction():
+    document = suite(3)
+    rows = [
+        (p, item, c, 3, 0, 300 + 10 * p + 20 * c * sign)
+        for p in (0, 1)
+        for item, sign in ((1, 1), (2, 1), (3, -1))
+        for c in (0, 1)
+    ]
+    outcome = people_result(observations(rows), document).predictions[0]
+    assert (outcome.n, outcome.passed, outcome.not_evaluable) == (3, 2, 0)
+    assert outcome.margins == pytest.approx([20, 20, -20])
+
+
+def test_an_item_without_a_value_in_a_region_is_not_evaluable_and_does_not_pass():
+    document = suite(2)
+    rows = [(0, 1, 0, 3, 0, 300), (0, 1, 1, 3, 0, 330), (0, 2, 0, 3, 0, 300)]
+    outcome = people_result(observations(rows), document).predictions[0]
+    assert (outcome.n, outcome.passed, outcome.not_evaluable) == (2, 1, 1)
+    assert outcome.outcomes[1] == NOT_EVALUABLE
+
+
+def test_the_time_of_a_region_is_the_sum_of_its_words_of_participants_who_have_all():
+    document = suite(1)  # region 4 has the words 4 and 5
+    rows = [(0, 1, 0, 4, 4, 200), (0, 1, 0, 4, 5, 250), (1, 1, 0, 4, 4, 900)]
+    means = region_means(observations(rows), document)
+    assert means.cell_means()[4] == 450
+    assert (means.row.tolist(), means.weight.tolist()) == ([0], [1])
+
+
+def test_the_sentence_is_the_sum_of_its_regions_and_empty_regions_take_no_time():
+    document = suite(1)
+    sentences = list(document.sentences)
+    sentences[0] = replace(
+        sentences[0], contents=(*sentences[0].contents[:1], "", *sentences[0].contents[2:])
+    )
+    document = replace(document, sentences=tuple(sentences))
+    rows = [(0, 1, 0, region, 0, 100 * region) for region in (1, 3, 4)]
+    values = region_means(observations(rows), document)
+    by_reference = values.by_reference(values.cell_means())
+    assert by_reference["a", "*"].tolist() == [800]
+    assert by_reference["a", 2].tolist() == [0]
+    assert np.isnan(by_reference["b", "*"]).all()
+
+
+def test_judgments_are_negated_for_formulas_but_not_in_means():
+    document = replace(suite(2), predictions=(replace(suite(1).predictions[0], formula="(*;%a%) < (*;%b%)"),))
+    rows = [(p, item, c, 0, 0, 6 - 3 * c) for p in (0, 1) for item in (1, 2) for c in (0, 1)]
+    result = people_result(observations(rows, RATING), document)
+    assert result.predictions[0].passed == 2  # condition a is rated 6, b 3: b is worse
+    assert result.predictions[0].margins == [3, 3]
+    assert [row["sentence"]["mean"] for row in result.summary] == [6, 3]
+
+
+def test_means_over_participants_are_weighted_by_their_number():
+    document = suite(2)
+    rows = [(-1, 1, 0, 3, 0, 300), (-1, 1, 0, 3, 0, 360), (-1, 2, 0, 3, 0, 300)]
+    people = observations(rows, participants=(), n_participants=np.array([10, 20, 30], np.int32))
+    means = region_means(people, document)
+    assert means.cell_means()[3] == 340
+    assert people_result(people, document).n_participants == 0
+
+
+def test_intervals_are_within_participants_if_they_read_all_conditions():
+    document = suite(6)
+    people = read(document, run(document), 8)
+    result = people_result(people, document)
+    assert result.interval == WITHIN
+    cell = result.summary[0]["regions"][2]
+    assert cell["n"] == 8
+    assert cell["low"] < cell["mean"] < cell["high"]
+    one_condition_each = people.take(people.participant % 2 == people.condition)
+    assert people_result(one_condition_each, document).interval == BETWEEN
+
+
+def test_the_interval_over_participants_and_items_contains_the_rate_and_is_not_narrower_than_over_items():
+    document = suite(10)
+    result = people_result(read(document, run(document), 6, noise=60), document)
+    outcome, crossed = result.predictions[0], result.crossed[0]
+    assert crossed.low <= outcome.low <= outcome.rate <= outcome.high <= crossed.high
+    assert people_result(read(document, run(document), 6, noise=60), document).crossed == result.crossed
+
+
+def test_words_and_regions_are_not_mixed():
+    with pytest.raises(InvalidArgument, match="words and regions"):
+        people_result(observations([(0, 1, 0, 3, 3, 300), (0, 1, 0, 3, 0, 300)]), suite(1))
