@@ -25,13 +25,13 @@ class Exclusions:
     Attributes:
         minimum_accuracy: participants with a smaller share of correct answers are dropped; None = all are kept.
             Participants whose accuracy is unknown are kept.
-        practice_trials: number of first trials of each participant that are dropped, by trial order.
+        practice_trials: number of first trials of each participant among the data that are dropped, by trial order.
         minimum, maximum: values outside are dropped, in the measure's unit (ms); None = no limit.
         trimming: "sd" drops values more than `cutoff` standard deviations from the mean, "mad" those more than `cutoff`
             scaled median absolute deviations (1.4826 x MAD) from the median, after the limits above.
         within: groups in which the mean or median is computed.
-        maximum_dropped: participants of whose observations a larger share was dropped by the settings above are dropped
-            altogether; None = all are kept.
+        maximum_dropped: participants who lost a larger share of their observations to the limits and the trimming are
+            dropped altogether; None = all are kept.
         log: models and intervals use the natural logarithm of reading times. Values are stored untransformed.
     """
 
@@ -113,10 +113,10 @@ def exclude(
     if settings.minimum_accuracy is not None and accuracy is not None:
         low = accuracy < settings.minimum_accuracy  # NaN, which is unknown, compares false
         state.drop_people("minimum_accuracy", f"accuracy below {settings.minimum_accuracy:.0%}", low)
-    start = state.kept.copy()
     if settings.practice_trials:
         label = f"first {count(settings.practice_trials, 'trial')}"
         state.drop("practice_trials", label, _practice(observations, settings.practice_trials))
+    start = state.kept.copy()
     unit = observations.measure.unit
     if settings.minimum is not None:
         state.drop("minimum", f"below {settings.minimum:g} {unit}", observations.value < settings.minimum)

@@ -40,6 +40,7 @@ __all__ = [
     "PeopleTable",
     "ProposedRole",
     "chosen_roles",
+    "import_contents",
     "import_people",
     "match",
     "propose_roles",
@@ -96,16 +97,27 @@ def import_people(
         contents = read_file(data, answers)
     except FormatError as error:
         return Imported(problems=tuple(error.problems))
+    return import_contents(contents, filename, document, answers, salt=salt)
+
+
+def import_contents(
+    contents: FileContents,
+    filename: str,
+    document: SuiteDocument,
+    answers: Mapping[str, str] | None = None,
+    *,
+    salt: bytes,
+) -> Imported:
+    """Match a file that was read to a suite, as `import_people` does, so that it is read once for several answers.
+
+    Raises:
+        ValueError: the salt is too short.
+    """
+    answers = answers or {}
     if contents.questions:
         question = contents.questions[0]
         problem = Problem("file", f"choose: {question.label.lower()}", "The file cannot be read without it.")
         return Imported(questions=contents.questions, asks=(question.name,), problems=(problem,))
-    return _of_contents(contents, filename, document, answers, salt)
-
-
-def _of_contents(
-    contents: FileContents, filename: str, document: SuiteDocument, answers: Mapping[str, str], salt: bytes
-) -> Imported:
     tables = tuple(sorted(contents.tables, key=lambda table: not _has_values(table, document)))
     names = {table.name: table.label for table in tables}
     with_values = [table for table in tables if _has_values(table, document)] or list(tables)

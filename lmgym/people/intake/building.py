@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lmgym.files.bounded import Refused
+from lmgym.people.intake.limits import MAX_CELLS, MAX_COLUMNS, MAX_ROWS
 from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.text import unguard
 
@@ -30,14 +33,20 @@ class TableBuilder:
         self._places: dict[str, _Places] = {}
         self._blocks: dict[str, list[NDArray[np.int32]]] = {}
         self._lines: list[NDArray[np.int64]] = []
-        self._n_rows = 0
+        self._n_rows = self._n_cells = 0
 
     def __len__(self) -> int:
         return self._n_rows
 
     def add(self, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
-        """Add rows with a cell for each name."""
+        """Add rows with a cell for each name. Raises Refused for too many columns or cells, empty ones included."""
         n = len(rows)
+        columns = self._places.keys() | set(names)
+        self._n_cells += n * len(columns)
+        if len(columns) > MAX_COLUMNS:
+            raise Refused(f"more than {MAX_COLUMNS:,} columns", "Leave out unused columns.")
+        if self._n_cells > MAX_CELLS or self._n_rows + n > MAX_ROWS:
+            raise Refused(f"more than {MAX_ROWS:,} rows or {MAX_CELLS:,} cells", "Split the file.")
         for name, cells in zip(names, zip(*rows, strict=True), strict=True):
             if name not in self._places:
                 self._places[name] = _Places()
@@ -54,24 +63,35 @@ class TableBuilder:
             self._blocks[name].append(np.full(n, self._places[name][""], np.int32))
 
     def table(self, decode: Callable[[str], str] = unguard, **facts: Any) -> PeopleTable:
-        """Return the table.
+        """Return the table, with the rows in the order of their lines: rows of one kind may have been added late.
 
         Args:
             decode: applied to each distinct text, which is then trimmed.
             facts: attributes of `PeopleTable`.
         """
-        columns = tuple(self._column(name, decode) for name in self._places)
         lines = np.concatenate(self._lines) if self._lines else np.empty(0, np.int64)
-        return PeopleTable(columns=columns, lines=lines, **facts)
+        order = np.argsort(lines, kind="stable")
+        columns = tuple(self._column(name, decode, order) for name in self._places)
+        return PeopleTable(columns=columns, lines=lines[order], **facts)
 
-    def _column(self, name: str, decode: Callable[[str], str]) -> TextColumn:
+    def _column(self, name: str, decode: Callable[[str], str], order: NDArray[np.int64]) -> TextColumn:
         """Merge texts that are equal once decoded and trimmed."""
         codes = np.concatenate(self._blocks[name])
         distinct = _Places()
         merged = np.fromiter(
             (distinct[decode(text).strip()] for text in self._places[name]), np.int32, len(self._places[name])
         )
-        return TextColumn(name, merged[codes], tuple(distinct))
+        return TextColumn(name, merged[codes[order]], tuple(distinct))
+
+
+def rows_of(table: PeopleTable, mask: NDArray[np.bool_]) -> PeopleTable:
+    """Select rows of a table; each column keeps only the texts that occur."""
+    columns = []
+    for column in table.columns:
+        present, codes = np.unique(column.codes[mask], return_inverse=True)
+        texts = tuple(column.texts[code] for code in present)
+        columns.append(replace(column, codes=codes.astype(np.int32), texts=texts))
+    return replace(table, columns=tuple(columns), lines=table.lines[mask])
 
 
 def presentation_order(participants: NDArray[Any], trials: NDArray[Any]) -> NDArray[np.int32]:

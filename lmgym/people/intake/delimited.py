@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from lmgym.files.bounded import Refused, check, check_columns
 from lmgym.people.intake.building import BLOCK_ROWS, TableBuilder
@@ -21,24 +20,34 @@ _ABOVE = 20
 """Number of rows searched for the header."""
 
 
+def lines_of(text: str) -> Iterator[str]:
+    """Yield lines with their ends, without a second copy of the text. Only LF ends a line."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start : end + 1]
+        start = end + 1
+    if start < len(text):
+        yield text[start:]
+
+
 def numbered_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield rows that are not blank, each with the line on which it begins."""
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
     is_bare = delimiter == "\t" and _has_bare_quotes(text)
     reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if is_bare else csv.QUOTE_MINIMAL,
+        lines_of(text), delimiter=delimiter, quoting=csv.QUOTE_NONE if is_bare else csv.QUOTE_MINIMAL
     )
     line = 1
     for cells in reader:
-        if any(cells):
+        if cells and (cells[0] or any(cells)):
             yield line, cells
         line = reader.line_num + 1
 
 
 def _has_bare_quotes(text: str) -> bool:
     """Return whether some line has an odd number of quotation marks: words of a text, such as “"Look”, not quoting."""
-    return '"' in text and any(line.count('"') % 2 for line in text.split("\n"))
+    return '"' in text and any(line.count('"') % 2 for line in lines_of(text))
 
 
 def header_of(rows: Sequence[Sequence[str]]) -> int:
@@ -99,23 +108,27 @@ def _table(
         report.notice(
             "file", f"line {header_line} names the columns; the {count(place, 'row')} above it are not read"
         )
-    names = unique_names(header)
-    builder = TableBuilder()
-    block = above[place + 1 :]
-    while True:
-        block += islice(rows, BLOCK_ROWS - len(block))
-        if not block:
-            break
-        lines, cells = zip(*block, strict=True)
-        builder.add(names, even(cells, lines, len(names), report), lines)
-        report.raise_problems()
-        block = []
-    if not len(builder):
-        report.problem("file", "the table has a header but no rows")
-        report.raise_problems()
+    builder = built(unique_names(header), chain(above[place + 1 :], rows), report)
     return builder.table(
         name="table", label=f"{len(builder):,} rows", reader="table", header_line=header_line
     )
+
+
+def built(
+    names: Sequence[str], rows: Iterable[tuple[int, list[str]]], report: Report, place: str = "line"
+) -> TableBuilder:
+    """Collect rows under a header. Raises FormatError for rows with more cells than the header, and for no rows."""
+    builder = TableBuilder()
+    rows = iter(rows)
+    while block := list(islice(rows, BLOCK_ROWS)):
+        lines, cells = zip(*block, strict=True)
+        level = _even(cells, lines, len(names), report, place)
+        report.raise_problems()
+        builder.add(names, level, lines)
+    if not len(builder):
+        report.problem("file", "the table has a header but no rows")
+        report.raise_problems()
+    return builder
 
 
 def unique_names(header: Sequence[str]) -> list[str]:
@@ -129,7 +142,9 @@ def unique_names(header: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def even(rows: Sequence[list[str]], lines: Sequence[int], width: int, report: Report) -> Sequence[list[str]]:
+def _even(
+    rows: Sequence[list[str]], lines: Sequence[int], width: int, report: Report, place: str
+) -> Sequence[list[str]]:
     """Fill up short rows with empty cells, and report rows with more cells than the header."""
     if all(len(cells) == width for cells in rows):
         return rows
@@ -137,6 +152,6 @@ def even(rows: Sequence[list[str]], lines: Sequence[int], width: int, report: Re
     for cells, line in zip(rows, lines, strict=True):
         if len(cells) > width and any(cell.strip() for cell in cells[width:]):
             message = f"{count(len(cells), 'cell')}, but the header has {width}"
-            report.problem(f"line {line}", message, "Put a text with the separator in quotation marks.")
+            report.problem(f"{place} {line}", message, "Put a text with the separator in quotation marks.")
         level.append((cells + [""] * width)[:width])
     return level

@@ -13,8 +13,8 @@ from lmgym.files.bounded import Refused, opened
 from lmgym.files.parquet import is_parquet, read_parquet
 from lmgym.files.workbooks import is_workbook, read_workbook
 from lmgym.people.intake import records
-from lmgym.people.intake.building import TableBuilder
-from lmgym.people.intake.delimited import even, header_of, read_delimited, unique_names
+from lmgym.people.intake.building import rows_of
+from lmgym.people.intake.delimited import built, header_of, read_delimited, unique_names
 from lmgym.people.intake.limits import LIMITS, MAX_BYTES, WORKBOOK_LIMITS
 from lmgym.people.intake.pcibex import is_pcibex, read_pcibex
 from lmgym.people.intake.table import PeopleTable
@@ -138,14 +138,7 @@ def _workbook(data: bytes, answers: Mapping[str, str], digest: str, report: Repo
     rows = [(number, cells) for number, cells in enumerate(sheet.rows, 1) if any(cells)]
     place = header_of([cells for _, cells in rows[:20]])
     header_line, header = rows[place]
-    headings = unique_names(header)
-    if len(rows) <= place + 1:
-        report.problem("file", f"the sheet “{sheet.name[:60]}” has a header but no rows")
-        report.raise_problems()
-    lines, cells = zip(*rows[place + 1 :], strict=True)
-    builder = TableBuilder()
-    builder.add(headings, even(cells, lines, len(headings), report), lines)
-    report.raise_problems()
+    builder = built(unique_names(header), rows[place + 1 :], report, "row")
     label = f"{len(builder):,} rows"
     table = builder.table(name="table", label=label, reader="workbook", place="row", header_line=header_line)
     return FileContents(digest, tuple(by_kind(table)), notices=tuple(report.notices))
@@ -172,13 +165,3 @@ def by_kind(table: PeopleTable) -> list[PeopleTable]:
             label = f"{kind.name} “{text[:60]}” ({int(mask.sum()):,} rows)"
             tables.append(replace(rows_of(table, mask), name=text[:200], label=label))
     return tables or [table]
-
-
-def rows_of(table: PeopleTable, mask: np.ndarray) -> PeopleTable:
-    """Select rows of a table; each column keeps only the texts that occur."""
-    columns = []
-    for column in table.columns:
-        present, codes = np.unique(column.codes[mask], return_inverse=True)
-        texts = tuple(column.texts[code] for code in present)
-        columns.append(replace(column, codes=codes.astype(np.int32), texts=texts))
-    return replace(table, columns=tuple(columns), lines=table.lines[mask])

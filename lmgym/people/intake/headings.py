@@ -16,7 +16,7 @@ _NAMES = {
     "sentence": "sentence sentences stimulus stimuli sent full_sentence sentence_text satz phrase oración 文",
     "word": "word_number word_no word_nr word_num wordnum word_pos word_position word_index wordnumber position zone "
     "word_id index_in_sentence ia_id",
-    "word_text": "word words token wort mot palabra ia_label chunk text content region_text region_content",
+    "word_text": "word words each_word token wort mot palabra ia_label chunk text content region_text region_content",
     "region": "region region_number region_no region_nr region_id region_name roi roi_name region_label",
     "n": "n n_participants n_subjects n_subj n_people nitem count n_raters n_ratings num_participants",
     "sd": "sd sditemrt std stdev standard_deviation se sem stderr",
@@ -31,6 +31,8 @@ _NAMES = {
     "likert_rating mean_rating rating_mean naturalness plausibility grammaticality z_score zscore mean_z bewertung "
     "urteil valoración",
 }
+_WORD = re.compile("(?<=[a-z])(?=[A-Z])")
+"""Where a word begins in a heading such as WordPosition."""
 _ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
 _DEMOGRAPHIC = re.compile(
     r"age|alter|gender|sex|geschlecht|(native_|first_|mother_)?(language|tongue)s?|l1|l2|muttersprache|education|handedness|"
@@ -56,10 +58,11 @@ _TIMES = {
 @lru_cache(maxsize=4096)
 def heading_role(heading: str) -> str:
     """Return the role that a heading names, or "". Reading times are "rt_ms", whatever their unit."""
+    heading = heading[:200]
     name = normal(heading).removesuffix("?")
     if measure_name(heading):
         return "rt_ms"
-    if role := _ROLES.get(name):
+    if role := _ROLES.get(name) or _ROLES.get(normal(_WORD.sub("_", heading))):
         return role
     if _DEMOGRAPHIC.fullmatch(name):
         return "demographic"
@@ -72,9 +75,12 @@ def heading_role(heading: str) -> str:
 
 def measure_name(heading: str) -> str:
     """Return the reading time that a heading names, as the field calls it; "" if it names none."""
-    name = normal(heading).replace("(", "").replace(")", "")
-    bare = re.sub(r"_(ms|msecs?|milliseconds?|s|secs?|seconds?)$", "", name)
-    return next((measure for measure, pattern in _TIMES.items() if re.fullmatch(pattern, bare)), "")
+    for spelling in (heading, _WORD.sub("_", heading)):
+        name = normal(spelling).replace("(", "").replace(")", "")
+        bare = re.sub(r"_(ms|msecs?|milliseconds?|s|secs?|seconds?)$", "", name)
+        if measure := next((one for one, pattern in _TIMES.items() if re.fullmatch(pattern, bare)), ""):
+            return measure
+    return ""
 
 
 def unit_in(heading: str) -> str:

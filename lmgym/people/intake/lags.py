@@ -43,8 +43,8 @@ def lag_profile(
 ) -> tuple[Lag, ...]:
     """Correlate mean values by word with a predictor at words -2 to +2 positions away.
 
-    A peak at another lag than 0 can be spill-over (reading times react to the previous word, lag -1) or a shift of the
-    times. This function cannot tell which; it shifts nothing.
+    A peak at another lag than 0 can be spill-over (reading times react to the previous word: lag -1) or a shift of the
+    times (lag 1: each time is written at the word before its own). This function cannot tell which; it shifts nothing.
 
     Args:
         observations: by word; observations of regions and sentences are ignored.

@@ -26,7 +26,7 @@ from lmgym.people.intake.sentences import RowSentences, find_sentences
 from lmgym.people.intake.state import Matching
 from lmgym.people.intake.table import PeopleTable
 from lmgym.people.intake.values import Values, counts, read_values
-from lmgym.people.intake.words import Mismatch, Places, find_places, leave_out_mismatches
+from lmgym.people.intake.words import Mismatch, Mismatches, Places, find_places, leave_out_mismatches
 from lmgym.people.observations import WHOLE_SENTENCE, Observations
 from lmgym.suites.formats.documents import SuiteDocument
 from lmgym.suites.intake.questions import Question
@@ -35,7 +35,6 @@ from lmgym.text.problems import FormatError, Notice, Problem
 
 ALL_ITEMS = -1
 """`item` of an observation that is a mean over all items of the suite, such as a rate by paradigm."""
-MAX_MISMATCHES = 200
 LAST_WORD = 32_767
 """Largest number of a word in `Observations`."""
 
@@ -51,7 +50,7 @@ class Matched:
         asks: names of the questions that must be answered before the table can be imported.
         problems: reasons why the table cannot be imported as answered.
         notices: assumptions and oddities that were accepted.
-        mismatches: words that differ from the suite's; the first `MAX_MISMATCHES`.
+        mismatches: words that differ from the suite's; the first 200.
         n_mismatches: number of all of them.
         left_out: rows that are not among the observations, by reason.
         demographics: chosen columns about participants, or None.
@@ -87,7 +86,8 @@ def match(
             ("number", "name" or "sentence"), "conditions.NAME" ("=NAME" of the suite's, or "-": leave out), "others"
             ("out": rows of items that the suite lacks are fillers or practice), "words" ("out" or "keep" sentences
             whose words differ), "doubled" ("first" or "mean"), "impossible" ("out"), "missing" ("accept" that
-            conditions have no data), "scale" ("1-7"), "suite_row" and "stands_for" (a table with a row per suite).
+            conditions have no data), "answers.TEXT" ("1", "0" or "-": leave out), "scale" ("1-7"), "suite_row" and
+            "stands_for" (a table with a row per suite).
         salt: secret that keys the hashes of participants; at least 16 bytes.
 
     Raises:
@@ -110,11 +110,14 @@ class _Matcher:
         self.observations: Observations | None = None
         self.accuracy = np.empty(0)
         self.demographics: Demographics | None = None
-        self.mismatches: tuple[Mismatch, ...] = ()
+        self.mismatches = Mismatches()
 
     def run(self) -> None:
         """Match the table. Raises FormatError at problems after which nothing more can be checked."""
         state = self.state
+        if not len(state.table):
+            state.report.problem("file", "the table has no rows")
+            state.report.raise_problems()
         _check_roles(state)
         _leave_out_excluded(state)
         people = participants(state.table, state.roles, self.salt)
@@ -124,7 +127,7 @@ class _Matcher:
         found = find_sentences(state)
         places = find_places(state, found.sentence, owner)
         self.mismatches = places.mismatches
-        leave_out_mismatches(state, places, found.sentence)
+        leave_out_mismatches(state, places.mismatches, found.sentence)
         values = read_values(state)
         n = counts(state)
         if people is None and n is None:
@@ -198,7 +201,7 @@ class _Matcher:
         self.accuracy = np.array([shares.get(name, np.nan) for name in names])
         codes = np.full(len(state.table), -1)
         codes[row] = participant
-        self.demographics = demographics(state.table, state.roles, codes, len(names))
+        self.demographics = demographics(state.table, state.roles, codes, len(names), state.report)
         if self.demographics and (small := self.demographics.small_groups):
             shown = listing([f"{column} “{value}” ({n})" for column, value, n in small], 5)
             state.report.warning(
@@ -230,8 +233,8 @@ class _Matcher:
             asks=tuple(dict.fromkeys(state.asks)),
             problems=tuple(problems),
             notices=tuple(dict.fromkeys(state.report.notices)),
-            mismatches=self.mismatches[:MAX_MISMATCHES],
-            n_mismatches=len(self.mismatches),
+            mismatches=self.mismatches.first,
+            n_mismatches=self.mismatches.n,
             left_out=dict(state.left_out),
             demographics=self.demographics,
             provenance=provenance,

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "undefined", "-", "."})
 """Cells without a value, in lower case."""
+LONGEST_NUMBER = 40
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _VERDICTS = {
-    **dict.fromkeys(("1", "1.0", "yes", "y", "true", "t", "correct", "acceptable", "grammatical", "good", "ja"), 1.0),
+    **dict.fromkeys(("1", "1.0", "yes", "y", "true", "correct", "acceptable", "grammatical", "good", "ja"), 1.0),
     **dict.fromkeys(
-        ("0", "0.0", "no", "n", "false", "f", "incorrect", "unacceptable", "ungrammatical", "bad", "nein"), 0.0
+        ("0", "0.0", "no", "n", "false", "incorrect", "unacceptable", "ungrammatical", "bad", "nein"), 0.0
     ),
 }  # fmt: skip
 
@@ -28,6 +29,8 @@ def is_missing(text: str) -> bool:
 
 def number(text: str) -> float:
     """Return the number in a cell, with a decimal point or comma; NaN if there is none. Infinities are no numbers."""
+    if len(text) > LONGEST_NUMBER:  # the patterns take quadratic time
+        return math.nan
     if _DECIMAL_COMMA.fullmatch(text):
         text = text.replace(",", ".")
     elif not _PLAIN.fullmatch(text):
@@ -37,7 +40,7 @@ def number(text: str) -> float:
 
 
 def has_decimal_comma(texts: Sequence[str]) -> bool:
-    return any(map(_DECIMAL_COMMA.fullmatch, texts))
+    return any(len(text) <= LONGEST_NUMBER and _DECIMAL_COMMA.fullmatch(text) for text in texts)
 
 
 def numbers(texts: Sequence[str]) -> NDArray[np.float64]:

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from lmgym.people.intake.building import crossed
 from lmgym.people.intake.numbers import is_missing, verdicts
 from lmgym.people.intake.table import PeopleTable, TextColumn
+from lmgym.text.problems import Report
 
 SHORTEST_SALT = 16
 """Least number of bytes of a salt."""
+MAX_VALUES = 10
+"""Number of values of a demographic column that a participant may have."""
 SMALL_GROUP = 5
 """Number of people below which a value of a demographic column may identify them."""
 
@@ -83,9 +86,9 @@ def accuracy_by_key(table: PeopleTable, roles: Mapping[str, str], salt: bytes) -
 
 
 def demographics(
-    table: PeopleTable, roles: Mapping[str, str], codes: NDArray[np.int64], n_people: int
+    table: PeopleTable, roles: Mapping[str, str], codes: NDArray[np.int64], n_people: int, report: Report
 ) -> Demographics | None:
-    """Collect the chosen columns about participants.
+    """Collect the chosen columns about participants. Raises FormatError for columns that are not about participants.
 
     Args:
         codes: int[n_rows], place in `Observations.participants`, -1 for rows that are left out.
@@ -103,6 +106,10 @@ def demographics(
         ):
             if not is_missing(column.texts[code]):
                 values[person].append(column.texts[code][:200])
+        if max(map(len, values.values()), default=0) > MAX_VALUES:
+            message = f"“{column.name[:40]}” has more than {MAX_VALUES} values for one participant"
+            report.problem("file", message, "It is not about participants: choose “not read”.")
+            report.raise_problems()
         texts = ["; ".join(values[person]) for person in range(n_people)]
         cells.append(texts)
         groups = Counter(text for text in texts if text)

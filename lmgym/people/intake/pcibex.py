@@ -13,20 +13,31 @@ from dataclasses import replace
 
 import numpy as np
 
-from lmgym.people.intake.building import BLOCK_ROWS, TableBuilder, crossed, number_column, presentation_order
+from lmgym.files.bounded import Refused
+from lmgym.people.intake.building import (
+    BLOCK_ROWS,
+    TableBuilder,
+    crossed,
+    number_column,
+    presentation_order,
+    rows_of,
+)
+from lmgym.people.intake.delimited import lines_of
 from lmgym.people.intake.headings import heading_role
-from lmgym.people.intake.limits import LIMITS
+from lmgym.people.intake.limits import MAX_COLUMNS, MAX_HEADER_LINES
 from lmgym.people.intake.numbers import is_missing, verdict
 from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.suites.intake.parsing import column_letter
 from lmgym.text import count
 from lmgym.text.problems import Report
 
-HEADER = re.compile(r'"?#\s*(\d{1,4})\.\s*(.*?)\.?\s*"?,*\s*')
+_HEADER = re.compile(r'"?#\s*(\d{1,4})\.')
 _ENCODED = re.compile(r"%(2C|[01][0-9A-F]|7F)")
 _SEARCHED = 60
 """Number of first lines searched for a header."""
 MAX_KINDS = 100
+MAX_ELEMENTS = 10
+"""Number of elements of one type that get tables of their own."""
 ORDER = "Trial (order in the file)"
 
 _TYPE, _NAME, _PARAMETER = "PennElementType", "PennElementName", "Parameter"
@@ -60,7 +71,7 @@ def is_pcibex(text: str) -> bool:
     if "#" not in text[:3]:
         return False
     lines = text[:20_000].split("\n", _SEARCHED)
-    return sum(bool(HEADER.fullmatch(line.rstrip("\r"))) for line in lines) >= 3
+    return sum(bool(_HEADER.match(line)) for line in lines) >= 3
 
 
 def decoded(cell: str) -> str:
@@ -85,24 +96,29 @@ class _Layout:
         self.names = list(names)
         place = {name: k for k, name in enumerate(self.names)}
         self.is_penn = _TYPE in place
-        self._type = place.get(_TYPE, place.get(_CONTROLLER, 2))
-        self._name, self._parameter = place.get(_NAME, 0), place.get(_PARAMETER, 0)
+        self.is_complete = _TYPE in place or _CONTROLLER in place
+        self._type = place.get(_TYPE, place.get(_CONTROLLER, 0))
+        self._parameter = place.get(_PARAMETER, 0)
         self.has_times = "Reading time" in place
         self._has_answer = "Answer" in place
 
-    def kind(self, cells: list[str]) -> tuple[str, str, str] | None:
-        """Return (type, element, parameter) of a row with a measure, otherwise None."""
+    def kind(self, cells: list[str]) -> tuple[str, str] | None:
+        """Return (type, parameter) of a row with a measure, otherwise None.
+
+        The parameter of an Ibex controller in PCIbex is the number of a word or the text of a question.
+        """
         element = cells[self._type]
         if not self.is_penn:
             if self.has_times:
-                return element, "", ""
-            return (element, "", "Answer") if self._has_answer else None
+                return element, ""
+            return (element, "Answer") if self._has_answer else None
         parameter = cells[self._parameter]
-        if self.has_times and "Dashed" in element and parameter.isdecimal():
-            return element, cells[self._name], ""
         if parameter.startswith("_") or _NO_MEASURE.fullmatch(element):
             return None
-        return element, cells[self._name], "" if parameter.isdecimal() else parameter
+        if element.startswith("Controller-"):
+            has_words = self.has_times and parameter.isdecimal()
+            return (element, "") if has_words or "Dashed" not in element else None
+        return element, parameter
 
 
 def read_pcibex(text: str, report: Report) -> tuple[list[PeopleTable], int]:
@@ -112,9 +128,12 @@ def read_pcibex(text: str, report: Report) -> tuple[list[PeopleTable], int]:
         The tables, and the number of rows without measures (begin and end of trials, forms, free text).
     """
     reader = _Reader(report)
-    for number, line in enumerate(text.split("\n"), start=1):
-        reader.line(number, line.rstrip("\r"))
-    reader.flush()
+    try:
+        for number, line in enumerate(lines_of(text), start=1):
+            reader.line(number, line.rstrip("\r\n"))
+        reader.flush()
+    except Refused as error:
+        report.refuse(error)
     report.raise_problems()
     if not reader.builders:
         report.problem(
@@ -123,37 +142,48 @@ def read_pcibex(text: str, report: Report) -> tuple[list[PeopleTable], int]:
             "Upload the results file of the experiment.",
         )
         report.raise_problems()
-    is_penn = reader.is_penn
-    return [_table(kind, builder, is_penn) for kind, builder in reader.builders.items()], reader.n_others
+    tables = [
+        table
+        for kind, builder in reader.builders.items()
+        for table in _of_elements(kind, builder, reader.is_penn)
+    ]
+    return tables, reader.n_others
 
 
 class _Reader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._numbered: dict[int, str] = {}
-        self._layouts: dict[tuple[str, ...], _Layout] = {}
+        self._layouts: dict[tuple[tuple[int, str], ...], _Layout] = {}
         self._layout: _Layout | None = None
-        self._rows: dict[tuple[int, tuple[str, str, str]], list[tuple[int, list[str]]]] = defaultdict(list)
+        self._rows: dict[tuple[int, tuple[str, str]], list[tuple[int, list[str]]]] = defaultdict(list)
         self._by_id: dict[int, _Layout] = {}
-        self._n_waiting = 0
-        self.builders: dict[tuple[str, str, str], TableBuilder] = {}
+        self._n_waiting = self._n_headers = 0
+        self.builders: dict[tuple[str, str], TableBuilder] = {}
         self.n_others = 0
         self.is_penn = False
 
     def line(self, number: int, line: str) -> None:
         """Read one line: a header, a comment or a row."""
         if line.startswith(("#", '"#')):
-            if match := HEADER.fullmatch(line):
-                self._head(number, int(match[1]), match[2].strip()[:200])
+            if match := _HEADER.match(line):
+                name = line[match.end() :].rstrip(', "').removesuffix(".").strip()
+                self._head(number, int(match[1]), name[:200])
         elif line.strip(" ,"):
             self._row(number, line)
 
     def _head(self, number: int, place: int, name: str) -> None:
-        if not 0 < place <= (LIMITS.columns or 0):
+        if not 0 < place <= MAX_COLUMNS:
             self._report.problem(
                 f"line {number}", f"a header with the column number {place}", "Is the file damaged?"
             )
             return
+        self._n_headers += 1
+        if self._n_headers > MAX_HEADER_LINES:
+            self._report.problem(
+                f"line {number}", f"more than {MAX_HEADER_LINES:,} header lines", "Split the file."
+            )
+            self._report.raise_problems()
         if place > 1 + max(self._numbered, default=0):
             message = f"the header goes on with column {place}, but no line above names column {place - 1}"
             self._report.problem(f"line {number}", message, "Upload the whole results file.")
@@ -170,10 +200,14 @@ class _Reader:
                     f"line {number}", "a row without a header above it", "Upload the whole results file."
                 )
                 return
-            key = tuple(f"{k} {name}" for k, name in self._numbered.items())
+            key = tuple(self._numbered.items())
             layout = self._layouts.setdefault(key, _Layout(self._numbered))
             self._by_id[id(layout)] = self._layout = layout
             self.is_penn |= layout.is_penn
+        if not layout.is_complete:
+            message = f"the header above names no column “{_TYPE}” or “{_CONTROLLER}”"
+            self._report.problem(f"line {number}", message, "Upload the whole results file.")
+            return
         cells = line.split(",")
         width = len(layout.names)
         if len(cells) != width:
@@ -205,16 +239,36 @@ class _Reader:
         self._n_waiting = 0
 
 
-def _table(kind: tuple[str, str, str], builder: TableBuilder, is_penn: bool) -> PeopleTable:
-    element, name, _ = kind
+def _of_elements(kind: tuple[str, str], builder: TableBuilder, is_penn: bool) -> list[PeopleTable]:
+    """Return a table per element of a type, such as two scales after each sentence; many elements share a table."""
     reader = "PCIbex results" if is_penn else "Ibex results"
-    bare = builder.table(decoded, name="-".join(filter(None, kind))[:200], label="", reader=reader)
-    columns = {column.name: column for column in bare.columns}
-    bare = replace(bare, columns=(*bare.columns, _order(columns, len(bare))))
-    has_times = "Reading time" in columns and ("Dashed" in element or not is_penn)
-    of = f"{element.removeprefix('Controller-')}{f' “{name}”' if name and name not in element else ''}"
-    label = f"{'reading times: ' if has_times else ''}{of} ({len(bare):,} rows)"
-    return replace(bare, label=label, roles=_roles(bare.columns, element, has_times))
+    whole = builder.table(decoded, name="-".join(filter(None, kind))[:200], label="", reader=reader)
+    names = next((column for column in whole.columns if column.name == _NAME), None)
+    if names is None or len(names.texts) > MAX_ELEMENTS:
+        return [_table(kind, "", whole)]
+    element, parameter = kind
+    return [
+        _table(
+            kind,
+            text,
+            replace(
+                rows_of(whole, names.codes == code),
+                name="-".join(filter(None, (element, text, parameter)))[:200],
+            ),
+        )
+        for code, text in enumerate(names.texts)
+    ]
+
+
+def _table(kind: tuple[str, str], name: str, table: PeopleTable) -> PeopleTable:
+    """Describe a table, number its trials and give its columns their roles."""
+    element = kind[0]
+    columns = {column.name: column for column in table.columns}
+    table = replace(table, columns=(*table.columns, _order(columns, len(table))))
+    has_times = "Reading time" in columns and ("Dashed" in element or _TYPE not in columns)
+    of = f"{element.removeprefix('Controller-')}{f' “{name[:60]}”' if name and name not in element else ''}"
+    label = f"{'reading times: ' if has_times else ''}{of} ({len(table):,} rows)"
+    return replace(table, label=label, roles=_roles(table.columns, element, has_times))
 
 
 def _order(columns: dict[str, TextColumn], n: int) -> TextColumn:
@@ -264,4 +318,6 @@ def _judgment(element: str, column: TextColumn) -> str:
     texts = [text for text in column.texts if not is_missing(text)]
     if element == "Selector":
         return "choice"
+    if len(texts) <= 2 and not any(map(str.isdecimal, texts)):
+        return "binary"  # two keys or words
     return "binary" if texts and all(verdict(text) == verdict(text) for text in texts) else "rating"

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lmgym.files.bounded import Limits, Refused, check
+from lmgym.files.bounded import Refused, check
 from lmgym.people.intake.building import BLOCK_ROWS, TableBuilder
-from lmgym.people.intake.delimited import delimiter_of, numbered_rows, unique_names
+from lmgym.people.intake.delimited import delimiter_of, lines_of, numbered_rows, unique_names
 from lmgym.people.intake.headings import heading_role
 from lmgym.people.intake.limits import LIMITS, MAX_ROWS
 from lmgym.people.intake.table import PeopleTable
@@ -29,7 +29,6 @@ WORD_NUMBER = "word number (place in the arrays)"
 RUN = "run (list of trials in the file)"
 BEFORE = " (of the trial before)"
 _CARRIED = ("item", "item_label", "condition", "sentence")
-_JSON_LIMITS = Limits(lines=LIMITS.lines, values=8_000_000)
 _RESPONSES = ("response", "rating", "button_pressed")
 
 Record = Mapping[str, Any]
@@ -43,7 +42,7 @@ def is_trials(header: Iterable[str]) -> bool:
 
 def read_json(text: str, report: Report) -> list[PeopleTable]:
     """Read objects in one array, an array per participant, or one object or array per line. Raises FormatError."""
-    return _tables(_json_records(text, report), "jsPsych JSON", "entry", report)
+    return _within_limits(_json_records(text, report), "jsPsych JSON", "entry", report)
 
 
 def read_csv(text: str, report: Report) -> list[PeopleTable]:
@@ -51,18 +50,14 @@ def read_csv(text: str, report: Report) -> list[PeopleTable]:
     delimiter = delimiter_of(text)
     try:
         check(text, LIMITS, delimiter)
-        return _tables(_csv_records(text, delimiter), "jsPsych CSV", "line", report)
-    except csv.Error as error:
-        report.problem("file", f"the table is damaged: {error}", "Save it again as CSV.")
     except Refused as error:
         report.refuse(error)
-    report.raise_problems()
-    raise AssertionError("a problem was reported")
+    return _within_limits(_csv_records(text, delimiter), "jsPsych CSV", "line", report)
 
 
 def read_objects(objects: Iterable[Record], reader: str, report: Report) -> list[PeopleTable]:
     """Read objects that are rows, such as those of a Parquet file. Raises FormatError."""
-    return _tables(enumerate(objects, 1), reader, "row", report)
+    return _within_limits(enumerate(objects, 1), reader, "row", report)
 
 
 def _json_records(text: str, report: Report) -> Iterator[tuple[int, Record]]:
@@ -86,17 +81,21 @@ def _json_records(text: str, report: Report) -> Iterator[tuple[int, Record]]:
 
 def _root(text: str, report: Report) -> Any:
     """Parse one JSON value, or one per line as JATOS writes them."""
-    lines = [line for line in text.split("\n") if line.strip()] if text.count("\n") < MAX_ROWS else []
-    if len(lines) > 1 and all(line.lstrip()[:1] in "[{" and line.rstrip()[-1:] in "]}" for line in lines[:3]):
-        entries = []
-        for number, line in enumerate(lines, start=1):
+    start = text.lstrip().partition("\n")
+    if not (start[0].rstrip()[-1:] in ("]", "}") and start[2].lstrip()[:1] in ("[", "{")):
+        return load(text, report, LIMITS, nan_is_null=True)
+    if sum(map(text.count, ",[{")) > (LIMITS.values or 0):
+        report.problem("file", f"more than {LIMITS.values:,} values", "Split it into several files.")
+        report.raise_problems()
+    entries = []
+    for number, line in enumerate(lines_of(text), start=1):
+        if line.strip():
             try:
-                entries.append(load(line, Report(), _JSON_LIMITS))
+                entries.append(load(line, Report(), LIMITS, nan_is_null=True))
             except FormatError as error:
                 report.problem(f"line {number}", error.problems[0].message, "Every line is one JSON value.")
-        report.raise_problems()
-        return entries
-    return load(text, report, _JSON_LIMITS, nan_is_null=True)
+    report.raise_problems()
+    return entries
 
 
 def _csv_records(text: str, delimiter: str) -> Iterator[tuple[int, Record]]:
@@ -111,12 +110,27 @@ def _value(cell: str) -> Any:
     if cell[:1] not in ("[", "{"):
         return cell
     try:
-        return load(cell, Report(), _JSON_LIMITS, nan_is_null=True)
+        return load(cell, Report(), LIMITS, nan_is_null=True)
     except FormatError:
         return cell
 
 
 # --- tables ---
+
+
+def _within_limits(
+    records: Iterable[tuple[int, Record]], reader: str, place: str, report: Report
+) -> list[PeopleTable]:
+    """Lay records out as tables; a limit that is exceeded and a damaged table become problems."""
+    tables: list[PeopleTable] = []
+    try:
+        tables = _tables(records, reader, place, report)
+    except csv.Error as error:
+        report.problem("file", f"the table is damaged: {error}", "Save it again as CSV.")
+    except Refused as error:
+        report.refuse(error)
+    report.raise_problems()
+    return tables
 
 
 def _tables(
@@ -186,19 +200,16 @@ class _Kind:
         if len(self._names) > (LIMITS.columns or 0):
             report.problem("file", f"more than {LIMITS.columns} columns", "Leave out unused values.")
             report.raise_problems()
-        rows = _rows(record)
-        if rows is None:
-            rows = [record]
-        else:
-            self._has_arrays = True
-        for row in rows:
+        length = _length(record)
+        self._has_arrays |= length is not None
+        for row in [record] if length is None else _rows(record, length):
             lines, cells = self._waiting.setdefault(tuple(row), ([], []))
             lines.append(number)
             cells.append([_cell(value) for value in row.values()])
-        self._n_waiting += len(rows)
-        if self._n_waiting >= BLOCK_ROWS:
-            self._flush()
-        return len(rows)
+            self._n_waiting += 1
+            if self._n_waiting >= BLOCK_ROWS:
+                self._flush()
+        return length or 1
 
     def _flush(self) -> None:
         for names, (lines, cells) in self._waiting.items():
@@ -230,21 +241,24 @@ def _cell(value: Any) -> str:
     return "1" if value is True else "0" if value is False else as_cell(value)
 
 
-def _rows(record: Record) -> list[Record] | None:
-    """Return one row per place of a trial's arrays, if one of them has times; otherwise None."""
-    arrays = {key: value for key, value in record.items() if isinstance(value, list) and value}
+def _length(record: Record) -> int | None:
+    """Return the length of a trial's arrays of times; None without one."""
     times = [
-        value for key, value in arrays.items() if heading_role(key) == "rt_ms" and all(map(_is_number, value))
+        len(value)
+        for key, value in record.items()
+        if isinstance(value, list) and value and heading_role(key) == "rt_ms" and all(map(_is_number, value))
     ]
-    if not times:
-        return None
-    length = Counter(map(len, times)).most_common(1)[0][0]
-    laid_out = {key: value for key, value in arrays.items() if len(value) == length}
-    rest = {key: value for key, value in record.items() if key not in laid_out}
-    return [
-        {**rest, **{key: value[k] for key, value in laid_out.items()}, WORD_NUMBER: str(k + 1)}
-        for k in range(length)
-    ]
+    return Counter(times).most_common(1)[0][0] if times else None
+
+
+def _rows(record: Record, length: int) -> Iterator[Record]:
+    """Yield one row per place of a trial's arrays; arrays of another length are repeated as JSON."""
+    laid_out = {
+        key: value for key, value in record.items() if isinstance(value, list) and len(value) == length
+    }
+    rest = {key: _cell(value) for key, value in record.items() if key not in laid_out}
+    for k in range(length):
+        yield {**rest, **{key: value[k] for key, value in laid_out.items()}, WORD_NUMBER: str(k + 1)}
 
 
 def _is_number(value: Any) -> bool:

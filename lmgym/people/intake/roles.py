@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmgym.people.intake.headings import heading_role, unit_in
+from lmgym.people.intake.headings import heading_role, measure_name, unit_in
 from lmgym.people.intake.numbers import is_missing, numbers, verdicts
 from lmgym.people.intake.records import BEFORE, RUN
 from lmgym.people.intake.table import PeopleTable, TextColumn
 from lmgym.suites.formats.documents import SuiteDocument
-from lmgym.suites.intake.headings import normal
+from lmgym.suites.intake.headings import normal, roles_of
 
 ROLES: dict[str, str] = {
     "participant": "participant",
@@ -55,14 +55,19 @@ ROLE_GROUPS: dict[str, tuple[str, ...]] = {
 MEASURES = ("rt_ms", "rt_s", "rating", "binary", "choice")
 """Roles of a column with values; `region_ms` and `region_s` columns together are one measure."""
 REGION_TIMES = ("region_ms", "region_s")
+_TIMES = ("rt_ms", "rt_s")
 REPEATABLE = frozenset(
     {"participant", "condition", "list", "demographic", "skip", "sd", *MEASURES, *REGION_TIMES}
 )
+MAX_ANSWERS = 12
+"""Number of answers other than yes and no that are asked about, one question each."""
 LONGEST_SECONDS = 20
 """Reading times with a smaller median are probably seconds: nobody reads words in under 20 ms."""
 _REGION_HEADING = re.compile(
     r"(?:(?:region|reg|roi|r)_?)?(\d{1,3})(?:_?(?:rt|ms|s|time))?|(?:rt|time)_?(?:r|region)?_?(\d{1,3})"
 )
+_ANSWER = re.compile(r"(button_)?(response|answer)s?(_q?\d+)?|button_pressed")
+"""Headings of answers to a question that they do not name."""
 _MOST_DISTINCT = 2_000
 """Number of distinct cells of a column that are looked at."""
 
@@ -104,7 +109,7 @@ def propose_roles(table: PeopleTable, document: SuiteDocument | None = None) -> 
                 role, doubt = "skip", ""
             used.add(role)
         roles.append(ProposedRole(letter, column.name, role, doubt))
-    roles = _one_participant(roles)
+    roles = _with_weak_names(_one_participant(roles), table)
     if document is not None and not used & {*MEASURES, "region", "word"}:
         roles = _with_regions(roles, table, document)
     return tuple(_with_whole_sentences(roles, table))
@@ -124,7 +129,7 @@ def _proposed(column: TextColumn, names: set[str]) -> tuple[str, str]:
         return _time(column, heading)
     if role in ("rating", "binary", "choice"):
         return _judgment(column, role, names)
-    if not role and normal(heading).split("_")[0] in ("response", "answer", "button"):
+    if not role and _ANSWER.fullmatch(normal(heading)):
         role, doubt = _judgment(column, "rating", names)
         return role, doubt or "its heading does not tell what was asked"
     return role or "skip", ""
@@ -135,7 +140,12 @@ def _time(column: TextColumn, heading: str) -> tuple[str, str]:
     values = numbers(column.texts[:_MOST_DISTINCT])
     values = values[values > 0]
     if not len(values):
-        return "skip", ""
+        is_empty = (
+            all(map(is_missing, column.texts[:_MOST_DISTINCT])) or measure_name(heading) == "response time"
+        )
+        return (
+            "skip" if is_empty else "rt_ms"
+        ), ""  # with words in place of numbers, matching names their lines
     if unit:
         return ("rt_ms" if unit == "ms" else "rt_s"), ""
     middle = float(np.median(values))
@@ -152,8 +162,11 @@ def _judgment(column: TextColumn, role: str, names: set[str]) -> tuple[str, str]
     """Tell ratings from yes and no by the values."""
     texts = [text for text in column.texts[:_MOST_DISTINCT] if not is_missing(text)]
     values = numbers(texts)
-    if not texts or (np.isnan(values).all() and np.isnan(verdicts(texts)).any()):
+    has_words = np.isnan(values).all() and np.isnan(verdicts(texts)).any()
+    if not texts or (has_words and len(texts) > MAX_ANSWERS):
         return "skip", ""
+    if has_words:
+        return role if role != "rating" else "binary", ""
     if role == "rating" and not np.isnan(verdicts(texts)).any():
         return "binary", ""
     is_share = bool(((values >= 0) & (values <= 1)).all())
@@ -162,10 +175,34 @@ def _judgment(column: TextColumn, role: str, names: set[str]) -> tuple[str, str]
     return role, ""
 
 
+def _with_weak_names(roles: list[ProposedRole], table: PeopleTable) -> list[ProposedRole]:
+    """Take headings such as “type” and “nr” for condition and item, and “time” for a reading time, only if no better
+    column has the role."""
+    headings = [role.header for role in roles]
+    kinds = {role.role for role in roles}
+    weak = roles_of(headings, [column.texts for column in table.columns])
+    has_times = any(
+        measure_name(role.header) not in ("", "response time") for role in roles if role.role in _TIMES
+    )
+    result = []
+    for role, name in zip(roles, weak, strict=True):
+        if role.role in _TIMES and has_times and measure_name(role.header) == "response time":
+            role = ProposedRole(role.letter, role.header, "skip")
+        elif (
+            role.role == "skip"
+            and name in ("item", "condition")
+            and not kinds & {name, "item_label"} - {role.role}
+        ):
+            role = ProposedRole(role.letter, role.header, name)
+        result.append(role)
+    return result
+
+
 def _one_participant(roles: list[ProposedRole]) -> list[ProposedRole]:
-    """Keep the first participant column; the number of a list of trials only if there is no other."""
+    """Keep the first participant column; the number of a list of trials, or a hash of an address, only if there is no
+    other."""
     people = [role for role in roles if role.role == "participant"]
-    named = [role for role in people if role.header != RUN] or people
+    named = [role for role in people if role.header != RUN and normal(role.header) != "md5"] or people
     return [
         ProposedRole(role.letter, role.header, "skip") if role in people and role is not named[0] else role
         for role in roles

@@ -16,6 +16,7 @@ from lmgym.people.intake.numbers import is_missing, whole
 from lmgym.people.intake.participants import columns_of
 from lmgym.people.intake.state import Matching
 from lmgym.people.intake.table import TextColumn
+from lmgym.suites.formats.documents import MAX_NAME_CHARACTERS
 from lmgym.suites.formats.item_data import item_data
 from lmgym.suites.intake.headings import normal
 from lmgym.suites.intake.questions import LEAVE_OUT, Question
@@ -65,7 +66,7 @@ def find_sentences(state: Matching) -> RowSentences:
     possible = {
         key: words
         for key, words in ITEMS.items()
-        if {"number": item, "name": label or item, "sentence": text}[key]
+        if {"number": item or label, "name": label or item, "sentence": text}[key]
     }
     if not possible:
         return RowSentences(none, _conditions_only(state))
@@ -75,7 +76,9 @@ def find_sentences(state: Matching) -> RowSentences:
     if how == "sentence":
         sentence = _by_text(state, text[0])
     else:
-        numbers = _numbers(state, item[0]) if how == "number" else _named(state, (label or item)[0])
+        numbers = (
+            _numbers(state, (item or label)[0]) if how == "number" else _named(state, (label or item)[0])
+        )
         sentence = _by_item(state, numbers, text[0] if text else None)
     return RowSentences(sentence, none)
 
@@ -83,17 +86,14 @@ def find_sentences(state: Matching) -> RowSentences:
 def _default(state: Matching, possible: dict[str, str]) -> str:
     """Propose item numbers if the suite has some of them, then names, then the sentence."""
     suite = set(state.document.items)
-    for column in columns_of(state.table, state.roles, "item"):
-        if any(whole(text) in suite for text in column.texts):
-            return "number"
+    columns = [
+        column for role in ("item", "item_label") for column in columns_of(state.table, state.roles, role)
+    ]
+    if any(whole(text) in suite for column in columns[:1] for text in column.texts):
+        return "number"
     names = _item_names(state)
-    for role in ("item_label", "item"):
-        if any(
-            plain(text) in names
-            for column in columns_of(state.table, state.roles, role)
-            for text in column.texts
-        ):
-            return "name"
+    if any(plain(text) in names for column in columns for text in column.texts):
+        return "name"
     return "sentence" if "sentence" in possible else next(iter(possible))
 
 
@@ -198,6 +198,10 @@ def _condition_codes(
         elif normal(name) in loosely:
             found[k] = loosely[normal(name)]
             state.report.notice("file", f"the condition “{name[:60]}” is taken as “{conditions[found[k]]}”")
+        elif len(name) > MAX_NAME_CHARACTERS:
+            message = f"a condition with more than {MAX_NAME_CHARACTERS} characters"
+            state.report.problem(state.where(codes == k), message, "Choose another column for the condition.")
+            state.report.raise_problems()
         elif n_asked < MAX_ASKED:
             n_asked += 1
             found[k] = _asked(state, codes == k, name, near.get(k, ""))
@@ -325,7 +329,9 @@ def _one_row(state: Matching, codes: NDArray[np.int64], names: Sequence[str]) ->
     document = state.document
     wanted = normal(document.name)
     proposed = next((name for name in names if normal(name) == wanted), "") if wanted else ""
-    choices = {name: name for name in names[:1000] if not is_missing(name)}
+    choices = {
+        name: name for name in names[:1000] if len(name) <= MAX_NAME_CHARACTERS and not is_missing(name)
+    }
     row = Question("suite_row", "Row about this suite", choices, proposed)
     name = (
         state.offer(row)

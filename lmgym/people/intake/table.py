@@ -22,7 +22,7 @@ class TextColumn:
     Attributes:
         name: heading, trimmed; "" if there is none.
         codes: int32[n_rows], index into `texts`.
-        texts: distinct cells, trimmed, in the order of their first row.
+        texts: distinct cells, trimmed.
     """
 
     name: str

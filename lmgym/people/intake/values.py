@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from lmgym.people.intake.headings import measure_name
 from lmgym.people.intake.numbers import has_decimal_comma, is_missing, numbers, verdicts, whole
 from lmgym.people.intake.participants import columns_of
-from lmgym.people.intake.roles import MEASURES, REGION_TIMES, region_number
+from lmgym.people.intake.roles import MAX_ANSWERS, MEASURES, REGION_TIMES, region_number
 from lmgym.people.intake.state import Matching
 from lmgym.people.intake.table import TextColumn
 from lmgym.people.observations import Kind, Measure
-from lmgym.suites.intake.questions import Question
+from lmgym.suites.formats.documents import MAX_NAME_CHARACTERS
+from lmgym.suites.intake.questions import LEAVE_OUT, Question
 
 LONGEST_MS = 3_600_000
 """Longest possible reading time: an hour."""
@@ -77,7 +78,7 @@ def read_values(state: Matching) -> Values:
 
 def _column(state: Matching, letter: str) -> Values:
     column, role = state.table.column(letter), state.roles[letter]
-    value = _parsed(state, column, role, state.keep)
+    value = _parsed(state, column, role, state.keep.copy())
     _note_unit(state, role, column.name)
     name = measure_name(column.name) if role in ("rt_ms", "rt_s") else column.name
     if column.name.lower() in _GENERAL:
@@ -134,6 +135,7 @@ def _parsed(
     parsed = verdicts(texts) if role in ("binary", "choice") else numbers(texts)
     if role in ("binary", "choice"):
         parsed = np.where(np.isnan(parsed), numbers(texts), parsed)
+        _ask_about_answers(state, column, parsed, keep)
         possible = (parsed >= 0) & (parsed <= 1)
     elif role == "rating":
         possible = ~np.isnan(parsed)
@@ -156,6 +158,37 @@ def _parsed(
         state.leave_out(absent, "without a value")
         state.leave_out(wrong, "with an impossible value")
     return parsed[column.codes]
+
+
+def _ask_about_answers(
+    state: Matching, column: TextColumn, parsed: NDArray[np.float64], keep: NDArray[np.bool_]
+) -> None:
+    """Ask which answers, such as the keys F and J, count as yes, and write 1 or 0 for them into `parsed`."""
+    present = np.zeros(len(column.texts), bool)
+    present[column.codes[keep]] = True
+    unknown = [
+        code
+        for code, text in enumerate(column.texts)
+        if present[code] and np.isnan(parsed[code]) and not is_missing(text)
+    ]
+    if len(unknown) > MAX_ANSWERS:
+        return
+    for code in unknown:
+        text = column.texts[code][:MAX_NAME_CHARACTERS]
+        choices = {
+            "1": "counts as yes, or chosen",
+            "0": "counts as no, or not chosen",
+            LEAVE_OUT: "leave its rows out",
+        }
+        question = Question(f"answers.{text}", f"Answer “{text[:60]}”", choices, "")
+        message = f"the answer “{text[:60]}” in “{column.name[:40]}” is neither yes nor no"
+        rows = keep & (column.codes == code)
+        answer = state.ask(question, state.where(rows), message, "Choose what it counts as.")
+        if answer in ("1", "0"):
+            parsed[code] = float(answer)
+        else:
+            state.leave_out(rows, f"with the answer “{text[:60]}”")
+            keep &= ~rows
 
 
 def _impossible(state: Matching, column: TextColumn, role: str, wrong: NDArray[np.bool_]) -> None:

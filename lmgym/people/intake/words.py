@@ -6,9 +6,9 @@ where punctuation is a region of its own: “changed,” is then the word “cha
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -45,6 +45,28 @@ class Mismatch:
     in_suite: str
 
 
+MAX_MISMATCHES = 200
+
+
+@dataclass
+class Mismatches:
+    """Texts that differ: the first of them, the number of all, and the sentences that have them."""
+
+    first: tuple[Mismatch, ...] = ()
+    n: int = 0
+    sentences: set[int] = field(default_factory=set)
+
+    def add(self, state: Matching, row: int, sentence: int, word: int, texts: tuple[str, str]) -> None:
+        """Add a text of a row. `texts`: in the table and in the suite."""
+        self.n += 1
+        self.sentences.add(sentence)
+        if len(self.first) < MAX_MISMATCHES:
+            suite = state.document.sentences[sentence]
+            line = int(state.table.lines[row])
+            in_table, in_suite = (text[:200] for text in texts)
+            self.first += (Mismatch(line, suite.item, suite.condition, word, in_table, in_suite),)
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A stretch of a sentence that is shown at once: a word, a word with attached punctuation, or a region."""
@@ -60,7 +82,7 @@ class Places:
 
     word: NDArray[np.int64]
     region: NDArray[np.int64]
-    mismatches: tuple[Mismatch, ...] = ()
+    mismatches: Mismatches = field(default_factory=Mismatches)
 
 
 def words_of(sentence: SentenceDoc) -> list[Chunk]:
@@ -99,22 +121,26 @@ def find_places(state: Matching, sentence: NDArray[np.int64], owner: NDArray[np.
     """
     text = next(iter(columns_of(state.table, state.roles, "word_text")), None)
     if columns_of(state.table, state.roles, "region") and not _has_word_number(state):
-        return _regions(state, sentence, text)
+        places = _regions(state, sentence, text)
+        if not places.mismatches.n:
+            return places
+        words = _Words(state, sentence, _positions(state, sentence, owner), text).places()
+        return min(words, places, key=lambda one: one.mismatches.n)
     if text is None and not _has_word_number(state):
         zero = np.zeros(len(sentence), np.int64)
         return Places(zero, zero, _whole(state, sentence))
     return _Words(state, sentence, _positions(state, sentence, owner), text).places()
 
 
-def _whole(state: Matching, sentence: NDArray[np.int64]) -> tuple[Mismatch, ...]:
+def _whole(state: Matching, sentence: NDArray[np.int64]) -> Mismatches:
     """Compare whole sentences, if the table has their text."""
-    found = []
+    found = Mismatches()
     for column in columns_of(state.table, state.roles, "sentence"):
         for row in _first_rows(state, sentence, np.zeros(len(sentence), np.int64), column):
-            suite = state.document.sentences[sentence[row]]
-            if plain(column.cell(row)) != plain(suite.text):
-                found.append(_mismatch(state, row, suite, 0, column.cell(row), suite.text))
-    return tuple(found)
+            text = state.document.sentences[sentence[row]].text
+            if plain(column.cell(row)) != plain(text):
+                found.add(state, row, int(sentence[row]), 0, (column.cell(row), text))
+    return found
 
 
 def _has_word_number(state: Matching) -> bool:
@@ -167,13 +193,12 @@ def _regions(state: Matching, sentence: NDArray[np.int64], text: TextColumn | No
     zero = np.zeros(len(sentence), np.int64)
     if text is None:
         return Places(zero, region)
-    found: list[Mismatch] = []
+    found = Mismatches()
     for row in _first_rows(state, sentence, region, text):
-        suite = state.document.sentences[sentence[row]]
-        content = suite.contents[region[row] - 1] if region[row] else ""
+        content = state.document.sentences[sentence[row]].contents[region[row] - 1] if region[row] else ""
         if region[row] and plain(text.cell(row)) != plain(content):
-            found.append(_mismatch(state, row, suite, 0, text.cell(row), content))
-    return Places(zero, region, tuple(found))
+            found.add(state, row, int(sentence[row]), 0, (text.cell(row), content))
+    return Places(zero, region, found)
 
 
 def _first_rows(
@@ -186,14 +211,6 @@ def _first_rows(
     ]
     _, firsts = np.unique(keys, return_index=True)
     return sorted(rows[firsts].tolist())
-
-
-def _mismatch(
-    state: Matching, row: int, suite: SentenceDoc, word: int, in_table: str, in_suite: str
-) -> Mismatch:
-    return Mismatch(
-        int(state.table.lines[row]), suite.item, suite.condition, word, in_table[:200], in_suite[:200]
-    )
 
 
 # --- words ---
@@ -232,7 +249,7 @@ class _Words:
         if len(rows):
             word[rows] = np.array([chunk.word for chunk in chunks])[codes]
             region[rows] = np.array([chunk.region for chunk in chunks])[codes]
-        return Places(word, region, tuple(self._mismatches(found, texts, ends)))
+        return Places(word, region, self._mismatches(found, texts, ends))
 
     def _texts(self) -> dict[int, list[tuple[int, int, str]]]:
         """Map each sentence to (row, position, text) of each text at each position."""
@@ -268,34 +285,26 @@ class _Words:
         found: dict[int, list[Chunk]],
         texts: dict[int, list[tuple[int, int, str]]],
         ends: dict[int, int],
-    ) -> list[Mismatch]:
-        """List texts that differ; without texts, words after the end of the sentence."""
-        state = self.state
-        wrong = [
-            _mismatch(
-                state,
-                row,
-                state.document.sentences[sentence],
-                position,
-                text,
-                found[sentence][position - 1].text if position <= len(found[sentence]) else "",
-            )
-            for sentence, entries in texts.items()
-            for row, position, text in entries
-            if position and not self._fits(found[sentence], position, text)
-        ]
-        if wrong:
-            self._hint_at_shift(found, texts, len(wrong))
+    ) -> Mismatches:
+        """Collect texts that differ; without texts, report words after the end of the sentence."""
+        state, wrong = self.state, Mismatches()
+        for sentence, entries in texts.items():
+            chunks = found[sentence]
+            for row, position, text in entries:
+                if position and not self._fits(chunks, position, text):
+                    in_suite = chunks[position - 1].text if position <= len(chunks) else ""
+                    wrong.add(state, row, sentence, position, (text, in_suite))
+        if wrong.n:
+            self._hint_at_shift(found, texts, wrong.n)
         if self.text is None:
             late = [k for k, end in ends.items() if end > len(found[k])]
             for k in late[:NAMED]:
                 row = int(np.flatnonzero((self.sentence == k) & (self.position > len(found[k])))[0])
+                place = f"{state.table.place} {state.table.lines[row]}"
                 message = (
                     f"the sentence has {len(found[k])} words, but the file has a word {self.position[row]}"
                 )
-                state.report.problem(
-                    f"{state.table.place} {state.table.lines[row]}", message, "Check the word numbers."
-                )
+                state.report.problem(place, message, "Check the word numbers.")
         return wrong
 
     def _hint_at_shift(
@@ -313,29 +322,25 @@ class _Words:
                 return
 
 
-def leave_out_mismatches(state: Matching, places: Places, sentence: NDArray[np.int64]) -> None:
+def leave_out_mismatches(state: Matching, mismatches: Mismatches, sentence: NDArray[np.int64]) -> None:
     """Ask what to do with sentences whose words differ."""
-    if not places.mismatches:
+    if not mismatches.n:
         return
-    by_sentence = Counter((m.item, m.condition) for m in places.mismatches)
     question = Question(
         "words",
         "Sentences with other words than the suite",
         {"out": "leave them out", "keep": "keep them: words are matched by number"},
         "out",
     )
-    first = places.mismatches[0]
+    first = mismatches.first[0]
     in_suite = f"the suite has {quoted(first.in_suite[:40])}" if first.in_suite else "the sentence has ended"
     where = f"item {first.item}, {first.condition}{f', word {first.word}' if first.word else ''}"
-    n = len(places.mismatches)
     message = (
-        f"{count(n, 'text')} {'differs' if n == 1 else 'differ'} from the suite’s, in "
-        f"{count(len(by_sentence), 'sentence')}; the first is {where}: {quoted(first.in_table[:40])}, where {in_suite}"
+        f"{count(mismatches.n, 'text')} {'differs' if mismatches.n == 1 else 'differ'} from the suite’s, in "
+        f"{count(len(mismatches.sentences), 'sentence')}; the first is {where}: {quoted(first.in_table[:40])}, "
+        f"where {in_suite}"
     )
-    answer = state.ask(
-        question, f"{state.table.place} {first.line}", message, "Is this the right revision of the suite?"
-    )
-    if answer == "out":
-        keys = {(s.item, s.condition): k for k, s in enumerate(state.document.sentences)}
-        wrong = [keys[m.item, m.condition] for m in places.mismatches]
-        state.leave_out(np.isin(sentence, wrong), "of sentences with other words than the suite")
+    place = f"{state.table.place} {first.line}"
+    if state.ask(question, place, message, "Is this the right revision of the suite?") == "out":
+        reason = "of sentences with other words than the suite"
+        state.leave_out(np.isin(sentence, list(mismatches.sentences)), reason)
