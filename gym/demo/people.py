@@ -1,5 +1,5 @@
-"""Simulated readers of a demo suite, whose times grow by a known number of ms per bit of a demo model, and the comparison
-that recovers it."""
+"""Simulated readers of a demo suite, whose times grow by a known number of ms per bit of a demo model, and the
+comparison that recovers it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ SEED = 44
 TITLE = f"Simulated reading times (slope {EXPERIMENT.slope:g} ms per bit)"
 DESCRIPTION = (
     f"Made up by a program, not measured: {EXPERIMENT.n_participants} readers whose time for a word grows by "
-    f"{EXPERIMENT.slope:g} ms with each bit of its surprisal in Demo GPT-2, and by {EXPERIMENT.spill_over[0]:g} ms with "
-    "each bit of the word before it, with noise, fast and slow readers, and easy and hard items. The comparison with "
-    "models recovers these slopes within their intervals."
+    f"{EXPERIMENT.slope:g} ms with each bit of its surprisal in Demo GPT-2, and by {EXPERIMENT.spill_over[0]:g} "
+    "ms with each bit of the word before it, with noise, fast and slow readers, and easy and hard items. The "
+    "comparison with models recovers these slopes within their intervals."
 )
 
 

@@ -54,14 +54,15 @@ PER_PAGE = 50
 
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
-    """Show a revision of a suite with its results. Context: suite, revision, revisions, predictions (ShownPrediction),
-    example (Sentence rows of the first item), critical (region numbers that formulas refer to), design (DesignTable or
-    None), findings and dismissed (lint), scores (Scored, best first), rule, rules, models_figure and regions_figure
-    (Figure), people (HumanData of the revision), people_scores (ScoredPeople), people_figure (Figure or None), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
-    runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit, may_see_people, may_delete, may_run,
-    n_items, n_sentences, export_tables, citation, downloads, pairs_refused (reasons why it cannot be exported as
-    minimal pairs), tasks_exported and tasks_refused (number of predictions exported as tasks, and reasons why others
-    are not), paper (PaperFiles)."""
+    """Show a revision of a suite with its results. Context: suite, revision, revisions, predictions
+    (ShownPrediction), example (Sentence rows of the first item), critical (region numbers that formulas refer to),
+    design (DesignTable or None), findings and dismissed (lint), scores (Scored, best first), rule, rules,
+    models_figure and regions_figure (Figure), people (HumanData of the revision), people_scores (ScoredPeople),
+    people_figure (Figure or None), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or
+    running, on any revision), runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit,
+    may_see_people, may_delete, may_run, n_items, n_sentences, export_tables, citation, downloads, pairs_refused
+    (reasons why it cannot be exported as minimal pairs), tasks_exported and tasks_refused (number of predictions
+    exported as tasks, and reasons why others are not), paper (PaperFiles)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)

@@ -6,4 +6,8 @@ class PeopleConfig(AppConfig):
     label = "people"
 
     def ready(self) -> None:
-        from gym.people import actors, quotas  # noqa: F401  register job handlers and the quota of human data
+        from gym.people import (  # noqa: F401
+            actors,  # registers job handlers
+            ceilings,  # adds people to leaderboards
+            quotas,  # registers the quota of human data
+        )

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from gym.people.models import HumanData
 from lmgym.people.exclusions import Applied, Exclusions, exclude
-from lmgym.people.lags import lag_profile
+from lmgym.people.intake.lags import lag_profile, word_lengths
 from lmgym.people.observations import Observations
 from lmgym.people.predictions import PeopleResult, people_result
-from lmgym.people.predictors import level_of, units_of
 from lmgym.runs.against_chance import Verdict, alone, verdicts
 from lmgym.runs.outcomes import STORED, PredictionOutcome
 from lmgym.runs.rules import RULES, Rule, Score, no_score, score
@@ -87,11 +86,13 @@ def _facts(applied: Applied) -> dict[str, Any]:
 
 def _lags(observations: Observations, document: SuiteDocument) -> list[dict[str, Any]]:
     """Return the profile of lags; empty unless the data are reading times by word."""
-    if observations.measure.kind != "reading time" or level_of(observations) != "word":
+    if observations.measure.kind != "reading time" or not (observations.word > 0).any():
         return []
-    units = units_of(document, "word", language="")
-    profile = lag_profile(observations, document, units, units.length.astype(np.float64))
-    return [asdict(lag) for lag in profile]
+    profile = lag_profile(observations, word_lengths(document))
+    return [
+        {"lag": one.lag, "n": one.n, "r": None if np.isnan(one.correlation) else one.correlation}
+        for one in profile
+    ]
 
 
 def _plain(columns: dict[str, Any]) -> dict[str, Any]:

@@ -132,3 +132,13 @@ def test_figures_are_files(client, world):
     client.force_login(world[0].charlie)
     for kind, query in queries.items():
         assert client.get(f"/figures/{kind}.svg?{query}").status_code == 404
+
+
+def test_public_data_are_a_ceiling_on_the_leaderboard(client, world):
+    people, data, _ = world
+    assert "People" not in client.get("/leaderboard/").content.decode()
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    page = client.get("/leaderboard/")
+    (ceiling,) = page.context["ceilings"]
+    assert ceiling.rate == data.result["scores"]["each"]["rate"]
+    assert data.get_absolute_url() in page.content.decode()

@@ -70,9 +70,10 @@ def data_models(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def data_models_result(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Show a comparison, or the progress of its job. Context: data, suite, revision, comparison, labels (slug of a
-    model -> label), gains, differences, slopes (coefficient of surprisal by model), coefficients [(model, rows)], fits,
-    digits, effects, cells, gains_figure, effect_figures, left_out, notices, r_call, tables, may_delete, and the job's."""
+    """Show a comparison, or the progress of its job. Context: data, suite, revision, comparison, labels (slug of
+    a model -> label), gains, differences, slopes (coefficient of surprisal by model), coefficients [(model,
+    rows)], fits, digits, effects, cells, gains_figure, effect_figures, left_out, notices, r_call, tables,
+    may_delete, and the job's."""
     data = data_at(request, slug)
     comparison = comparison_at(request, data, key)
     labels = _labels(comparison)

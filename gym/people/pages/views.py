@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -45,10 +43,11 @@ def data_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a data set. Context: data, suite, revision, result (as stored), predictions (ShownPeople), figure (means by
-    region, or None), run (whose bits are drawn below, or None), run_figure, runs (to choose from, best first), items (ItemRow page),
-    exclusions_form (or None), job context of a recomputation, comparisons, participants (see counted_participants),
-    citation, may_edit, may_manage, may_see_people, knows_owner, publish_form, dropped_total."""
+    """Show a data set. Context: data, suite, revision, result (as stored), predictions (ShownPeople), figure
+    (means by region, or None), run (whose bits are drawn below, or None), run_figure, runs (to choose from, best
+    first), items (ItemRow page), exclusions_form (or None), job context of a recomputation, comparisons,
+    participants (see counted_participants), citation, may_edit, may_manage, may_see_people, knows_owner,
+    n_dropped."""
     data = data_at(request, slug)
     revision = data.revision
     may_edit = permissions.can_edit(request.user, data)
@@ -77,8 +76,6 @@ def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "may_manage": may_manage,
         "may_see_people": may_read(request.user, data),
         "knows_owner": permissions.may_know_owner(request.user, data),
-        "publish_form": PublishForm() if may_manage else None,
-        "n_dropped": data.n_observations - result.get("n", 0),
     }
     return render(request, "people/detail.html", context)
 
