@@ -11,7 +11,7 @@ import numpy as np
 from lmgym.people.fit_data import FitData, Options
 from lmgym.people.gains import fit_model
 from lmgym.people.observations import Observations
-from lmgym.people.predictors import unit_of, units_of
+from lmgym.people.predictors import Units, unit_of, units_of
 from lmgym.people.simulate import Experiment, simulate
 from lmgym.suites.formats import SentenceDoc, SuiteDocument
 
@@ -62,6 +62,11 @@ def document(n_items: int, words: int) -> SuiteDocument:
     return SuiteDocument("simulated", "sum", {}, names, CONDITIONS, sentences)
 
 
+@cache
+def _units(n_items: int, words: int) -> Units:
+    return units_of(document(n_items, words), "word", "")
+
+
 def fit_data_of(setting: Setting, number: int) -> FitData:
     """Simulate an experiment: surprisals, participants, items and residuals are drawn."""
     suite = document(setting.n_items, setting.words)
@@ -74,7 +79,7 @@ def fit_data_of(setting: Setting, number: int) -> FitData:
 
 def data_of(suite: SuiteDocument, people: Observations, bits: np.ndarray, options: Options) -> FitData:
     """Build what `fit_data` builds of a run, without the tokens of one."""
-    units = units_of(suite, "word", "")
+    units = _units(suite.sentences[-1].item, len(suite.region_names))
     unit = unit_of(people, suite, units)
     surprisals = {MODEL: bits.reshape(-1)}
     kept = ~np.isnan(units.before(surprisals[MODEL], options.spill_over))[unit]

@@ -15,6 +15,7 @@ import numpy as np
 from lmgym.people.observations import Measure, Observations
 from lmgym.people.predictors import Bools, Floats, Ints, unit_of, units_for
 from lmgym.suites.formats import SuiteDocument
+from lmgym.text.columns import Row
 
 Reference = tuple[str, int | str]
 """Condition, and region number or "*" for the sentence."""
@@ -132,6 +133,15 @@ class RegionMeans:
             arranged[condition] = np.full((*values.shape[:-1], len(self.items)), np.nan)
             arranged[condition][..., items[own]] = values[..., own]
         return arranged
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows of the table `PeopleValue`: the mean of every cell that has one, in the suite's order."""
+        n, means = np.bincount(self.cell, self.weight, minlength=self.n_cells), self.cell_means()
+        for cell in np.flatnonzero(n).tolist():
+            number, region = divmod(cell, self.width)
+            sentence = self.document.sentences[number]
+            content = sentence.contents[region - 1] if region else sentence.text
+            yield sentence.item, sentence.condition, region or None, content, int(n[cell]), float(means[cell])
 
     def table(self, region: int) -> Floats:
         """Return float64[participants, conditions]: mean over the items of each participant; of means over

@@ -186,8 +186,21 @@ class PeopleMean:
     high: float | None = described("upper limit of its 95% interval", "as the mean")
 
 
+@dataclass(frozen=True)
+class PeopleValue:
+    """People’s mean in a region of a sentence."""
+
+    item: int = described("number of the item in its suite")
+    condition: str = described("name of the condition")
+    region_number: int | None = described("number of the region in its sentence, from 1; empty: the sentence")
+    content: str = described("text of the region")
+    n: int = described("participants")
+    mean: float = described("mean over participants", "ms, points or share")
+
+
 TABLES: dict[str, tuple[type, ...]] = {
     "people means": (PeopleMean,),
+    "people values": (PeopleValue,),
     "against: fits": (Fit,),
     "against: coefficients": (Coefficient,),
     "against: gains": (Gain,),

@@ -75,8 +75,24 @@ def test_small_variances_do_not_stop_the_search_early(seed):
     best = fit(y, x, groupings)
     theta = np.array([sd / best.residual_sd for (sd,) in best.sd])
     grid = [np.array([a, b]) for a in np.linspace(0, 3, 31) for b in np.linspace(0, 3, 31)]
-    lowest = min(problem.deviance(point, reml=True) for point in grid)
-    assert problem.deviance(theta, reml=True) <= lowest + 1e-9
+    lowest = min(problem.deviance(point, reml=True)[0] for point in grid)
+    assert problem.deviance(theta, reml=True)[0] <= lowest + 1e-9
+
+
+@pytest.mark.parametrize("reml", [True, False])
+def test_the_gradient_is_that_of_differences(reml):
+    y, x, (people, items) = experiment(n_items=15)
+    slopes = np.column_stack([np.ones(len(y)), x[:, 1] - x[:, 1].mean()])
+    groupings = [Grouping(people.levels, people.size, slopes), Grouping(items.levels, items.size, slopes)]
+    problem = mixed_models._Problem(y, x, groupings, np.linspace(1, 3, len(y)))
+    variances = np.array([0.8, 0.02, 0.3, 0.001])
+
+    def deviance(at):
+        return problem.deviance(np.sqrt(at), reml=reml)[0]
+
+    steps = np.diag(1e-4 * variances)
+    differences = [(deviance(variances + s) - deviance(variances - s)) / (2 * s.sum()) for s in steps]
+    assert problem.deviance(np.sqrt(variances), reml=reml)[1] == pytest.approx(differences, rel=1e-5)
 
 
 def test_without_groupings_it_is_weighted_least_squares():

@@ -70,6 +70,14 @@ def test_judgments_are_negated_for_formulas_but_not_in_means():
     assert [row["sentence"]["mean"] for row in result.summary] == [6, 3]
 
 
+def test_the_means_of_every_sentence_have_their_n_and_text():
+    document = suite(1)
+    rows = [(0, 1, 0, 3, 0, 300), (1, 1, 0, 3, 0, 340), (0, 1, 1, 3, 0, 360)]
+    listed = list(region_means(observations(rows), document).rows())
+    texts = [sentence.contents[2] for sentence in document.sentences]
+    assert listed == [(1, "a", 3, texts[0], 2, 320.0), (1, "b", 3, texts[1], 1, 360.0)]
+
+
 def test_means_over_participants_are_weighted_by_their_number():
     document = suite(2)
     rows = [(-1, 1, 0, 3, 0, 300), (-1, 1, 0, 3, 0, 360), (-1, 2, 0, 3, 0, 300)]
