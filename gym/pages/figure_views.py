@@ -132,7 +132,7 @@ KINDS: dict[str, Callable[[HttpRequest], Figure]] = {
     "run-margins": _margins,
     "run-item": _item,
     "suite-models": _models,
-    "people-regions": _people,
+    "people-means": _people,
     "people-gains": _gains,
     "people-effects": _effects,
     "leaderboard-heat": _of_board(leaderboard_figures.heat_figure),

@@ -89,13 +89,16 @@ def people_comparison(context: JobContext) -> None:
         {"these data": lambda person: visible_to(person).filter(pk=data.pk).exists()}
         | {f"the model {run.model.slug}": lambda person, run=run: can_view_run(person, run) for run in runs},
     )
-    context.progress(0, STEPS, "steps")
+
+    def progress(done: int, total: int) -> None:
+        context.check()
+        context.progress(done, total, "steps")
+
+    progress(0, comparing.STEPS * len(runs))
     try:
-        result = comparing.compare(data, comparison.exclusions, runs, comparison.options)
+        result = comparing.compare(data, comparison.exclusions, runs, comparison.options, progress)
     except (InvalidArgument, ValueError) as error:
         raise PermanentFailure(str(error)) from error
-    context.check()
-    context.progress(2, STEPS, "steps")
     comparison.result, comparison.completed_at = comparing.as_json(result), timezone.now()
     with context.finish():
         comparison.save(update_fields=["result", "completed_at"])

@@ -171,6 +171,9 @@ class ComparisonBody(Body):
         max_value=2,
         help_text="number of previous words or regions whose surprisal is a predictor; default: 1",
     )
+    slopes = serializers.BooleanField(
+        required=False, help_text="random slopes of surprisal by participant and item; default: false"
+    )
     regions = serializers.ListField(
         child=serializers.IntegerField(min_value=1),
         required=False,
@@ -307,7 +310,7 @@ class Comparisons(HumanDataView, ListView):
         data = self.get_object()
         body = self.body()
         runs = _runs_of(body["models"], comparable_runs(data, request.user))
-        options = {name: body[name] for name in ("spill_over", "regions") if name in body}
+        options = {name: body[name] for name in ("spill_over", "regions", "slopes") if name in body}
         made = services.start_comparison(data, runs, actor=request.user, **options)
         return self.respond(made, "api-human-data-comparison", data.slug, made.key)
 

@@ -13,7 +13,7 @@ from gym.people.models import HumanData
 from gym.people.results import exclusions_of
 from gym.people.storage import load
 from gym.runs.models import SuiteRun
-from lmgym.people.against import Against, against
+from lmgym.people.against import Against, Progress, against
 from lmgym.people.exclusions import exclude
 from lmgym.people.export import observation_rows
 from lmgym.people.fit_data import Options, fit_data
@@ -34,6 +34,8 @@ TABLES: dict[str, tuple[str, type]] = {
     "cells": ("Correlations over items and conditions", CellCorrelation),
 }
 """Stored tables: key -> label and class of the rows."""
+STEPS = 3
+"""Steps of a comparison for each model; see `against`."""
 OBSERVATIONS = "observations"
 """Table that is computed when it is downloaded."""
 
@@ -46,15 +48,24 @@ def options_of(stored: Mapping[str, Any], data: HumanData) -> Options:
         transform="log" if stored.get("log") else "none",
         regions=tuple(regions) if regions else None,
         language=data.revision.suite.language or None,
+        slopes=bool(stored.get("slopes")),
     )
 
 
 def compare(
-    data: HumanData, exclusions: Mapping[str, Any], runs: Iterable[SuiteRun], stored: Mapping[str, Any]
+    data: HumanData,
+    exclusions: Mapping[str, Any],
+    runs: Iterable[SuiteRun],
+    stored: Mapping[str, Any],
+    progress: Progress,
 ) -> Against:
-    """Compare runs with a data set. Raises InvalidArgument."""
+    """Compare runs with a data set. `progress`: see `against`. Raises InvalidArgument."""
     return against(
-        _kept(data, exclusions), document_of(data.revision), _sentences(runs), options_of(stored, data)
+        _kept(data, exclusions),
+        document_of(data.revision),
+        _sentences(runs),
+        options_of(stored, data),
+        progress,
     )
 
 
@@ -78,9 +89,11 @@ def as_json(result: Against) -> dict[str, Any]:
 
 
 def rows_in(result: Mapping[str, Any], name: str) -> list[Any]:
-    """Return the rows of a stored table as instances of their class."""
+    """Return the rows of a stored table as instances of their class; columns that are newer than the result are
+    None."""
     kind = TABLES[name][1]
-    return [kind(**row) for row in result.get(name, ())]
+    names = [column for column, _ in columns(kind)]
+    return [kind(**{column: row.get(column) for column in names}) for row in result.get(name, ())]
 
 
 def observation_table(

@@ -190,6 +190,12 @@ class ModelsForm(forms.Form):
         initial=1,
         label="Spill-over: surprisals that are predictors as well",
     )
+    slopes = forms.BooleanField(
+        required=False,
+        label="Random slopes of surprisal, by participant and by item",
+        help_text="Slower. Intervals are too narrow without them if people differ in how much surprisal slows them "
+        "down. Gains are of fits with random intercepts only.",
+    )
     regions = forms.TypedMultipleChoiceField(
         coerce=int,
         required=False,
@@ -208,7 +214,7 @@ class ModelsForm(forms.Form):
         regions: Any = self.fields["regions"]
         regions.choices = [(number, f"{number} {name}") for number, name in data_set.revision.regions.items()]
         if not data_set.has_reading_times:
-            del self.fields["spill_over"], self.fields["regions"]
+            del self.fields["spill_over"], self.fields["slopes"], self.fields["regions"]
 
     def chosen(self) -> list[SuiteRun]:
         return [self.runs[slug] for slug in self.cleaned_data["models"]]

@@ -12,7 +12,7 @@ from gym.people.storage import load
 from gym.runs.models import SuiteRun
 from lmgym.charts.figure import Figure
 from lmgym.people.exclusions import exclude
-from lmgym.people.figures import people_regions_figure
+from lmgym.people.figures import people_figure
 from lmgym.people.intake.participants import SMALL_GROUP
 from lmgym.people.predictions import people_result
 from lmgym.runs.against_chance import Verdict, verdicts
@@ -57,11 +57,11 @@ def shown_predictions(data: HumanData) -> list[ShownPeople]:
 
 
 def data_figure(data: HumanData) -> Figure | None:
-    """Draw people's means by region and condition; None without values of regions."""
+    """Draw people's means by region and condition, or by condition if sentences were judged; None without a result."""
     result, revision = result_of(data), data.revision
-    if result is None or not any(cell["n"] for row in result.summary for cell in row["regions"]):
+    if result is None:
         return None
-    return people_regions_figure(
+    return people_figure(
         f"{data.title}, {revision.suite.title}",
         revision.region_names,
         result,

@@ -17,6 +17,7 @@ from gym.addresses import at_free_slug, slug_from
 from gym.jobs import services as jobs
 from gym.jobs.conf import SHORT
 from gym.people import permissions, reading
+from gym.people.comparing import STEPS
 from gym.people.models import KEEP_IMPORTS, HumanData, HumanDataImport, PeopleComparison
 from gym.people.quotas import HUMAN_DATA
 from gym.people.results import evaluated
@@ -276,8 +277,10 @@ def start_comparison(
     actor: User,
     spill_over: int = 1,
     regions: Sequence[int] = (),
+    slopes: bool = False,
 ) -> PeopleComparison:
-    """Queue a comparison of runs with a data set. Times are log-transformed if the data's exclusions say so. Raises
+    """Queue a comparison of runs with a data set. `spill_over`, `regions` and `slopes`: see
+    `lmgym.people.fit_data.Options`. Times are log-transformed if the data's exclusions say so. Raises
     ValidationError and LimitReached."""
     if not actor.is_authenticated:
         raise PermissionDenied("sign in to compare models with people")
@@ -288,7 +291,12 @@ def start_comparison(
     allowed = set(comparable_runs(data, actor).values_list("pk", flat=True))
     if any(run.pk not in allowed for run in runs):
         raise ValidationError("Choose models with surprisals on this revision.")
-    options = {"spill_over": spill_over, "regions": list(regions), "log": bool(data.exclusions.get("log"))}
+    options = {
+        "spill_over": spill_over,
+        "regions": list(regions),
+        "slopes": slopes,
+        "log": bool(data.exclusions.get("log")),
+    }
     with HUMAN_DATA.growing(actor):
         comparison = PeopleComparison.objects.create(
             human_data=data, owner=actor, n_runs=len(runs), options=options, exclusions=data.exclusions
@@ -299,7 +307,7 @@ def start_comparison(
             {"comparison": comparison.pk},
             owner=actor,
             title=f"Models against {data.title}",
-            total=3,
+            total=STEPS * len(runs),
         )
         comparison.save(update_fields=["job"])
     return comparison

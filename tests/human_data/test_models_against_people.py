@@ -123,7 +123,7 @@ def test_figures_are_files(client, world):
     comparison = compared(world)
     client.force_login(world[0].alice)
     queries = {
-        "people-regions": f"data={comparison.human_data.slug}",
+        "people-means": f"data={comparison.human_data.slug}",
         "people-gains": f"comparison={comparison.key}",
         "people-effects": f"comparison={comparison.key}&effect=0",
     }

@@ -49,7 +49,9 @@ def data_models(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("login")
         if form.is_valid():
             chosen = {
-                name: form.cleaned_data[name] for name in ("spill_over", "regions") if name in form.fields
+                name: form.cleaned_data[name]
+                for name in ("spill_over", "regions", "slopes")
+                if name in form.fields
             }
             try:
                 made = services.start_comparison(data, form.chosen(), actor=request.user, **chosen)
