@@ -152,8 +152,8 @@ def _human_data(owner: Any) -> Addresses:
     from gym.people.services import start_comparison, upload
     from tests.human_data.experiments import finished_run, import_file, make_revision, results_file
 
-    revision = make_revision(owner)
-    run = finished_run(revision, owner)
+    revision = make_revision(owner, visibility="private")
+    run = finished_run(revision, owner, visibility="private")
     data = import_file(revision, owner)
     comparison = start_comparison(data, [run], actor=owner)
     run_pending()

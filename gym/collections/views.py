@@ -50,9 +50,10 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a collection with its leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that this
     user cannot see), may_change, may_manage, may_see_people, citation, and board_context."""
-    collection = _visible(request, slug)
+    counted = services.visible_collections(request.user).annotate(n_entries=Count("entries"))
+    collection: Any = get_object_or_404(counted, slug=slug)
     revisions = services.revisions_of(collection, request.user)
-    n_entries = collection.entries.count()
+    n_entries = collection.n_entries
     board = leaderboard(request.user, read_options(request.GET), revisions, collection.slug)
     context = {
         "collection": collection,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import prefetch_related_objects
+from django.db.models import Exists, OuterRef, prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -13,6 +13,7 @@ from django_htmx.http import trigger_client_event
 
 from gym.jobs.models import ACTIVE_STATES
 from gym.jobs.selectors import note_silence
+from gym.people.models import HumanData
 from gym.people.presenters import data_figure
 from gym.people.results import scored_people
 from gym.people.selectors import of_revision
@@ -79,7 +80,7 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
     scores = scored_runs(done, rule)
-    people = of_revision(request.user, revision) if revision.is_frozen else []
+    people = of_revision(request.user, revision) if revision.has_human_data else []
     people_scores = scored_people(people, rule)
     active = [run for run in unfinished if run.state in ACTIVE_STATES]
     note_silence(run.job for run in active)
@@ -171,16 +172,19 @@ def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[s
     }
 
 
-def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
-    """Return the revisions of a suite that this user may read, newest first, with the suite."""
-    rows = revisions_for(request.user).filter(suite__slug=slug)
-    revisions = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
+def _revisions(request: HttpRequest, slug: str) -> list[Any]:
+    """Return the revisions of a suite that this user may read, newest first, with the suite and `has_human_data`."""
+    has_human_data = Exists(HumanData.objects.filter(revision=OuterRef("pk")))
+    rows = revisions_for(request.user).filter(suite__slug=slug).annotate(has_human_data=has_human_data)
+    revisions: list[Any] = list(
+        rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number")
+    )
     if not revisions:
         raise Http404("Suite not found.")
     return revisions
 
 
-def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
+def _chosen(suite: Suite, revisions: list[Any], number: int | None) -> Any:
     """Return the requested revision; without a number, the newest frozen revision, else the draft."""
     if number is not None:
         revision = next((row for row in revisions if row.number == number), None)

@@ -13,13 +13,14 @@ from gym.people.models import HumanData
 from gym.people.results import exclusions_of
 from gym.people.storage import load
 from gym.runs.models import SuiteRun
-from lmgym.people.against import Against, Progress, against
+from lmgym.people.against import Against, against
 from lmgym.people.exclusions import exclude
 from lmgym.people.export import observation_rows
 from lmgym.people.fit_data import Options, fit_data
 from lmgym.people.observations import Observations
 from lmgym.people.tables import CellCorrelation, Coefficient, Effect, Fit, Gain, ItemEffect, Observation
 from lmgym.runs.compute import SentenceResult
+from lmgym.runs.scoring import Progress
 from lmgym.stats import Comparison
 from lmgym.text.columns import Column, Row, columns, record
 from suites.selectors import document_of

@@ -9,7 +9,7 @@ from typing import Any
 from gym.people.models import HumanData
 from gym.people.results import exclusions_of, result_of
 from gym.people.storage import load
-from gym.runs.models import SuiteRun
+from gym.runs.models import SentenceScore, SuiteRun
 from lmgym.charts.figure import Figure
 from lmgym.people.exclusions import exclude
 from lmgym.people.figures import people_figure
@@ -42,7 +42,7 @@ def shown_predictions(data: HumanData) -> list[ShownPeople]:
     result = result_of(data)
     if result is None:
         return []
-    predictions = data.revision.predictions.order_by("position")
+    predictions = data.revision.predictions.all()
     rows = zip(
         predictions,
         result.predictions,
@@ -112,16 +112,18 @@ class SentenceRow:
 
 
 def item_values(data: HumanData, item: int, runs: Sequence[SuiteRun]) -> list[SentenceRow]:
-    """Return people's means and the bits of runs for the sentences of an item."""
-    sentences = list(data.revision.sentences.filter(item=item).order_by("position"))
+    """Return people's means and the bits of runs for the sentences of an item. Prefetch `sentences` and `predictions`
+    of the revision."""
+    sentences = [sentence for sentence in data.revision.sentences.all() if sentence.item == item]
     if not sentences:
         return []
     means = _means(data, item)
     disambiguate(run.model for run in runs)
     models = [run.model.label for run in runs]
-    scores = [
-        {row.sentence_id: row for row in run.sentence_scores.filter(sentence__item=item)} for run in runs
-    ]
+    scores: list[dict[int, SentenceScore]] = [{} for _ in runs]
+    place_of = {run.pk: place for place, run in enumerate(runs)}
+    for row in SentenceScore.objects.filter(run__in=runs, sentence__item=item):
+        scores[place_of[row.run_id]][row.sentence_id] = row
     return [_sentence_row(sentence, means.get(sentence.condition), scores, models) for sentence in sentences]
 
 

@@ -23,8 +23,7 @@ def write_pieces(rows: Any, data: bytes) -> None:
 
 
 def read_pieces(rows: Any) -> bytes:
-    positions = list(rows.order_by("position").values_list("position", flat=True))
-    return b"".join(bytes(rows.get(position=position).data) for position in positions)
+    return b"".join(bytes(data) for data in rows.order_by("position").values_list("data", flat=True))
 
 
 def packed(observations: Observations, accuracy: NDArray[np.float64]) -> bytes:

@@ -31,11 +31,13 @@ def make_revision(owner: User, visibility: str = "public") -> SuiteRevision:
     return freeze(suite, actor=owner)
 
 
-def finished_run(revision: SuiteRevision, owner: User, slug: str = "reader", seed: int = 5) -> SuiteRun:
+def finished_run(
+    revision: SuiteRevision, owner: User, slug: str = "reader", seed: int = 5, visibility: str = "public"
+) -> SuiteRun:
     """Make a finished run whose words are tokens; the run with seed 5 is the one that people were simulated with."""
     run = SuiteRun.objects.create(
         revision=revision,
-        model=make_model(owner, slug=slug),
+        model=make_model(owner, slug=slug, visibility=visibility),
         owner=owner,
         policy=ScoringPolicy().to_dict(),
         completed_at=timezone.now(),

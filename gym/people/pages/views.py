@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -20,14 +21,16 @@ from gym.people.forms import CardForm, ExclusionsForm, PublishForm
 from gym.people.models import HumanData
 from gym.people.presenters import counted_participants, data_figure, item_rows, item_values, shown_predictions
 from gym.people.selectors import comparable_runs, listed, recent_comparisons, visible_to
+from gym.runs.models import SuiteRun
 from gym.runs.pages.run_figures import regions_figure
-from gym.runs.read.scores import scored_runs
+from gym.runs.read.scores import scored
 from gym.runs.tables.registry import parquet_of
 from gym.sharing.models import Visibility
 from gym.sharing.permissions import may_read
 from gym.sharing.shareable import Shareable
 from lmgym.runs.rules import EACH
 from lmgym.text.columns import columns, header
+from models_registry.names import disambiguate
 from suites.presenters import critical_regions
 
 SHAREABLE = Shareable("human-data", "human-data-list", "Human data", visible_to)
@@ -50,10 +53,10 @@ def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
     n_dropped."""
     data = data_at(request, slug)
     revision = data.revision
+    prefetch_related_objects([revision], "predictions")
     may_edit = permissions.can_edit(request.user, data)
     may_manage = permissions.can_manage(request.user, data)
-    scored = scored_runs(comparable_runs(data, request.user), EACH)
-    runs = [one.run for one in scored if one.run.region_summary]
+    runs = _drawable(data, request)
     run = next((run for run in runs if run.model.slug == request.GET.get("model")), runs[0] if runs else None)
     result = data.result
     context = {
@@ -80,6 +83,16 @@ def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "people/detail.html", context)
 
 
+def _drawable(data: HumanData, request: HttpRequest) -> list[SuiteRun]:
+    """Return the runs whose bits can be drawn, best first."""
+    runs = [run for run in comparable_runs(data, request.user) if run.region_summary]
+    prefetch_related_objects(runs, "scores")
+    disambiguate(run.model for run in runs)
+    for run in runs:
+        run.revision = data.revision  # has the prefetched predictions
+    return sorted(runs, key=lambda run: -(scored(run, EACH).rate or 0.0))
+
+
 @require_safe
 def data_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """Render the polled progress of a recomputation with other exclusions. Context: data, and the job's."""
@@ -98,10 +111,11 @@ def data_item(request: HttpRequest, slug: str, item: int) -> HttpResponse:
     """Show people's values of one item beside the bits of models. Context: data, suite, revision, item, rows
     (SentenceRow), outcomes [(ShownPeople, code, margin)], previous, next (item numbers or None), runs."""
     data = data_at(request, slug)
+    prefetch_related_objects([data.revision], "sentences", "predictions")
     rows = item_values(data, item, list(comparable_runs(data, request.user)[:5]))
     if not rows:
         raise Http404("The data have no such item.")
-    items = data.revision.item_numbers
+    items = list(dict.fromkeys(sentence.item for sentence in data.revision.sentences.all()))
     place = items.index(item)
     at = data.result.get("items", []).index(item) if item in data.result.get("items", []) else None
     context = {
