@@ -22,6 +22,7 @@ from gym.people.models import KEEP_IMPORTS, HumanData, HumanDataImport, PeopleCo
 from gym.people.quotas import HUMAN_DATA
 from gym.people.results import evaluated
 from gym.people.selectors import comparable_runs
+from gym.people.signals import data_leaving
 from gym.people.storage import anonymous, load, packed, write_pieces
 from gym.runs.models import SuiteRun
 from gym.sharing.models import Visibility
@@ -231,6 +232,8 @@ def set_visibility(data: HumanData, visibility: str, *, actor: User, confirmed: 
         if not confirmed:
             raise ValidationError("Confirm that participants consented and cannot be identified.")
         data.confirmed_at = timezone.now()
+    if visibility != Visibility.PUBLIC:
+        data_leaving.send(sender=HumanData, data=data)
     data.visibility = visibility
     data.save(update_fields=["visibility", "confirmed_at", "updated"])
 
@@ -259,8 +262,9 @@ def recomputed(data: HumanData, exclusions: Exclusions) -> dict[str, Any]:
 
 
 def delete(data: HumanData, *, actor: User) -> None:
-    """Delete a data set with its comparisons. Raises PermissionDenied."""
+    """Delete a data set with its comparisons. Raises PermissionDenied, and InUse if a published collection holds it."""
     _require(permissions.can_manage(actor, data), "only the owner and staff may delete these data")
+    data_leaving.send(sender=HumanData, data=data)
     jobs.stop(data.job, actor=actor)
     for comparison in data.comparisons.select_related("job"):
         jobs.stop(comparison.job, actor=actor)

@@ -166,9 +166,12 @@ def data_visibility(request: SignedInRequest, slug: str) -> HttpResponse:
         raise PermissionDenied("only the owner and staff may change the visibility")
     form = PublishForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and data.visibility == Visibility.PUBLIC:
-        services.set_visibility(data, Visibility.PRIVATE, actor=request.user)
-        messages.success(request, "The data are private now.")
-        return redirect(data)
+        return act(
+            request,
+            data,
+            lambda obj, actor: services.set_visibility(obj, Visibility.PRIVATE, actor=actor),
+            "The data are private now.",
+        )
     if request.method == "POST" and form.is_valid():
         try:
             services.set_visibility(data, Visibility.PUBLIC, actor=request.user, confirmed=True)
