@@ -140,8 +140,8 @@ class ExclusionsForm(forms.Form):
     )
     log = forms.BooleanField(required=False, label="Fit logarithms of reading times")
 
-    def __init__(self, *args: Any, data_set: HumanData, **kwargs: Any) -> None:
-        super().__init__(*args, initial=_shown(data_set.exclusions), **kwargs)
+    def __init__(self, data: Any = None, *, data_set: HumanData) -> None:
+        super().__init__(data, initial=_shown(data_set.exclusions))
         for name in ("minimum", "maximum"):
             self.fields[name].label = f"{self.fields[name].label} ({data_set.unit})"
         if data_set.are_means:

@@ -102,7 +102,7 @@ def data_progress(request: HttpRequest, slug: str) -> HttpResponse:
         request,
         "people/_recompute_progress.html",
         context,
-        final=not context["job"] or not data.job.is_active,
+        final=data.job is None or not data.job.is_active,
     )
 
 
@@ -196,7 +196,8 @@ def data_exclusions(request: SignedInRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         for name, errors in form.errors.items():
             label = form.fields[name].label if name in form.fields else ""
-            messages.error(request, f"{label}: {' '.join(errors)}" if label else " ".join(errors))
+            text = " ".join(map(str, errors))
+            messages.error(request, f"{label}: {text}" if label else text)
         return redirect(data)
     return act(
         request, data, lambda obj, actor: services.change_exclusions(obj, form.exclusions(), actor=actor)

@@ -3,8 +3,10 @@ bob may edit the private ones."""
 
 from __future__ import annotations
 
+from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.people import services
+from gym.people.models import PeopleComparison
 from tests.human_data.experiments import finished_run, import_file, make_revision, results_file
 from tests.permissions.sections import (
     EDITORS,
@@ -90,5 +92,9 @@ def add_objects(people, world) -> None:
             world["bobs-data-role"] = data.collaborations.get(user=people.bob).pk
         else:
             services.set_visibility(data, "public", actor=people.alice, confirmed=True)
-    run_pending()
+    compared = PeopleComparison.objects.values("job")
+    Job.objects.filter(pk__in=compared).update(
+        queue="short"
+    )  # other sections leave jobs in the default queue
+    run_pending("short")
     world["waiting-file"] = services.upload(revision, results_file(), "waiting.csv", actor=people.alice).key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gym.accounts.models import AnyUser
 from gym.runs.signals import ceilings_requested
@@ -25,8 +26,7 @@ class Ceiling:
 def ceilings_of(user: AnyUser, revisions: Sequence[SuiteRevision], rule: Rule) -> list[Ceiling | None]:
     """Return the public result of people on each revision, or None; empty if no revision has one."""
     by_revision: dict[int, Ceiling] = {}
-    for _, ceilings in ceilings_requested.send(
-        sender=SuiteRevision, user=user, revisions=revisions, rule=rule
-    ):
+    answers: Any = ceilings_requested.send(sender=SuiteRevision, user=user, revisions=revisions, rule=rule)
+    for _, ceilings in answers:
         by_revision |= ceilings
     return [by_revision.get(revision.pk) for revision in revisions] if by_revision else []
