@@ -23,7 +23,7 @@ from lmgym.people.gains import cross_validated_gains, fit_model
 from lmgym.people.simulate import Experiment, simulate
 
 EXPERIMENTS = 1_000
-SIZES = ((40, 24, 40), (100, 100, 40), (400, 100, 100))
+SIZES = ((40, 24, 9), (100, 100, 11), (400, 100, 26))
 """Participants, items, and words of a sentence of the timed fits; each reads every item once."""
 
 

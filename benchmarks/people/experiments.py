@@ -41,12 +41,10 @@ SETTINGS = (
     Setting("… 3 words: 1,920 observations", _PLAIN, words=3),
     Setting("… 20 people, 12 items", replace(_PLAIN, n_participants=20), n_items=12),
     Setting("… slopes of people vary, sd 1 ms a bit", replace(_PLAIN, sd_slope_participants=1.0)),
-    Setting(
-        "… slopes of people and items vary, sd 1",
-        replace(_PLAIN, sd_slope_participants=1.0, sd_slope_items=1.0),
-    ),
+    Setting("… slopes of people and items vary, sd 1", _VARYING),
+    Setting("… the same, fitted with `slopes`", _VARYING, options=Options(language="", slopes=True)),
 )
-"""The first one decides; the last two break an assumption of the fit."""
+"""The first one decides; the two with varying slopes and without `slopes` break an assumption of the fit."""
 
 
 @cache

@@ -32,7 +32,9 @@ from lmgym.suites.formulas.nodes import (
 )
 
 RESAMPLES = 1_000
-SPLITS = 100
+SPLITS, FEWEST_SPLITS = 100, 10
+MAX_SPLIT_CELLS = 5_000_000
+"""Means of halves held at once; suites of more than 50,000 cells get fewer splits."""
 SEED = 44
 MIN_PARTICIPANTS = 4
 """Participants below which halves are not formed."""
@@ -128,7 +130,8 @@ class PeopleEffects:
         self.values = means.by_reference(means.cell_means())
         self.contrasts = contrasts_of(means.document)
         self.intervals = self._intervals()
-        self.halves = halves(means, SPLITS, SEED) if means.n_rows >= MIN_PARTICIPANTS else None
+        splits = max(FEWEST_SPLITS, min(SPLITS, MAX_SPLIT_CELLS // means.n_cells))
+        self.halves = halves(means, splits, SEED) if means.n_rows >= MIN_PARTICIPANTS else None
 
     def _intervals(self) -> list[Interval | None]:
         """Compute 95% intervals of the mean contrasts over participants and items (`resampled`, percentiles)."""

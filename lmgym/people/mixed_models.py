@@ -10,8 +10,8 @@ eliminated first (their part of the penalised least-squares problem is block-dia
 the smaller grouping.
 
 statsmodels' MixedLM has crossed intercepts too, as variance components of a single group, but needs 4.5 s for 9,600
-observations and 271 s for 100,000 on one core; this needs 0.05 s and 0.2 s, and 1.5 s for a million. Cross-validation
-and the simulations of the coverage fit hundreds of models. Tests compare the estimates with MixedLM's and lme4's.
+observations and 271 s for 100,000 on one core; this needs 0.2 s for 100,000 and 2 s for a million. Cross-validation and
+the simulations of the coverage fit hundreds of models. Tests compare the estimates with MixedLM's and lme4's.
 
 Random effects of one grouping are independent of each other, as with `||` in lme4.
 """
