@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "suites",
     "models_registry",
     "gym.runs",
+    "gym.people",
     "gym.staff",
     "gym.collections",
     "gym.propara",
@@ -248,6 +249,7 @@ GYM_MAX_SENTENCES_PER_DAY = env.number("GYM_MAX_SENTENCES_PER_DAY", 500_000)
 GYM_MAX_RUNS_PER_USER = env.number("GYM_MAX_RUNS_PER_USER", 10_000)
 GYM_QUOTA_SUITES = env.quota("GYM_QUOTA_SUITES", "500, 500 MB")
 GYM_QUOTA_MODELS = env.quota("GYM_QUOTA_MODELS", "500, 100 MB")
+GYM_QUOTA_HUMAN_DATA = env.quota("GYM_QUOTA_HUMAN_DATA", "200, 1 GB")
 GYM_QUOTA_COLLECTIONS = env.quota("GYM_QUOTA_COLLECTIONS", "500, 50 MB")
 GYM_QUOTA_ANSWER_SETS = env.quota("GYM_QUOTA_ANSWER_SETS", "100, 500 MB")
 GYM_QUOTA_SUBMISSIONS = env.quota("GYM_QUOTA_SUBMISSIONS", "1000, 2 GB")

@@ -24,6 +24,7 @@ urlpatterns = [
     path("games/", include("gym.lmchallenge.urls")),
     path("", include("gym.pages.urls")),
     path("", include("gym.collections.urls")),
+    path("", include("gym.people.urls")),
     path("", include("gym.runs.urls")),
     path("agents/", include("gym.agents.urls")),
     path("staff/", include("gym.staff.urls")),

@@ -19,24 +19,16 @@ from lmgym.text import count
 from suites.imports import SECONDS
 
 
-class AnswersForm(forms.Form):
-    """Form with one field per question. `known`: names of the suite that the file is for. `asked`: the questions;
-    default: those that `parsed` leaves open."""
+class QuestionsForm(forms.Form):
+    """Form with one field per question. `role_groups`: roles of a column in the groups of its menu."""
 
-    def __init__(
-        self,
-        *args: Any,
-        parsed: ParseResult,
-        before: ParseOptions,
-        known: Known,
-        asked: Sequence[Question] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    role_groups: Mapping[str, Sequence[str]] = ROLE_GROUPS
+
+    def __init__(self, *args: Any, questions: Sequence[Question], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.parsed, self.before, self.known = parsed, before, known
-        self.questions = questions(parsed, before, known) if asked is None else asked
-        for question in self.questions:
-            self.fields[question.name] = _field(question)
+        self.questions = questions
+        for question in questions:
+            self.fields[question.name] = _field(question, self.role_groups)
 
     @property
     def column_fields(self) -> list[Any]:
@@ -51,6 +43,24 @@ class AnswersForm(forms.Form):
     @property
     def name_fields(self) -> list[Any]:
         return [self[question.name] for question in self.questions if question.is_about_name]
+
+
+class AnswersForm(QuestionsForm):
+    """Form for the open questions about a suite file. `known`: names of the suite that the file is for. `asked`: the
+    questions; default: those that `parsed` leaves open."""
+
+    def __init__(
+        self,
+        *args: Any,
+        parsed: ParseResult,
+        before: ParseOptions,
+        known: Known,
+        asked: Sequence[Question] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        open_questions = questions(parsed, before, known) if asked is None else asked
+        super().__init__(*args, questions=open_questions, **kwargs)
+        self.parsed, self.before, self.known = parsed, before, known
 
     @property
     def first_rows(self) -> list[tuple[bool, list[str]]]:
@@ -73,7 +83,7 @@ class AnswersForm(forms.Form):
         return answers_to(self.cleaned_data, self.before)
 
 
-def _field(question: Question) -> forms.ChoiceField:
+def _field(question: Question, role_groups: Mapping[str, Sequence[str]]) -> forms.ChoiceField:
     widget: forms.Widget = forms.RadioSelect()
     if question.is_about_column:
         words = f"{question.label} {question.header} is"
@@ -81,7 +91,9 @@ def _field(question: Question) -> forms.ChoiceField:
     elif question.is_about_name or question.name == "header":
         widget = forms.Select()
     return forms.ChoiceField(
-        choices=_grouped(question.choices) if question.is_about_column else list(question.choices.items()),
+        choices=_grouped(question.choices, role_groups)
+        if question.is_about_column
+        else list(question.choices.items()),
         label=question.label,
         initial=question.proposed or None,
         # other answers in the form may settle a question about the sheet; otherwise it is asked again
@@ -91,8 +103,10 @@ def _field(question: Question) -> forms.ChoiceField:
     )
 
 
-def _grouped(roles: Mapping[str, str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    return [(group, [(role, roles[role]) for role in members]) for group, members in ROLE_GROUPS.items()]
+def _grouped(
+    roles: Mapping[str, str], groups: Mapping[str, Sequence[str]]
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    return [(group, [(role, roles[role]) for role in members]) for group, members in groups.items()]
 
 
 MAX_ROUNDS = 6

@@ -133,6 +133,7 @@ def limits() -> dict[str, list[object]]:
         "runs that an account keeps": [default("GYM_MAX_RUNS_PER_USER")],
         "suites that an account keeps": quota("GYM_QUOTA_SUITES"),
         "models and agents that an account keeps": quota("GYM_QUOTA_MODELS"),
+        "human data sets that an account keeps": quota("GYM_QUOTA_HUMAN_DATA"),
         "collections that an account keeps": quota("GYM_QUOTA_COLLECTIONS"),
         "sets of ProPara reference answers that an account keeps": quota("GYM_QUOTA_ANSWER_SETS"),
         "ProPara submissions that an account keeps": quota("GYM_QUOTA_SUBMISSIONS"),

@@ -9,6 +9,7 @@ import pytest
 from gym.jobs.web_server import MAX_BODY, MAX_HEADER
 from gym.lmchallenge.game_views import MAX_UPLOAD
 from gym.lmchallenge.services import MAX_BYTES as CORPUS
+from gym.people.services import MAX_BYTES as HUMAN_DATA
 from lmgym.agents.archives import MAX_TOTAL
 from lmgym.propara.uploads import MAX_BYTES as PROPARA
 from lmgym.runs.uploaded import MAX_BYTES as RESULTS
@@ -19,7 +20,7 @@ FORM = 1_000_000
 PROXY = (ROOT / "docs" / "nginx.conf").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("files", [MAX_UPLOAD, CORPUS, MAX_TOTAL, RESULTS + SUITE, 2 * PROPARA])
+@pytest.mark.parametrize("files", [MAX_UPLOAD, CORPUS, HUMAN_DATA, MAX_TOTAL, RESULTS + SUITE, 2 * PROPARA])
 def test_every_upload_fits_into_a_request(files):
     assert files + FORM < MAX_BODY
 

@@ -31,7 +31,7 @@ NOT_MEASURED = {
             "lmc-edit collection-new collection-edit collection-publish results-upload "
             "suite-results-upload agent-suite-new agent-server-new agent-server-edit agent-suite-edit "
             "agent-suite-import agent-case-new agent-case-new-form agent-case-edit agent-case-form "
-            "agent-schedule-limits api-draft api-draft-cells"
+            "agent-schedule-limits api-draft api-draft-cells human-data-new human-data-edit human-data-visibility"
         ),
         _FILE: (
             "account-export-file help-template suite-download propara-submission-download propara-download propara-compare-download "
@@ -42,11 +42,13 @@ NOT_MEASURED = {
             "run-download "
             "agent-run-download agent-failures-download agent-suite-download agent-case-download api-schema api-export "
             "api-collection-file api-table api-run-evaluated api-propara-version-file api-propara-file "
+            "human-data-download human-data-models-download api-human-data-observations "
+            "api-human-data-comparison-table "
             "api-lmc-corpus-file api-lmc-log api-agent-suite-export api-agent-run-file agent-case-run-download"
         ),
         _LIVE: (
             "model-status lmc-progress run-progress suite-under-way agent-server-status "
-            "agent-run-progress agent-naming"
+            "agent-run-progress agent-naming human-data-progress"
         ),
         _FLOW: (
             "about retention help help-page healthz readyz metrics login account_login sign-up password-reset-sent "
@@ -75,7 +77,9 @@ def create_objects(owner: Any, first: Any, models: list[Any]) -> dict[str, Addre
     """Create two or three objects of each kind for the owner, and use the frozen revision `first`. Returns addresses by
     label.
     """
-    addresses = _suites(owner, first, models) | _propara(owner) | _games(owner) | _agents(owner)
+    addresses = (
+        _suites(owner, first, models) | _human_data(owner) | _propara(owner) | _games(owner) | _agents(owner)
+    )
     return {label: (label.split(" ")[0], arguments, query) for label, (arguments, query) in addresses.items()}
 
 
@@ -146,6 +150,35 @@ def _suites(owner: Any, first: Any, models: list[Any]) -> Addresses:
         "api-score": ([score.key], {}),
         "api-backends": ([], {}),
         "api-backend": (["uniform"], {}),
+    }
+
+
+def _human_data(owner: Any) -> Addresses:
+    from gym.jobs.testing import run_pending
+    from gym.people.services import start_comparison, upload
+    from tests.human_data.experiments import finished_run, import_file, make_revision, results_file
+
+    revision = make_revision(owner, visibility="private")
+    run = finished_run(revision, owner, visibility="private")
+    data = import_file(revision, owner)
+    comparison = start_comparison(data, [run], actor=owner)
+    run_pending()
+    waiting = upload(revision, results_file(), "waiting.csv", actor=owner)
+    one = [data.slug]
+    return {
+        "human-data-list": ([], {}),
+        "human-data": (one, {}),
+        "human-data-item": ([data.slug, 1], {}),
+        "human-data-people": (one, {}),
+        "human-data-models": (one, {}),
+        "human-data-models-result": ([data.slug, comparison.key], {}),
+        "human-data-import": ([waiting.key], {}),
+        "api-human-data-list": ([], {}),
+        "api-human-data": (one, {}),
+        "api-human-data-people": (one, {}),
+        "api-human-data-import": ([waiting.key], {}),
+        "api-human-data-comparisons": (one, {}),
+        "api-human-data-comparison": ([data.slug, comparison.key], {}),
     }
 
 

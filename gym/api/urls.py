@@ -23,6 +23,7 @@ APP_URLS = [
     "suites.api.urls",
     "models_registry.api.urls",
     "gym.runs.api.urls",
+    "gym.people.api",
     "gym.collections.api",
     "gym.runs.api.downloads",
     "gym.runs.api.score_requests",

@@ -75,9 +75,10 @@ class CollectionEntrySerializer(serializers.ModelSerializer[SuiteRevision]):
 
 class CollectionDetailSerializer(CollectionSerializer):
     suites = serializers.SerializerMethodField(help_text="in the order of the collection")
+    human_data = serializers.SerializerMethodField(help_text="slugs of human data that you may see")
 
     class Meta(CollectionSerializer.Meta):
-        fields = [*CollectionSerializer.Meta.fields, "suites"]
+        fields = [*CollectionSerializer.Meta.fields, "suites", "human_data"]
         read_only_fields = fields
 
     @extend_schema_field(CollectionEntrySerializer(many=True))
@@ -86,6 +87,9 @@ class CollectionDetailSerializer(CollectionSerializer):
         revisions = services.revisions_of(collection, user)
         context = {"same_name": services.same_name(user, revisions)}
         return CollectionEntrySerializer(revisions, many=True, context=context).data
+
+    def get_human_data(self, collection: Collection) -> list[str]:
+        return [data.slug for data in services.human_data_of(collection, self.context["request"].user)]
 
 
 class CollectionEntryBody(Body):

@@ -9,6 +9,8 @@ from django.db.models import QuerySet
 from django.dispatch import receiver
 
 from gym.collections.models import Collection
+from gym.people.models import HumanData
+from gym.people.signals import data_leaving
 from gym.runs.models import SuiteRun
 from gym.runs.read.selectors import newest_done
 from gym.runs.signals import runs_deleting
@@ -46,6 +48,17 @@ def _keep_public(suite: Suite, **kwargs: Any) -> None:
         raise InUse(
             f"{_named(titles)} contain{'' if len(titles) > 1 else 's'} this suite, so it cannot be made private or "
             "unlisted, moved, or deleted. Publish corrections as a new revision or as errata."
+        )
+
+
+@receiver(data_leaving, dispatch_uid="gym.collections.deletion_guard.human_data")
+def _keep_data(data: HumanData, **kwargs: Any) -> None:
+    published = Collection.objects.filter(published_at__isnull=False, human_data_entries__human_data=data)
+    titles = list(published.order_by("title").values_list("title", flat=True))
+    if titles:
+        raise InUse(
+            f"{_named(titles)} hold{'' if len(titles) > 1 else 's'} these human data, so they cannot be made private "
+            "or deleted."
         )
 
 

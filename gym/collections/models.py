@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gym.jobs.models import HasJob
+from gym.people.models import HumanData
 from gym.sharing.models import Collaborator, Invitation
 from suites.models import SuiteRevision
 
@@ -62,6 +63,24 @@ class CollectionEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.collection_id}: {self.revision_id}"
+
+
+class CollectionHumanData(models.Model):
+    """Human data of one of the collection's revisions."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="human_data_entries")
+    human_data = models.ForeignKey(HumanData, on_delete=models.CASCADE, related_name="collection_entries")
+
+    class Meta:
+        ordering = ["collection_id", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["collection", "human_data"], name="human_data_once_per_collection"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.collection_id}: {self.human_data_id}"
 
 
 class CollectionZip(HasJob, models.Model):

@@ -15,8 +15,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gym.accounts.models import AnyUser, User
-from gym.collections.models import Collection, CollectionEntry
+from gym.collections.models import Collection, CollectionEntry, CollectionHumanData
 from gym.collections.quotas import COLLECTIONS
+from gym.people.models import HumanData
+from gym.people.selectors import listed as listed_data
 from gym.sharing.models import Role, Visibility
 from gym.sharing.permissions import may_edit, owns
 from gym.sharing.selectors import worked_on_by
@@ -148,6 +150,33 @@ def remove_revision(collection: Collection, revision: SuiteRevision, *, actor: U
         _locked(collection).entries.filter(revision=revision).delete()
 
 
+def human_data_of(collection: Collection, user: AnyUser) -> list[HumanData]:
+    """Return the collection's human data that this user may see in lists."""
+    return list(listed_data(user).filter(collection_entries__collection=collection).order_by("title", "pk"))
+
+
+def addable_data(collection: Collection, user: AnyUser) -> QuerySet[HumanData]:
+    """Return the human data of the collection's revisions that this user may see in lists."""
+    return (
+        listed_data(user).filter(revision__collection_entries__collection=collection).order_by("title", "pk")
+    )
+
+
+def set_human_data(collection: Collection, chosen: Sequence[HumanData], *, actor: User) -> None:
+    """Replace the collection's human data by these, which must be of its revisions. Data that the actor cannot see are
+    kept. Raises ValidationError and PermissionDenied."""
+    _require_change(collection, actor)
+    with transaction.atomic():
+        locked = _locked(collection)
+        visible = set(addable_data(locked, actor).values_list("pk", flat=True))
+        if any(data.pk not in visible for data in chosen):
+            raise ValidationError("Choose human data of the collection’s suites.")
+        locked.human_data_entries.filter(human_data__in=visible).delete()
+        CollectionHumanData.objects.bulk_create(
+            [CollectionHumanData(collection=locked, human_data=data) for data in chosen]
+        )
+
+
 def frozen_revision(user: AnyUser, slug: str, number: int | None = None) -> SuiteRevision | None:
     """Return a frozen revision of a suite listed for this user; by default the newest."""
     rows = listed_frozen(user).filter(suite__slug=slug)
@@ -241,7 +270,13 @@ def publish_collection(collection: Collection, *, actor: User, make_public: Cont
         if not rows:
             raise ValidationError("An empty collection cannot be published.")
         _require_public([row.suite for row in rows], actor)
-        locked.sha256 = digest(rows)
+        data = [row.human_data for row in locked.human_data_entries.select_related("human_data")]
+        if any(
+            one.visibility != Visibility.PUBLIC or one.revision_id not in {row.pk for row in rows}
+            for one in data
+        ):
+            raise ValidationError("Publish the collection’s human data first, or remove them.")
+        locked.sha256 = digest(rows, data)
         locked.published_at = timezone.now()
         locked.save(update_fields=["sha256", "published_at"])
 
@@ -271,9 +306,11 @@ def delete_collection(collection: Collection, *, actor: User) -> None:
         _locked(collection).delete()
 
 
-def digest(revisions: Sequence[SuiteRevision]) -> str:
-    """Return the sha256 over one line per revision: slug, number, hash."""
-    lines = (f"{row.suite.slug} r{row.number} {row.sha256}\n" for row in revisions)
+def digest(revisions: Sequence[SuiteRevision], data: Sequence[HumanData] = ()) -> str:
+    """Return the sha256 over one line per revision (slug, number, hash), and one per human data set (slug, hash of its
+    file)."""
+    lines = [f"{row.suite.slug} r{row.number} {row.sha256}\n" for row in revisions]
+    lines += [f"human data {one.slug} {one.provenance.get('sha256', '')}\n" for one in data]
     return sha256("".join(lines).encode()).hexdigest()
 
 

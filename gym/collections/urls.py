@@ -9,6 +9,7 @@ urlpatterns = [
     path("collections/<slug:slug>/", views.collection_detail, name="collection-detail"),
     *people_urls(views.SHAREABLE, "collections/<slug:slug>/"),
     path("collections/<slug:slug>/edit/", views.collection_edit, name="collection-edit"),
+    path("collections/<slug:slug>/human-data/", views.collection_human_data, name="collection-human-data"),
     path("collections/<slug:slug>/publish/", views.collection_publish, name="collection-publish"),
     path("collections/<slug:slug>/delete/", views.collection_delete, name="collection-delete"),
     path("collections/<slug:slug>/zip/", views.collection_zip, name="collection-zip"),

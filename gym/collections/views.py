@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,7 +18,7 @@ from gym.accounts.errors import LimitReached
 from gym.accounts.requests import SignedInRequest
 from gym.collections import services, zips
 from gym.collections.forms import CollectionForm
-from gym.collections.models import Collection, CollectionZip
+from gym.collections.models import Collection, CollectionHumanData, CollectionZip
 from gym.collections.picker import read_picker
 from gym.downloads import download, zip_stream
 from gym.jobs.pages import progress_of, show_error
@@ -49,18 +49,26 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a collection with its leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that this
-    user cannot see), may_change, may_manage, may_see_people, citation, and board_context."""
-    collection = _visible(request, slug)
+    """Show a collection with its leaderboard. Context: collection, revisions, n_entries, n_hidden (entries that
+    this user cannot see), human_data, addable_data (human data of its revisions), may_change, may_manage,
+    may_see_people, citation, and board_context."""
+    has_human_data = Exists(CollectionHumanData.objects.filter(collection=OuterRef("pk")))
+    counted = services.visible_collections(request.user).annotate(
+        n_entries=Count("entries"), has_human_data=has_human_data
+    )
+    collection: Any = get_object_or_404(counted, slug=slug)
     revisions = services.revisions_of(collection, request.user)
-    n_entries = collection.entries.count()
+    n_entries = collection.n_entries
     board = leaderboard(request.user, read_options(request.GET), revisions, collection.slug)
+    may_change = services.can_change(request.user, collection)
     context = {
         "collection": collection,
         "revisions": revisions,
         "n_entries": n_entries,
         "n_hidden": n_entries - len(revisions),
-        "may_change": services.can_change(request.user, collection),
+        "human_data": services.human_data_of(collection, request.user) if collection.has_human_data else [],
+        "addable_data": list(services.addable_data(collection, request.user)) if may_change else [],
+        "may_change": may_change,
         "may_manage": services.can_manage(request.user, collection),
         "may_see_people": not collection.is_published and may_read(request.user, collection),
         "citation": citation_of(request, collection) if collection.is_published else "",
@@ -134,6 +142,23 @@ def _form(request: HttpRequest, **options: Any) -> CollectionForm:
         return CollectionForm(request.POST, **options)
     written = {name: request.POST[name] for name in CollectionForm.Meta.fields if name in request.POST}
     return CollectionForm(initial=written, **options)
+
+
+@login_required
+@require_POST
+def collection_human_data(request: SignedInRequest, slug: str) -> HttpResponse:
+    """Set the collection's human data. Parameters: `data` (slugs)."""
+    collection = _changeable(request, slug)
+    chosen = list(
+        services.addable_data(collection, request.user).filter(slug__in=request.POST.getlist("data"))
+    )
+    try:
+        services.set_human_data(collection, chosen, actor=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, "Saved.")
+    return redirect(collection)
 
 
 @login_required

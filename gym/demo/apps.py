@@ -6,4 +6,4 @@ class DemoConfig(AppConfig):
     label = "demo"
 
     def ready(self) -> None:
-        from gym.demo import actors  # noqa: F401  registers its job handler
+        from gym.demo import actors, people  # noqa: F401  register job handlers and a signal receiver

@@ -47,6 +47,18 @@ GROUPS: dict[str, tuple[Guide, ...]] = {
     "Results": (
         Guide("results", "Read results", "Scoring rules, which run counts, and verdicts against chance."),
         Guide("compare", "Compare", "Two to five models, or two revisions of a suite, on the same items."),
+        Guide(
+            "people",
+            "Human data",
+            "Reading times and judgments: file formats, matching, exclusions, privacy.",
+            section="human-data-list",
+            section_title="Human data",
+        ),
+        Guide(
+            "tutorial-people",
+            "From an experiment to a figure",
+            "Compare models with reading times, step by step.",
+        ),
         Guide("leaderboard", "Leaderboard", "Models ranked over suites; weights, seeds, and missing runs."),
         Guide("export", "Export results", "Tables for Python and R, and files for other programs."),
         Guide("charts", "Charts", "Figures for papers, and their data."),

@@ -24,6 +24,7 @@ from gym.jobs import services as jobs
 from gym.jobs.models import ACTIVE_STATES, Job
 from gym.lmchallenge import services as lmchallenge
 from gym.lmchallenge.models import Corpus, Game
+from gym.people.models import HumanData, PeopleComparison
 from gym.propara import services as propara
 from gym.propara.models import AnswerSet, Submission
 from gym.runs.models import SuiteRun
@@ -49,6 +50,8 @@ class DeletionPlan:
     kept_runs: QuerySet[SuiteRun]
     deleted_collections: QuerySet[Collection]
     kept_collections: QuerySet[Collection]
+    deleted_human_data: QuerySet[HumanData]
+    kept_human_data: QuerySet[HumanData]
     deleted_answer_sets: QuerySet[AnswerSet]
     kept_answer_sets: QuerySet[AnswerSet]
     deleted_submissions: QuerySet[Submission]
@@ -66,13 +69,20 @@ class DeletionPlan:
 def plan(user: User) -> DeletionPlan:
     """Plan an account's deletion."""
     by_others = SuiteRun.objects.exclude(owner=user)
+    human_data = HumanData.objects.filter(owner=user)
+    compared = PeopleComparison.objects.exclude(owner=user).values("human_data")
+    used_data = Q(visibility=Visibility.PUBLIC) | shared_by(user, HumanData) | Q(pk__in=compared)
+    remaining_data = HumanData.objects.filter(~Q(owner=user) | used_data)
     mine = Suite.objects.filter(owner=user)
     shared = Q(visibility=Visibility.PUBLIC) | shared_by(user, Suite)
     collections = Collection.objects.filter(owner=user)
     deleted_collections = collections.filter(published_at=None).exclude(shared_by(user, Collection))
     listed = CollectionEntry.objects.exclude(collection__in=deleted_collections)
     relied_on = (
-        shared | Q(pk__in=by_others.values("revision__suite")) | Q(pk__in=listed.values("revision__suite"))
+        shared
+        | Q(pk__in=by_others.values("revision__suite"))
+        | Q(pk__in=listed.values("revision__suite"))
+        | Q(pk__in=remaining_data.values("revision__suite"))
     )
     kept_suites = mine.filter(pk__in=mine.filter(relied_on).values("pk"))
     models = RegisteredModel.objects.filter(owner=user)
@@ -93,6 +103,8 @@ def plan(user: User) -> DeletionPlan:
         kept_runs=runs.exclude(gone),
         deleted_collections=deleted_collections,
         kept_collections=collections.exclude(pk__in=deleted_collections.values("pk")),
+        deleted_human_data=human_data.exclude(used_data),
+        kept_human_data=human_data.filter(used_data),
         deleted_answer_sets=propara.doomed_sets(user),
         kept_answer_sets=propara.kept_sets(user),
         deleted_submissions=propara.doomed_submissions(user),
@@ -167,12 +179,15 @@ def _carry_out(deletion: DeletionPlan) -> None:
     runs, collections = _keys(deletion.deleted_runs), _keys(deletion.deleted_collections)
     kept_suites, kept_models = _keys(deletion.kept_suites), _keys(deletion.kept_models)
     kept_collections = _keys(deletion.kept_collections)
+    human_data, kept_data = _keys(deletion.deleted_human_data), _keys(deletion.kept_human_data)
     Job.objects.filter(suite_run__in=runs).update(title="a deleted run", log="")
+    HumanData.objects.filter(pk__in=human_data).delete()
     SuiteRun.objects.filter(pk__in=runs).delete()
     Collection.objects.filter(pk__in=collections).delete()
     Suite.objects.filter(pk__in=suites).delete()
     RegisteredModel.objects.filter(pk__in=models).delete()
     heir = former_member()
     Collection.objects.filter(pk__in=kept_collections).update(owner=heir)
+    HumanData.objects.filter(pk__in=kept_data).update(owner=heir)
     Suite.objects.filter(pk__in=kept_suites).update(owner=heir)
     RegisteredModel.objects.filter(pk__in=kept_models).update(owner=heir, secrets={})

@@ -26,6 +26,9 @@ from gym.lmchallenge.downloads import record
 from gym.lmchallenge.models import Corpus
 from gym.lmchallenge.selectors import games_for
 from gym.notices.models import Notice
+from gym.people.exports import HumanValue, observation_rows
+from gym.people.models import HumanData
+from gym.people.services import CARD
 from gym.propara.exports import full_report
 from gym.propara.models import AnswerSetVersion
 from gym.propara.selectors import submissions_for
@@ -35,6 +38,7 @@ from lmgym import __version__
 from lmgym.agents.archives import write_archive
 from lmgym.files.zip_writer import add_to_zip
 from lmgym.suites.formats import write_json
+from lmgym.text.columns import header
 from lmgym.text.csv_writer import csv_pieces
 from models_registry.api.serializers import ModelDetailSerializer
 from models_registry.models import RegisteredModel
@@ -98,6 +102,7 @@ def _entries(user: User) -> Iterator[Entry]:
     yield from _account(user)
     yield from _suites(user)
     yield from _runs(user)
+    yield from _human_data(user)
     yield from _propara(user)
     yield from _games(user)
     yield from _agent_tests(user)
@@ -161,6 +166,20 @@ def _runs(user: User) -> Iterator[Entry]:
         for name in FRAMES:
             frame = frame_for(name, [run.revision])
             yield f"{stem}/{name}.csv", csv_pieces(frame.header, rows_of(frame, [run]))
+
+
+def _human_data(user: User) -> Iterator[Entry]:
+    rows = HumanData.objects.filter(owner=user).select_related("revision__suite").order_by("pk")
+    for data in rows.iterator(chunk_size=1):
+        facts = {name: getattr(data, name) for name in (*CARD, "visibility", "measure", "kind", "scale")}
+        facts |= {"suite": data.revision.suite.slug, "revision": data.revision.number}
+        facts |= {
+            "provenance": data.provenance,
+            "exclusions": data.exclusions,
+            "demographics": data.demographics,
+        }
+        yield f"human-data/{data.slug}.json", _json(facts)
+        yield f"human-data/{data.slug}.csv", csv_pieces(header(HumanValue), observation_rows(data))
 
 
 def _propara(user: User) -> Iterator[Entry]:

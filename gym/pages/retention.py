@@ -20,6 +20,8 @@ from gym.collections import zips
 from gym.jobs.reaper import KEEP_SILENT_WORKERS
 from gym.notices import services as notices
 from gym.pages import account_downloads
+from gym.people import services as people
+from gym.people.models import KEEP_IMPORTS as KEEP_UPLOADED
 from gym.propara import services as propara
 from gym.runs.models import KEEP_SCORE_REQUESTS
 from gym.runs.work import cache, preview, score_requests
@@ -56,6 +58,7 @@ def expiring(on_trimmed: Callable[[int, int], None] = lambda done, total: None) 
         Rule("Jobs of previews in the editor", _span(preview.KEEP), preview.drop_old),
         Rule("Responses to API requests with Idempotency-Key", _span(KEEP_RESPONSES), idempotency.drop_old),
         Rule("Reports of imports (their suites are kept)", _span(KEEP_IMPORTS), imports.drop_old),
+        Rule("Uploaded files with human data that were not imported", _span(KEEP_UPLOADED), people.drop_old),
         Rule(
             "ProPara files that were checked but not saved", _span(propara.CHECKED_FOR), propara.drop_unsaved
         ),
@@ -84,7 +87,10 @@ LASTING = (
         "Account, API tokens, tokens of the Hub, connected services, second factors",
         "until you delete the account or the token",
     ),
-    Rule("Suites, models, runs, collections, submissions, games and agent tests", "until you delete them"),
+    Rule(
+        "Suites, models, runs, human data, collections, submissions, games and agent tests",
+        "until you delete them",
+    ),
     Rule(
         "Jobs with their logs",
         "until an administrator deletes old ones; failed jobs that explain a missing result stay with it",

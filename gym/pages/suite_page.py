@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import prefetch_related_objects
+from django.db.models import Exists, OuterRef, prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -13,6 +13,10 @@ from django_htmx.http import trigger_client_event
 
 from gym.jobs.models import ACTIVE_STATES
 from gym.jobs.selectors import note_silence
+from gym.people.models import HumanData
+from gym.people.presenters import data_figure
+from gym.people.results import scored_people
+from gym.people.selectors import of_revision
 from gym.runs.pages.export_views import EXPORT_TABLES, citation
 from gym.runs.pages.forms import RunForm
 from gym.runs.pages.paper import PaperFiles
@@ -51,14 +55,15 @@ PER_PAGE = 50
 
 @require_safe
 def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> HttpResponse:
-    """Show a revision of a suite with its results. Context: suite, revision, revisions, predictions (ShownPrediction),
-    example (Sentence rows of the first item), critical (region numbers that formulas refer to), design (DesignTable or
-    None), findings and dismissed (lint), scores (Scored, best first), rule, rules, models_figure and regions_figure
-    (Figure), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or running, on any revision),
-    runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit, may_see_people, may_delete, may_run,
-    n_items, n_sentences, export_tables, citation, downloads, pairs_refused (reasons why it cannot be exported as
-    minimal pairs), tasks_exported and tasks_refused (number of predictions exported as tasks, and reasons why others
-    are not), paper (PaperFiles)."""
+    """Show a revision of a suite with its results. Context: suite, revision, revisions, predictions
+    (ShownPrediction), example (Sentence rows of the first item), critical (region numbers that formulas refer to),
+    design (DesignTable or None), findings and dismissed (lint), scores (Scored, best first), rule, rules,
+    models_figure and regions_figure (Figure), people (HumanData of the revision), people_scores (ScoredPeople),
+    people_figure (Figure or None), shown_run, drawable (runs), on_both (OnBoth or None), runs_under_way (queued or
+    running, on any revision), runs_stopped (failed or cancelled), run_form (or None), freeze_form, may_edit,
+    may_see_people, may_delete, may_run, n_items, n_sentences, export_tables, citation, downloads, pairs_refused
+    (reasons why it cannot be exported as minimal pairs), tasks_exported and tasks_refused (number of predictions
+    exported as tasks, and reasons why others are not), paper (PaperFiles)."""
     revisions = _revisions(request, slug)
     suite = revisions[0].suite
     revision = _chosen(suite, revisions, number)
@@ -75,6 +80,8 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
     rule = rule_of(request.GET.get("rule", ""))
     findings = findings_of(revision)
     scores = scored_runs(done, rule)
+    people = of_revision(request.user, revision) if revision.has_human_data else []
+    people_scores = scored_people(people, rule)
     active = [run for run in unfinished if run.state in ACTIVE_STATES]
     note_silence(run.job for run in active)
     context = {
@@ -88,6 +95,9 @@ def suite_detail(request: HttpRequest, slug: str, number: int | None = None) -> 
         "findings": [finding for finding in findings if not finding["ignored"]],
         "dismissed": [finding for finding in findings if finding["ignored"]],
         "scores": scores,
+        "people": people,
+        "people_scores": people_scores,
+        "people_figure": data_figure(people_scores[0].data) if people_scores else None,
         "paper": PaperFiles(
             "suite-predictions", {"suite": suite.slug, "r": str(revision.number), "rule": rule.key}
         ),
@@ -162,16 +172,19 @@ def _figures(revision: SuiteRevision, scores: list[Scored], slug: str) -> dict[s
     }
 
 
-def _revisions(request: HttpRequest, slug: str) -> list[SuiteRevision]:
-    """Return the revisions of a suite that this user may read, newest first, with the suite."""
-    rows = revisions_for(request.user).filter(suite__slug=slug)
-    revisions = list(rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number"))
+def _revisions(request: HttpRequest, slug: str) -> list[Any]:
+    """Return the revisions of a suite that this user may read, newest first, with the suite and `has_human_data`."""
+    has_human_data = Exists(HumanData.objects.filter(revision=OuterRef("pk")))
+    rows = revisions_for(request.user).filter(suite__slug=slug).annotate(has_human_data=has_human_data)
+    revisions: list[Any] = list(
+        rows.select_related("suite__owner").prefetch_related("suite__tags").order_by("-number")
+    )
     if not revisions:
         raise Http404("Suite not found.")
     return revisions
 
 
-def _chosen(suite: Suite, revisions: list[SuiteRevision], number: int | None) -> SuiteRevision:
+def _chosen(suite: Suite, revisions: list[Any], number: int | None) -> Any:
     """Return the requested revision; without a number, the newest frozen revision, else the draft."""
     if number is not None:
         revision = next((row for row in revisions if row.number == number), None)

@@ -66,7 +66,8 @@ BATCH = 200
 SHOWN = 20
 _REASONS = (
     "suite_run", "agent_run", "agent_naming", "lmc_game", "score_request",
-    "checked_models", "result_upload", "collection_zip", "account_export",
+    "checked_models", "result_upload", "collection_zip", "account_export", "human_data",
+    "human_data_import", "people_comparison",
 )  # fmt: skip
 """Related names of rows that refer to a job. A failed or cancelled job explains why their result is missing, so it is
 kept."""

@@ -17,6 +17,7 @@ from gym.collections.models import CollectionZip, ZipPiece
 from gym.jobs.models import Job
 from gym.lmchallenge.models import Corpus, Game, LogChunk
 from gym.pages.models import AccountExport, ExportPiece
+from gym.people.models import ColumnPiece, FilePiece, HumanData, PeopleComparison
 from gym.runs.models import PredictionResult, RunChunk, RunScore, ScoreCache, SentenceScore, SuiteRun
 from gym.runs.work.cache import spent_chunks
 from lmgym.models.backends import hub_cache
@@ -33,6 +34,7 @@ PARTS: dict[str, tuple[type[Model], ...]] = {
     "Jobs": (Job,),
     "Zips of collections": (CollectionZip, ZipPiece),
     "Downloads of accounts’ data": (AccountExport, ExportPiece),
+    "Human data": (HumanData, ColumnPiece, FilePiece, PeopleComparison),
     "Corpora and logs of games": (Corpus, Game, LogChunk),
 }
 

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("lmgym.cli.evaluate", "run suites on models and print the pass rates"),
     "score": ("lmgym.cli.score", "compute surprisals of sentences, token by token"),
     "compare": ("lmgym.cli.compare", "compare two models on the same items"),
+    "people": ("lmgym.cli.people", "compare models with reading times and judgments of people"),
     "lint": ("lmgym.cli.lint", "check suites for problems"),
     "convert": ("lmgym.cli.convert", "write a suite in another format"),
     "lmc": ("lmgym.cli.lmc", "LM Challenge: typing games and their logs"),

@@ -293,6 +293,81 @@ class Client(Games, Submissions, AgentTests):
         """Preview `upload_results`; nothing is stored."""
         return dict(self.transport.send("POST", "uploads/plan/", body=choice, files=[(name, data)]).json())
 
+    # --- human data ---
+
+    def import_human_data(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        suite: str,
+        answers: Mapping[str, str] | None = None,
+        seconds: float = 600.0,
+        **choice: str,
+    ) -> dict[str, Any]:
+        """Import reading times or judgments for a suite, and wait until it is done (docs/people.md).
+
+        Args:
+            answers: answers to questions about the file, by name.
+            choice: revision, title.
+
+        Returns:
+            The last response of `GET human-data/imports/{id}/`: `state` "done" with the slug `human_data`; "asks" with
+            open questions; or "failed" with `problems` or an `error`.
+
+        Raises:
+            ApiError: the file has open questions or does not match the suite; `errors` has the reasons.
+            TimeoutError: the import is not done; it continues.
+        """
+        body = {
+            "suite": suite,
+            **choice,
+            **{f"answers.{key}": value for key, value in (answers or {}).items()},
+        }
+        row = self.transport.send("POST", "human-data/", body=body, files=[(name, data)]).json()
+        return self._polled(f"human-data/imports/{quote(row['id'])}/", row, seconds)
+
+    def human_data(self, slug: str) -> dict[str, Any]:
+        """Read a data set: what it is, exclusions, and the suite's predictions evaluated on people."""
+        return dict(self.get(f"human-data/{quote(slug)}/"))
+
+    def human_data_file(self, slug: str, form: str = "csv") -> bytes:
+        """Download the observations as csv or parquet, or the citation as bib."""
+        return self.transport.send("GET", f"human-data/{quote(slug)}/observations/{quote(form)}/").body
+
+    def compare_with_people(
+        self, slug: str, models: Sequence[str], *, seconds: float = 3600.0, **options: Any
+    ) -> dict[str, Any]:
+        """Compare models with a data set, and wait for the result.
+
+        Args:
+            models: slugs of models that have run on the data's revision.
+            options: spill_over, regions.
+
+        Returns:
+            The comparison; `result` has its tables, with the columns of `Result.against` (docs/names.md).
+
+        Raises:
+            TimeoutError: the comparison is not done; it continues.
+        """
+        body = {"models": list(models), **options}
+        made = self.post(f"human-data/{quote(slug)}/comparisons/", body)
+        return self._polled(f"human-data/{quote(slug)}/comparisons/{quote(made['id'])}/", made, seconds)
+
+    def comparison_table(self, slug: str, key: str, what: str, form: str = "csv") -> bytes:
+        """Download a table of a comparison, such as gains, or observations: the fitted ones with all predictors."""
+        place = f"human-data/{quote(slug)}/comparisons/{quote(key)}/{quote(what)}/{quote(form)}/"
+        return self.transport.send("GET", place).body
+
+    def _polled(self, place: str, body: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        end = time.monotonic() + seconds
+        while body["state"] in ("queued", "running"):
+            if time.monotonic() > end:
+                raise TimeoutError(f"not done after {seconds:.0f} s; it continues: {place}")
+            self.transport.sleep(1.0)
+            body = self.get(place)
+        return dict(body)
+
     # --- sentences ---
 
     def score(

@@ -10,12 +10,15 @@ from gym.accounts.tokens import create_token
 from gym.jobs.models import Job
 from gym.jobs.testing import run_pending
 from gym.pages.account_deletion import FORMER_MEMBER
+from gym.people.models import HumanData
+from gym.people.services import set_visibility
 from gym.runs.models import SuiteRun
 from gym.runs.work import services
 from gym.secrets import sealed
 from models_registry.models import RegisteredModel
 from suites.models import Suite, SuiteCollaborator
 from tests.factories import make_model, make_revision, make_suite
+from tests.human_data import experiments
 
 DELETE = "/accounts/delete/"
 
@@ -153,7 +156,7 @@ def test_the_page_takes_as_many_queries_for_many_things_as_for_few(
     for number in range(10):
         make_suite(alice, name=f"mine{number}", visibility="private", frozen=False)
         services.queue_run(revision, model, actor=alice)
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         assert client.get(DELETE).status_code == 200
 
 
@@ -184,3 +187,26 @@ def test_everything_happens_or_nothing(client, alice, monkeypatch):
     with pytest.raises(RuntimeError):
         delete(client)
     assert Suite.objects.filter(pk=suite.pk, owner=alice).exists()
+
+
+def test_private_human_data_go_and_public_ones_stay_with_their_suite(client, alice):
+    revision = experiments.make_revision(alice)
+    private, public = (experiments.import_file(revision, alice) for _ in range(2))
+    set_visibility(public, "public", actor=alice, confirmed=True)
+    page = client.get(DELETE).content.decode()
+    assert private.get_absolute_url() in page
+    delete(client)
+    assert [(data.pk, data.owner.username) for data in HumanData.objects.all()] == [
+        (public.pk, FORMER_MEMBER)
+    ]
+    assert owner(revision.suite) == FORMER_MEMBER
+
+
+def test_a_private_suite_stays_while_others_have_human_data_of_it(client, alice, people):
+    revision = experiments.make_revision(alice, visibility="private")
+    revision.suite.collaborations.create(user=people.bob, role="view")
+    theirs = experiments.import_file(revision, people.bob)
+    revision.suite.collaborations.all().delete()
+    delete(client)
+    assert HumanData.objects.get().pk == theirs.pk
+    assert owner(revision.suite) == FORMER_MEMBER

@@ -13,7 +13,8 @@ from models_registry.services import register_uploaded_model
 from tests.factories import make_model, make_suite
 
 KINDS = {
-    "suites", "models", "runs", "collections", "answer_sets", "submissions", "agent_suites", "agent_runs", "corpora",
+    "suites", "models", "runs", "human_data", "collections", "answer_sets", "submissions", "agent_suites", "agent_runs",
+    "corpora",
     "games",
 }  # fmt: skip
 

@@ -51,6 +51,10 @@ WITHOUT_TWIN: dict[str, dict[str, str]] = {
     "propara_answer_sets_create": {"answers": DOWNLOAD, "sentences": DOWNLOAD},
     "propara_answer_sets_versions_create": {"answers": DOWNLOAD, "sentences": DOWNLOAD},
     "propara_submissions_create": {"file": DOWNLOAD},
+    "human_data_create": {"*": "the answer is the import; the data set is read at its own address"},
+    "human_data_comparisons_create": {
+        **dict.fromkeys(("spill_over", "regions", "slopes"), "the answer has them as `options`")
+    },
     "suites_create": {
         **dict.fromkeys(("file", "document", "text"), DOWNLOAD),
         **dict.fromkeys((*READING_OPTIONS, "template"), READING),

@@ -1,4 +1,4 @@
-"""The tutorials for LM Challenge, ProPara and agent tests on the command line and through the API: every
+"""The tutorials for human data, LM Challenge, ProPara and agent tests on the command line and through the API: every
 block in docs/ is executed, in order."""
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import socket
 import pytest
 
 from tests.process.live import LiveSite
+from tests.process.site import ROOT
 from tests.tutorials import NAMES, Terminal, Tutorial, walk
 
 pytestmark = pytest.mark.process
@@ -38,6 +39,18 @@ def test_a_tutorial_does_what_it_says(site, tmp_path, name, section):
     tutorial.save_files(tmp_path)
     token = site.things["tokens"]["alice"]
     terminal = Terminal(tmp_path, LM_GYM_SITE=site.url, LM_GYM_TOKEN=token)
+    try:
+        walk(tutorial, "The files", terminal)
+        walk(tutorial, section, terminal)
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize("section", ["On the command line", "A figure"])
+def test_the_tutorial_of_human_data_does_what_it_says(tmp_path, section):
+    tutorial = Tutorial("people")
+    tutorial.save_files(tmp_path)
+    terminal = Terminal(tmp_path, DEMO=str(ROOT / "gym" / "demo" / "data"))
     try:
         walk(tutorial, "The files", terminal)
         walk(tutorial, section, terminal)

@@ -8,10 +8,12 @@ from django.urls import reverse
 
 from gym.jobs.testing import run_pending
 from gym.pages.figure_views import KINDS
+from gym.people.services import set_visibility, start_comparison
 from gym.runs.work import services
 from suites.services import set_tags
 from tests.agents import site as agents
 from tests.factories import make_model, make_revision
+from tests.human_data import experiments
 from tests.lmchallenge import worlds as lmc
 from tests.propara import worlds as propara
 from tests.runs.boards import finished_run
@@ -42,7 +44,23 @@ def make_world(people):
     queries["compare-suites"] = {"model": "m1,m2"}
     queries["compare-items"] = {"model": "m1,m2", "suite": "npi"}
     queries |= {"suite-models": {"suite": "scored", "r": "1"}, **_neighbours(people)}
-    return queries | {"run": run.key}
+    return queries | _human_data(people) | {"run": run.key}
+
+
+def _human_data(people):
+    """Create a data set and its comparison with a model."""
+    revision = experiments.make_revision(people.alice)
+    reader = experiments.finished_run(revision, people.alice)
+    data = experiments.import_file(revision, people.alice)
+    set_visibility(data, "public", actor=people.alice, confirmed=True)
+    comparison = start_comparison(data, [reader], actor=people.alice)
+    run_pending()
+    compared = {"comparison": comparison.key}
+    return {
+        "people-means": {"data": data.slug},
+        "people-gains": compared,
+        "people-effects": compared | {"effect": "0"},
+    }
 
 
 def _neighbours(people):

@@ -24,7 +24,7 @@ from tests.runs.drawings import address, make_world
 built, people, world = once_a_module(make_world)
 
 SVG = "{http://www.w3.org/2000/svg}"
-NO_RULE = ("run-", "lmc-", "propara-", "agent-")
+NO_RULE = ("people-", "run-", "lmc-", "propara-", "agent-")
 """Charts without a pass rate over several predictions."""
 
 

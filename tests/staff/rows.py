@@ -17,6 +17,7 @@ from gym.api.models import SentRequest
 from gym.collections.models import Collection, CollectionEntry
 from gym.jobs.models import Job, WorkerHeartbeat
 from gym.lmchallenge.models import Corpus, Game
+from gym.people.models import HumanData
 from gym.propara.models import AnswerSet, AnswerSetVersion, PublishedResult, Submission
 from gym.runs.models import DeletedRun, ResultUpload, RunScore, ScoreCache, ScoreRequest, SuiteRun
 from gym.sharing.models import Invitation
@@ -68,6 +69,8 @@ def _results(n: int, add: Add, rows: Rows) -> None:
     counts = dict.fromkeys(["n", "judged", "passed", "ties", "too_close", "not_evaluable"], 1)
     add(RunScore, run=run, rule="each", **counts)
     add(ScoreRequest, owner=user, model=model, policy={}, texts=["a"], n_sentences=1)
+    numbers = dict.fromkeys(["n_observations", "n_participants", "n_items", "size"], 1)
+    add(HumanData, slug=f"h{n}", title=f"H {n}", owner=user, revision=revision, kind="rating", **numbers)
     collection = add(Collection, slug=f"c{n}", title=f"C {n}", owner=user)
     CollectionEntry.objects.create(collection=collection, revision=revision, position=0)
 

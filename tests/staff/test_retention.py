@@ -17,10 +17,11 @@ from gym.jobs.testing import run_pending
 from gym.notices.models import Notice
 from gym.pages import retention
 from gym.pages.models import AccountExport
+from gym.people.models import HumanDataImport
 from gym.runs.models import ScoreCache, ScoreRequest
 from gym.staff import services
 from suites.models import SuiteImport
-from tests.factories import make_model
+from tests.factories import make_model, make_revision
 
 LONG_AGO = timedelta(days=400)
 
@@ -31,6 +32,11 @@ def add_each(people, age: timedelta) -> None:
     collection = Collection.objects.create(slug=f"c{age.days}", title="c", owner=alice)
     rows = {
         SuiteImport: {"owner": alice, "options": {}},
+        HumanDataImport: {
+            "owner": alice,
+            "revision": make_revision(alice, name=f"s{age.days}"),
+            "size": 1,
+        },
         SentRequest: {"user": alice, "key": str(age), "digest": "d"},
         AccountExport: {"user": people.bob if age else alice},
         CollectionZip: {"collection": collection, "address": "a"},
@@ -51,7 +57,9 @@ def add_each(people, age: timedelta) -> None:
     TokenBucket.objects.create(key=str(age), full_at=then.timestamp())
 
 
-KINDS = (SuiteImport, SentRequest, CollectionZip, AccountExport, Notice, ScoreRequest, Session, TokenBucket)
+KINDS = (
+    SuiteImport, HumanDataImport, SentRequest, CollectionZip, AccountExport, Notice, ScoreRequest, Session, TokenBucket,
+)  # fmt: skip
 
 
 def counts() -> dict[str, int]:

@@ -26,6 +26,7 @@ from gym.runs.pages.leaderboard_figures import (
 from gym.runs.pages.paper import board_paper_table, table_file
 from gym.runs.read.leaderboard.address import read_options
 from gym.runs.read.leaderboard.build import StoredBoard, leaderboard
+from gym.runs.read.leaderboard.ceilings import ceilings_of
 from gym.runs.work import services
 from gym.sharing.models import Visibility
 from lmgym.runs.coverage import LOW_COVERAGE
@@ -52,7 +53,8 @@ def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: 
     """Build the context for templates/runs/_board.html: board (StoredBoard), options, columns (the shown page of them),
     table (BoardTable), rules, note, dense, low_coverage, missing (words by row), n_runnable (missing cells whose runs
     this user may queue), heads (see `_heads`), sorts, query, address, export_tables, whole_site (is it the site's
-    leaderboard?), heat_files, paper and methods_files (PaperFiles), scores_figure.
+    leaderboard?), heat_files, paper and methods_files (PaperFiles), scores_figure, ceilings (Ceiling or None of each
+    column; empty without results of people).
 
     `address`: URL of the page, without query. `of`: slug of the collection, for figures.
     """
@@ -80,6 +82,7 @@ def board_context(request: HttpRequest, board: StoredBoard, address: str, **of: 
         "paper": board_paper_files(board, **of),
         "methods_files": board_methods_files(board, **of),
         "scores_figure": scores_figure(board, **of),
+        "ceilings": ceilings_of(request.user, [column.revision for column in columns], options.rule),
     }
 
 

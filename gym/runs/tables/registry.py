@@ -181,12 +181,17 @@ ROWS_AT_ONCE = 20_000
 
 
 def parquet_file(frame: Frame, rows: Iterable[Row]) -> IO[bytes]:
+    """Write a table over runs to a temporary Parquet file."""
+    return parquet_of((*CONTEXT, *frame.columns), rows)
+
+
+def parquet_of(header: Iterable[Column], rows: Iterable[Row]) -> IO[bytes]:
     """Write rows to a temporary Parquet file. Types are declared, so that empty columns have one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {TEXT: pa.string(), WHOLE: pa.int64(), REAL: pa.float64(), YES_NO: pa.bool_()}
-    schema = pa.schema([(name, types[kind]) for name, kind in (*CONTEXT, *frame.columns)])
+    schema = pa.schema([(name, types[kind]) for name, kind in header])
     remaining = iter(rows)
     file = tempfile.TemporaryFile()  # noqa: SIM115  the response closes it
     with closed_on_error(file), pq.ParquetWriter(file, schema, compression="zstd") as writer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.permissions.sections import (
     API_EDITORS,
     EDITORS,
+    EDITORS_ACT,
     HIDDEN,
     INCOMPLETE,
     INCOMPLETE_EDITORS,
@@ -51,6 +52,7 @@ LAST: list[Row] = [
     ("POST", "api-collection-publish", ["in-the-making"], (401, 404, 404, 404, 400, 400)),  # empty now
     ("DELETE", "api-collection", ["in-the-making"], (401, 404, 404, 404, 204, 204)),
     ("DELETE", "api-collection-suite", ["shared-list", "public", 1], (401, 404, 403, 204, 204, 204)),
+    ("POST", "collection-human-data", ["shared-list"], EDITORS_ACT),
     ("POST", "collection-publish", ["shared-list"], OWNER_ACTS),  # empty now; a message explains
 ]
 ROWS += [

@@ -1,0 +1,81 @@
+"""Queries for human data and comparisons with models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import Count, F, Q, QuerySet
+
+from gym.accounts.models import AnyUser
+from gym.people.models import HumanData, HumanDataImport, PeopleComparison
+from gym.runs.models import SuiteRun
+from gym.runs.read.selectors import newest_done
+from gym.runs.read.selectors import visible_to as visible_runs
+from gym.sharing.models import Visibility
+from gym.sharing.selectors import worked_on_by
+from suites.models import SuiteRevision
+from suites.selectors import listed_for
+from suites.selectors import visible_to as visible_suites
+
+HEAVY = ("provenance", "demographics", "result")
+
+
+def visible_to(user: AnyUser) -> QuerySet[HumanData]:
+    """Return the data this user may see: public data of suites in their lists, and their own or shared data of suites
+    that they may see. The address of public data of an unlisted suite would reveal it, so only people who know of the
+    suite see them."""
+    data = HumanData.objects.filter(revision__suite__in=visible_suites(user))
+    public = Q(visibility=Visibility.PUBLIC, revision__suite__in=listed_for(user))
+    if not user.is_authenticated:
+        seen = data.filter(public)
+    elif user.is_staff:
+        seen = data
+    else:
+        seen = data.filter(public | worked_on_by(user, HumanData))
+    return seen.select_related("revision__suite__owner", "owner", "job")
+
+
+def listed(user: AnyUser) -> QuerySet[HumanData]:
+    """Return visible data for lists, without heavy columns."""
+    return visible_to(user).filter(revision__suite__in=listed_for(user)).defer(*HEAVY)
+
+
+def of_revision(user: AnyUser, revision: SuiteRevision) -> list[HumanData]:
+    """Return the visible data of a revision, with results."""
+    return list(visible_to(user).filter(revision=revision).defer("provenance", "demographics"))
+
+
+def imports_of(user: AnyUser) -> QuerySet[HumanDataImport]:
+    """Return this user's uploaded files; nobody else sees them."""
+    rows = (
+        HumanDataImport.objects.filter(owner=user.pk)
+        if user.is_authenticated
+        else HumanDataImport.objects.none()
+    )
+    return rows.select_related("revision__suite", "job", "made")
+
+
+def comparisons_of(data: HumanData, user: AnyUser) -> QuerySet[PeopleComparison]:
+    """Return the comparisons whose runs this user may all see. `data`: visible to the user. If a run was deleted, only
+    the person who started the comparison and staff see it, because the model may have been private."""
+    rows = PeopleComparison.objects.filter(human_data=data).select_related("job", "owner")
+    if user.is_authenticated and user.is_staff:
+        return rows
+    seen = Count("runs", filter=Q(runs__in=visible_runs(user)), distinct=True)
+    own = Q(owner=user.pk) if user.is_authenticated else Q(pk__in=[])
+    return rows.annotate(n_seen=seen).filter(own | Q(n_seen=F("n_runs")))
+
+
+def comparable_runs(data: HumanData, user: AnyUser) -> QuerySet[SuiteRun]:
+    """Return the run that counts for each visible model on the revision, if it has surprisals."""
+    runs = newest_done(visible_runs(user).filter(revision=data.revision)).exclude(policy={})
+    return runs.order_by("model__name", "pk")
+
+
+def recent_comparisons(data: HumanData, user: AnyUser) -> list[PeopleComparison]:
+    return list(comparisons_of(data, user).prefetch_related("runs__model").defer("result")[:20])
+
+
+def models_of(runs: Iterable[SuiteRun]) -> dict[str, SuiteRun]:
+    """Map the slug of the model to its run."""
+    return {run.model.slug: run for run in runs}

@@ -1,0 +1,37 @@
+"""Collections hold human data; published ones protect them."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.urls import reverse
+
+from gym.collections.services import create_collection, publish_collection
+from gym.people import services
+from suites.signals import InUse
+from tests.human_data.experiments import import_file, make_revision
+from tests.people import make_people
+
+
+@pytest.mark.django_db
+def test_a_published_collection_protects_its_human_data(client):
+    people = make_people()
+    revision = make_revision(people.alice)
+    data = import_file(revision, people.alice)
+    collection = create_collection(
+        actor=people.alice, slug="paper", title="Paper", description="", reference="", revisions=[revision]
+    )
+    client.force_login(people.alice)
+    client.post(reverse("collection-human-data", args=["paper"]), {"data": data.slug})
+    with pytest.raises(ValidationError):  # the data are private
+        publish_collection(collection, actor=people.alice)
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    publish_collection(collection, actor=people.alice)
+    client.logout()
+    assert data.get_absolute_url() in client.get(collection.get_absolute_url()).content.decode()
+    for change in (
+        lambda: services.delete(data, actor=people.alice),
+        lambda: services.set_visibility(data, "private", actor=people.alice),
+    ):
+        with pytest.raises(InUse):
+            change()

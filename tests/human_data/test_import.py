@@ -1,0 +1,116 @@
+"""Import human data: from an uploaded file to a data set."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from django.utils import timezone
+
+from gym.jobs.models import Job
+from gym.jobs.testing import run_pending
+from gym.people import services
+from gym.people.models import FilePiece, HumanData, HumanDataImport
+from gym.people.storage import load
+from tests.human_data.experiments import PEOPLE, import_file, make_revision, results_file
+from tests.people import make_people
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def people():
+    return make_people()
+
+
+@pytest.fixture
+def revision(people):
+    return make_revision(people.alice)
+
+
+def test_a_results_file_becomes_a_private_data_set(revision, people):
+    data = import_file(revision, people.alice)
+    assert (data.visibility, data.n_participants, data.n_items) == ("private", PEOPLE, 8)
+    assert len(data.provenance["sha256"]) == 64
+    assert data.result["n"] == data.n_observations
+
+
+def test_participants_are_renamed_and_the_file_is_deleted(revision, people):
+    data = import_file(revision, people.alice)
+    observations, _ = load(data)
+    assert set(observations.participants) == {f"P{k}" for k in range(1, PEOPLE + 1)}
+    assert not FilePiece.objects.exists()
+    assert bytes(HumanDataImport.objects.get().salt) == b""
+
+
+def test_a_table_with_wrong_items_is_explained_and_nothing_is_saved(client, revision, people):
+    client.force_login(people.alice)
+    table = b"participant,item,condition,word,rt\n" + b"".join(
+        b"s%d,%d,a,%d,300\n" % (who, item, word) for who in range(3) for item in (900, 901) for word in (1, 2)
+    )
+    row = services.upload(revision, table, "wrong.csv", actor=people.alice)
+    services.answer(row, {}, actor=people.alice)
+    run_pending("short")
+    page = client.get(row.get_absolute_url())
+    assert "900" in page.content.decode()
+    assert not HumanData.objects.exists()
+
+
+def test_the_page_shows_how_the_file_is_read_before_anything_is_saved(client, revision, people):
+    client.force_login(people.alice)
+    row = services.upload(revision, results_file(), "results.csv", actor=people.alice)
+    page = client.get(row.get_absolute_url())
+    assert page.status_code == 200
+    reading = client.post(reverse("human-data-import-reading", args=[row.key]), row.answers)
+    assert f"{PEOPLE} participants" in reading.content.decode()
+    assert not HumanData.objects.exists()
+
+
+def test_others_do_not_see_an_uploaded_file(client, revision, people):
+    row = services.upload(revision, results_file(), "results.csv", actor=people.alice)
+    client.force_login(people.charlie)
+    assert client.get(row.get_absolute_url()).status_code == 404
+
+
+def test_an_import_that_breaks_off_leaves_nothing_and_can_be_repeated(revision, people, monkeypatch):
+    row = services.upload(revision, results_file(), "results.csv", actor=people.alice)
+    services.answer(row, {}, actor=people.alice)
+
+    def break_off(*_):
+        raise OSError("the machine went down")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(services, "write_pieces", break_off)
+        run_pending("short", limit=1)
+    assert not HumanData.objects.exists()
+    Job.objects.update(not_before=timezone.now())
+    run_pending("short")
+    assert HumanData.objects.get().n_participants == PEOPLE
+
+
+def test_publication_needs_confirmation_and_a_public_suite(client, revision, people):
+    data = import_file(revision, people.alice)
+    address = reverse("human-data-visibility", args=[data.slug])
+    client.force_login(people.alice)
+    assert client.post(address, {"consent": "on"}).status_code == 400
+    client.post(address, {"consent": "on", "anonymity": "on"})
+    data.refresh_from_db()
+    assert data.visibility == "public"
+    assert data.confirmed_at is not None
+
+
+def test_the_api_names_open_questions_and_imports_with_answers(client, revision, people):
+    client.force_login(people.alice)
+    rows = results_file() + results_file().replace(b",b,", b",control,")
+    file = SimpleUploadedFile("results.csv", rows)
+    refused = client.post("/api/v1/human-data/", {"file": file, "suite": revision.suite.slug})
+    assert refused.status_code == 400
+    assert "conditions.control" in refused.json()["asks"]
+    file.seek(0)
+    answers = {"answers.conditions.control": "-", "answers.doubled": "first"}
+    answer = client.post("/api/v1/human-data/", {"file": file, "suite": revision.suite.slug, **answers})
+    assert answer.status_code == 202, answer.json()
+    run_pending("short")
+    done = client.get(answer["Location"]).json()
+    assert done["state"] == "done"
+    assert client.get(f"/api/v1/human-data/{done['human_data']}/").json()["n_participants"] == PEOPLE

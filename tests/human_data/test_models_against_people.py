@@ -1,0 +1,144 @@
+"""Compare models with people on the site."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from gym.jobs.testing import run_pending
+from gym.people import services
+from gym.people.comparing import rows_in
+from tests.human_data.experiments import SLOPE, finished_run, import_file, make_revision
+from tests.people import make_people
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world():
+    people = make_people()
+    revision = make_revision(people.alice)
+    runs = [finished_run(revision, people.alice), finished_run(revision, people.alice, "other", seed=6)]
+    return people, import_file(revision, people.alice), runs
+
+
+def compared(world):
+    people, data, runs = world
+    comparison = services.start_comparison(data, runs, actor=people.alice)
+    run_pending()
+    comparison.refresh_from_db()
+    assert comparison.is_done, comparison.job.error
+    return comparison
+
+
+def test_the_slope_of_the_simulated_readers_is_recovered(world):
+    slopes = {
+        row.model: row for row in rows_in(compared(world).result, "coefficients") if row.term == "surprisal"
+    }
+    assert slopes["reader"].low < SLOPE < slopes["reader"].high
+
+
+def test_the_model_that_people_were_simulated_with_ranks_first(client, world):
+    comparison = compared(world)
+    assert rows_in(comparison.result, "gains")[0].model == "reader"
+    client.force_login(world[0].alice)
+    page = client.get(comparison.get_absolute_url())
+    assert page.status_code == 200
+    assert "ms per bit" in " ".join(page.content.decode().split())
+
+
+def test_downloads_of_a_comparison(client, world):
+    comparison = compared(world)
+    client.force_login(world[0].alice)
+    slug, key = comparison.human_data.slug, comparison.key
+
+    def text(what, form):
+        response = client.get(reverse("human-data-models-download", args=[slug, key, what, form]))
+        assert response.status_code == 200
+        return b"".join(response.streaming_content if response.streaming else [response.content])
+
+    assert text("gains", "csv").startswith(b"model,rank,")
+    assert b"surprisal_1" in text("observations", "csv")
+    assert text("effects", "parquet").startswith(b"PAR1")
+    assert b"lmer" in text("lme4", "R")
+    assert b'"gains"' in text("all", "json")
+
+
+def test_a_comparison_with_a_private_model_is_hidden_from_others(client, world):
+    people, data, runs = world
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    comparison = compared(world)
+    client.force_login(people.charlie)
+    assert client.get(comparison.get_absolute_url()).status_code == 200
+    runs[1].model.visibility = "private"
+    runs[1].model.save()
+    assert client.get(comparison.get_absolute_url()).status_code == 404
+    runs[1].delete()  # what was private stays hidden
+    assert client.get(comparison.get_absolute_url()).status_code == 404
+
+
+def test_changed_exclusions_are_applied_and_counted(client, world):
+    people, data, _ = world
+    client.force_login(people.alice)
+    client.post(
+        reverse("human-data-exclusions", args=[data.slug]),
+        {"maximum": 330, "trimming": "none", "within": "all"},
+    )
+    run_pending("short")
+    data.refresh_from_db()
+    (dropped,) = data.result["dropped"]
+    assert dropped["label"] == "above 330 ms"
+    assert data.result["n"] == data.n_observations - dropped["n"] < data.n_observations
+    assert "above 330 ms" in client.get(data.get_absolute_url()).content.decode()
+
+
+def test_pages_of_a_data_set(client, world):
+    people, data, _ = world
+    client.force_login(people.alice)
+    for address in (
+        data.get_absolute_url(),
+        reverse("human-data-item", args=[data.slug, 1]),
+        reverse("human-data-models", args=[data.slug]),
+        reverse("human-data-edit", args=[data.slug]),
+        reverse("human-data-visibility", args=[data.slug]),
+        reverse("human-data-people", args=[data.slug]),
+        reverse("human-data-list"),
+        reverse("human-data-download", args=[data.slug, "csv"]),
+        reverse("human-data-download", args=[data.slug, "bib"]),
+    ):
+        assert client.get(address).status_code == 200, address
+
+
+def test_the_suite_page_lists_people_with_the_models(client, world):
+    people, data, _ = world
+    client.force_login(people.alice)
+    page = " ".join(client.get(data.revision.get_absolute_url()).content.decode().split())
+    assert "People (Readers)" in page
+    assert "Add human data" in page
+    client.force_login(people.charlie)
+    assert "Readers" not in client.get(data.revision.get_absolute_url()).content.decode()
+
+
+def test_figures_are_files(client, world):
+    comparison = compared(world)
+    client.force_login(world[0].alice)
+    queries = {
+        "people-means": f"data={comparison.human_data.slug}",
+        "people-gains": f"comparison={comparison.key}",
+        "people-effects": f"comparison={comparison.key}&effect=0",
+    }
+    for kind, query in queries.items():
+        assert client.get(f"/figures/{kind}.svg?{query}").status_code == 200
+    client.force_login(world[0].charlie)
+    for kind, query in queries.items():
+        assert client.get(f"/figures/{kind}.svg?{query}").status_code == 404
+
+
+def test_public_data_are_a_ceiling_on_the_leaderboard(client, world):
+    people, data, _ = world
+    assert "People" not in client.get("/leaderboard/").content.decode()
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    page = client.get("/leaderboard/")
+    (ceiling,) = page.context["ceilings"]
+    assert ceiling.rate == data.result["scores"]["each"]["rate"]
+    assert data.get_absolute_url() in page.content.decode()
