@@ -308,7 +308,8 @@ def delete_suite(suite: Suite, *, actor: User, note: str = "") -> None:
         return  # deleted by a concurrent request
     except (ProtectedError, IntegrityError) as error:
         raise ValidationError(
-            "This suite has runs or human data or is in a collection, so results and papers may refer to it. Make it private instead."
+            "This suite has runs or human data or is in a collection, so results and papers may refer to it. "
+            "Make it private instead."
         ) from error
 
 

@@ -22,8 +22,8 @@ NOT_MEASURED = {
     name: reason
     for reason, names in {
         _FORM: (
-            "profile-edit hub-token password-change password-reset account-delete account-export suite-import suite-new "
-            "suite-editor "
+            "profile-edit hub-token password-change password-reset account-delete account-export suite-import "
+            "suite-new suite-editor "
             "several-suites suite-edit suite-upload suite-copy suite-freeze suite-errata suite-past "
             "model-register model-edit model-correct propara-new propara-edit propara-version-new propara-submit "
             "propara-submission-edit propara-published propara-published-edit "
@@ -34,8 +34,8 @@ NOT_MEASURED = {
             "agent-schedule-limits api-draft api-draft-cells human-data-new human-data-edit human-data-visibility"
         ),
         _FILE: (
-            "account-export-file help-template suite-download propara-submission-download propara-download propara-compare-download "
-            "agent-compare-download "
+            "account-export-file help-template suite-download propara-submission-download propara-download "
+            "propara-compare-download agent-compare-download "
             "lmc-corpus-download "
             "lmc-download "
             "collection-download export-table export-evaluated export-suite figure paper leaderboard-download "
