@@ -107,7 +107,7 @@ def undisturbed(
         }
         worker = site.worker()
         for run in runs.values():
-            site.wait(run, lambda state: state["state"] == "done", PATIENCE)
+            site.wait(run, lambda state: state["state"] == "done", 5 * PATIENCE)
         worker.terminate()
         worker.wait(timeout=30)
         return {work_item: results_of(site, run) for work_item, run in runs.items()}
