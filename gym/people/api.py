@@ -232,6 +232,7 @@ class HumanDataList(ListView):
             actor=request.user,
             title=body.get("title", ""),
             answers=body.get("answers"),
+            is_final=True,
         )
         if row.reading.get("problems") or row.reading.get("asks"):
             raise _unanswered(row)

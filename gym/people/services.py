@@ -58,9 +58,10 @@ def upload(
     actor: User,
     title: str = "",
     answers: Mapping[str, str] | None = None,
+    is_final: bool = False,
 ) -> HumanDataImport:
-    """Store a file and read it, at once if it is small, else in a job. `revision` must be frozen and visible to the
-    actor. Raises ValidationError, also if the quota is exceeded, and LimitReached."""
+    """Store a file and read it, at once if it is small, else in a job, which also imports it if `is_final`. `revision`
+    must be frozen and visible to the actor. Raises ValidationError, also if the quota is exceeded, and LimitReached."""
     if not suite_permissions.can_run(actor, revision.suite):
         raise PermissionDenied("sign in to add human data")
     if not revision.is_frozen:
@@ -79,7 +80,7 @@ def upload(
     if len(data) <= LIVE_BYTES:
         read(row)
     else:
-        _queue(row, is_final=False)
+        _queue(row, is_final=is_final)
     return row
 
 
