@@ -38,6 +38,7 @@ BLOCKS = [
     ("README.md", "In Python and the shell", "python", 1, NOT + "its model is on the Hub; see library.md"),
     ("README.md", "As a site", "sh", 2, f".ci/wheel-minute: starts the site; {CALLS}: the client"),
     ("README.md", "From a checkout", "sh", 1, ".ci/first-minute"),
+    ("accounts.md", "Two-factor authentication", "sh", 1, "tests/test_house.py"),
     ("accounts.md", "Tokens", "sh", 1, CLIENT + ": requests of docs/api.md"),
     ("agents.md", ALL, "hocon", 0, EXAMPLES),
     ("agents.md", "Command line", "sh", 1, CALLS),
@@ -69,6 +70,8 @@ BLOCKS = [
     ("deploy.md", "Docker", "sh", 1, ".ci/image-steps: the steps of the image, without Docker"),
     ("deploy.md", "Results from a cluster", "sh", 1, NOT + "needs a Slurm cluster"),
     ("deploy.md", "Behind a TLS proxy", "sh", 1, "tests/test_behind_a_proxy.py"),
+    ("deploy.md", "Sign-in through other services", "sh", 1, "tests/accounts/test_openid_connect.py"),
+    ("deploy.md", "Sign-in through other services", "nginx", 1, NOT + "needs a proxy that signs people in"),
     ("export.md", "Tables for papers", "python", 1, GUIDE),
     ("export.md", "Tables for papers", "sh", 1, GUIDE),
     ("export.md", "In Python and R", "python", 2, NOT + "needs files exported from a site; only the syntax is checked"),
@@ -91,6 +94,7 @@ BLOCKS = [
     ("models.md", "LM Zoo containers", "sh", 1, NOT + "needs Docker"),
     ("net.md", "How to use it", "python", 1, NOT + "a pattern; syntax and imports are checked"),
     ("net.md", "Keys for other servers", "python", 1, NOT + "a pattern; syntax and imports are checked"),
+    ("people.md", "In Python", "python", 1, NOT + "needs results of an experiment; syntax and imports are checked"),
     ("performance.md", ALL, "sh", 0, HOURS),
     ("propara.md", "Score a file", "sh", 2, CALLS),
     ("propara.md", "Score a file", "python", 1, EXAMPLES),
@@ -101,6 +105,7 @@ BLOCKS = [
     ("propara.md", "Differences from the reference", "sh", 1, HOURS),
     ("reliability.md", "Faults", "sh", 1, HOURS),
     ("reliability.md", "Downloads from the Hub", "sh", 1, HOURS),
+    ("reliability.md", "Visitors", "sh", 1, HOURS),
     ("staff.md", "Scored sentences", "sh", 1, "tests/test_house.py"),
     ("statistics.md", ALL, "python", 0, "tests/runs/test_intervals_from_exports.py"),
     ("suite-format.md", "JSON", "json", 1, FORMATS),
@@ -111,7 +116,7 @@ BLOCKS = [
     ("suite-format.md", "Errors", "", 1, NOT + "messages of several files"),
     *(
         (f"tutorial-{name}.md", ALL, language, 0, TUTORIALS)
-        for name in ("agents", "lmchallenge", "propara")
+        for name in ("agents", "lmchallenge", "people", "propara")
         for language in ("", "sh", "text")
     ),
     ("tutorial.md", ALL, "", 0, "tests/browser/test_factorial_design.py"),

@@ -8,6 +8,7 @@ import io
 import json
 
 import pytest
+from django.contrib.auth import get_user
 from django.http import QueryDict
 from django.urls import reverse
 
@@ -41,7 +42,7 @@ def shown(client, query="") -> dict[str, str]:
     def table(address):
         return list(csv.DictReader(io.StringIO(client.get(address).getvalue().decode())))
 
-    board = leaderboard(client.get("/").wsgi_request.user, read_options(QueryDict(query)))
+    board = leaderboard(get_user(client), read_options(QueryDict(query)))
     [cell] = board.rows[0].cells
     suite = client.get(f"{reverse('suite-detail', args=['s'])}?{query}").context["scores"]
     page = client.get(f"{reverse('model-detail', args=['m'])}?{query}").context["scores"]
