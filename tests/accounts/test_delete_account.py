@@ -156,7 +156,7 @@ def test_the_page_takes_as_many_queries_for_many_things_as_for_few(
     for number in range(10):
         make_suite(alice, name=f"mine{number}", visibility="private", frozen=False)
         services.queue_run(revision, model, actor=alice)
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(26):
         assert client.get(DELETE).status_code == 200
 
 

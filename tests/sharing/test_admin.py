@@ -9,15 +9,22 @@ from gym.sharing import invitations
 from gym.sharing.selectors import tables
 from tests.agents.site import make_suite as make_tests
 from tests.factories import make_model, make_suite
+from tests.human_data import experiments
 from tests.lmchallenge.worlds import make_corpus
 from tests.propara.worlds import make_set
 from tests.sharing.test_people import make_list
+
+
+def make_human_data(owner):
+    return experiments.import_file(experiments.make_revision(owner), owner)
+
 
 MAKERS = {
     "agentsuite": make_tests,
     "answerset": make_set,
     "corpus": make_corpus,
     "collection": make_list,
+    "humandata": make_human_data,
     "registeredmodel": make_model,
     "suite": make_suite,
 }
