@@ -76,6 +76,7 @@ CHOICES = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_every_page_file_and_answer_gives_the_verdict_that_outcomes_give(client, db, world):
     revisions, runs = world
     assert (len(revisions), len(runs)) == (17, 68)

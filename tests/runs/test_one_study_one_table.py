@@ -66,6 +66,7 @@ class Study(NamedTuple):
             id="published",
             marks=[
                 pytest.mark.published,
+                pytest.mark.long,
                 pytest.mark.skipif(
                     not PUBLISHED.is_dir(), reason=f"no suites at {PUBLISHED} (set GYM_CONFORMANCE_DIR)"
                 ),

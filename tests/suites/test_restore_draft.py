@@ -44,7 +44,7 @@ def suite(people):
     return suite
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_state_is_restored_exactly_and_so_are_the_states_after_it(people, data):
     suite = services.import_suite(start(), actor=people.alice)
