@@ -8,6 +8,7 @@ from django.urls import reverse
 from gym.jobs.testing import run_pending
 from gym.people import services
 from gym.people.comparing import rows_in
+from gym.people.models import HumanData
 from tests.human_data.experiments import SLOPE, finished_run, import_file, make_revision
 from tests.people import make_people
 
@@ -113,7 +114,7 @@ def test_the_suite_page_lists_people_with_the_models(client, world):
     people, data, _ = world
     client.force_login(people.alice)
     page = " ".join(client.get(data.revision.get_absolute_url()).content.decode().split())
-    assert "People (Readers)" in page
+    assert "People: Readers" in page
     assert "Add human data" in page
     client.force_login(people.charlie)
     assert "Readers" not in client.get(data.revision.get_absolute_url()).content.decode()
@@ -142,3 +143,11 @@ def test_public_data_are_a_ceiling_on_the_leaderboard(client, world):
     (ceiling,) = page.context["ceilings"]
     assert ceiling.rate == data.result["scores"]["each"]["rate"]
     assert data.get_absolute_url() in page.content.decode()
+
+
+def test_simulated_data_are_no_ceiling_and_say_so(client, world):
+    people, data, _ = world
+    services.set_visibility(data, "public", actor=people.alice, confirmed=True)
+    HumanData.objects.update(is_simulated=True)
+    assert client.get("/leaderboard/").context["ceilings"] == []
+    assert "Simulated people: Readers" in client.get(data.revision.get_absolute_url()).content.decode()
