@@ -26,7 +26,7 @@ def ceilings(
     rows = list(public.defer("provenance", "demographics").order_by("n_participants", "-pk"))
     return {
         row.data.revision_id: Ceiling(
-            row.score.rate, row.low, row.high, row.data.title, row.data.get_absolute_url()
+            row.score.rate, row.score.low, row.score.high, row.data.title, row.data.get_absolute_url()
         )
         for row in scored_people(rows, rule)
         if row.score.rate is not None
