@@ -22,6 +22,7 @@ from gym.people.models import HumanData
 from gym.people.presenters import counted_participants, data_figure, item_rows, item_values, shown_predictions
 from gym.people.selectors import comparable_runs, listed, recent_comparisons, visible_to
 from gym.runs.models import SuiteRun
+from gym.runs.pages.paper import PaperFiles
 from gym.runs.pages.run_figures import regions_figure
 from gym.runs.read.scores import scored
 from gym.runs.tables.registry import parquet_of
@@ -46,11 +47,11 @@ def data_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a data set. Context: data, suite, revision, result (as stored), predictions (ShownPeople), figure
-    (means by region, or None), run (whose bits are drawn below, or None), run_figure, runs (to choose from, best
-    first), items (ItemRow page), exclusions_form (or None), job context of a recomputation, comparisons,
-    participants (see counted_participants), citation, may_edit, may_manage, may_see_people, knows_owner,
-    n_dropped."""
+    """Show a data set. Context: data, suite, revision, result (as stored), predictions (ShownPeople),
+    predictions_paper (PaperFiles), figure (means by region, or None), run (whose bits are drawn below, or None),
+    run_figure, runs (to choose from, best first), items (ItemRow page), exclusions_form (or None), job context of a
+    recomputation, comparisons, participants (see counted_participants), citation, may_edit, may_manage,
+    may_see_people, knows_owner."""
     data = data_at(request, slug)
     revision = data.revision
     prefetch_related_objects([revision], "predictions")
@@ -65,6 +66,7 @@ def data_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "revision": revision,
         "result": result,
         "predictions": shown_predictions(data),
+        "predictions_paper": PaperFiles("people-predictions", {"data": data.slug}),
         "figure": data_figure(data),
         "run": run,
         "run_figure": regions_figure(run) if run else None,
