@@ -82,7 +82,7 @@ def test_changed_exclusions_are_applied_and_counted(client, world):
     people, data, _ = world
     client.force_login(people.alice)
     client.post(
-        reverse("human-data-exclusions", args=[data.slug]),
+        data.get_absolute_url(),
         {"maximum": 330, "trimming": "none", "within": "all"},
     )
     run_pending("short")
@@ -91,6 +91,16 @@ def test_changed_exclusions_are_applied_and_counted(client, world):
     assert dropped["label"] == "above 330 ms"
     assert data.result["n"] == data.n_observations - dropped["n"] < data.n_observations
     assert "above 330 ms" in client.get(data.get_absolute_url()).content.decode()
+
+
+def test_wrong_exclusions_are_shown_again_with_the_error(client, world):
+    people, data, _ = world
+    client.force_login(people.alice)
+    typed = {"minimum": 500, "maximum": 330, "trimming": "none", "within": "all"}
+    page = client.post(data.get_absolute_url(), typed)
+    assert page.status_code == 400
+    assert "minimum (500) must be below maximum (330)" in page.content.decode()
+    assert 'value="330"' in page.content.decode()
 
 
 def test_pages_of_a_data_set(client, world):
