@@ -24,7 +24,7 @@ NAVIGATION = (
 FIRST_NEIGHBOUR = "propara-list"
 WITHIN = {"human-data-list": "suite-list"}
 """Sections without an entry of their own, by URL name, and the entry that they belong to."""
-IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-list", "compare", *WITHIN)
+IN_BITS = ("suite-list", "model-list", "leaderboard", "collection-list", "run-list", "compare")
 """URL names of the sections that show surprisal."""
 
 

@@ -72,14 +72,16 @@ def people_methods(
     fits: Sequence[Fit],
     options: Options,
     left_out: Mapping[str, int],
+    not_fitted: Sequence[str] = (),
 ) -> Methods:
-    """Write the paragraph. `fits`: of the models, empty for judgments. `left_out`: as in `Against`."""
+    """Write the paragraph. `fits`: of the models, empty for judgments. `left_out`: as in `Against`. `not_fitted`:
+    labels of models without a fit."""
     pieces: Phrase = (*what_was_scored(runs, references), ". ", *_data(people), *_dropped(people.dropped))
     entries = list(people.entries)
     if fits:
         uses_frequency = "log_frequency" in fits[0].fixed_formula
         pieces += (
-            *_fitted(fits, options, left_out, uses_frequency=uses_frequency),
+            *_fitted(fits, options, left_out, not_fitted, uses_frequency=uses_frequency),
             _cross_validated(options),
         )
         entries += [LME4, *([WORDFREQ] if uses_frequency else [])]
@@ -114,12 +116,18 @@ def _dropped(dropped: Sequence[Dropped]) -> Phrase:
 
 
 def _fitted(
-    fits: Sequence[Fit], options: Options, left_out: Mapping[str, int], *, uses_frequency: bool
+    fits: Sequence[Fit],
+    options: Options,
+    left_out: Mapping[str, int],
+    not_fitted: Sequence[str],
+    *,
+    uses_frequency: bool,
 ) -> Phrase:
     formulas = list(dict.fromkeys(fit.fixed_formula for fit in fits))
     times = "Logarithms of reading times" if options.transform == "log" else "Reading times in ms"
     unused = [f"{n:,} {reason}" for reason, n in left_out.items()]
-    pieces: Phrase = (f" {times} were fitted for each model by the linear mixed model ",)
+    each = f"each model except {listing(not_fitted)}" if not_fitted else "each model"
+    pieces: Phrase = (f" {times} were fitted for {each} by the linear mixed model ",)
     for place, formula in enumerate(formulas):
         pieces += (*((" or ",) if place else ()), Code(formula))
     pieces += (

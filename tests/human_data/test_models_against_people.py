@@ -99,7 +99,7 @@ def test_wrong_exclusions_are_shown_again_with_the_error(client, world):
     typed = {"minimum": 500, "maximum": 330, "trimming": "none", "within": "all"}
     page = client.post(data.get_absolute_url(), typed)
     assert page.status_code == 400
-    assert "minimum (500) must be below maximum (330)" in page.content.decode()
+    assert "Minimum (500) must be below maximum (330)." in page.content.decode()
     assert 'value="330"' in page.content.decode()
 
 

@@ -106,6 +106,7 @@ def comparison_methods(request: HttpRequest, comparison: PeopleComparison) -> Me
         rows_in(comparison.result, "fits"),
         options_of(comparison.options, data),
         comparison.result.get("left_out", {}),
+        [label for run, label in runs if run.model.slug in comparison.result.get("models_left_out", {})],
     )
 
 

@@ -31,12 +31,12 @@ FIT = Fit("gpt2", FORMULA, 9_000, 40, 24, 1.0, 1.0, None, None, 1.0, -1.0, -1.0)
 
 def test_fits_name_formula_exclusions_frequencies_and_seed():
     left_out = {"of the first word of the sentence": 960}
-    methods = people_methods(READERS, [GPT], References(), [FIT], Options(), left_out)
+    methods = people_methods(READERS, [GPT], References(), [FIT], Options(), left_out, ["Uniform"])
     text = methods.markdown()
     for words in (
         "GPT-2 (commit 606060606060)", "11,040 values of self-paced reading time of 40 participants",
         "120 (above 900 ms), 31 (more than 2.5 standard deviations)", f"`{FORMULA}`", "by REML",
-        "960 of the first word", "seed 44", "10-fold",
+        "960 of the first word", "each model except Uniform", "seed 44", "10-fold",
     ):  # fmt: skip
         assert words in text
     assert re.findall(r"@\w+\{([\w-]+)", methods.bibtex()) == [
