@@ -73,13 +73,14 @@ def coefficients_table(
         (term, *(_slope(by_place.get((term, fit.model)), places) for fit in fits))
         for term in dict.fromkeys(row.term for row in coefficients)
     ]
-    for name, values in {
+    components: dict[str, list[float | None]] = {
         "SD of participants": [fit.participant_sd for fit in fits],
         "SD of items": [fit.item_sd for fit in fits],
         "SD of slopes by participant": [fit.participant_slope_sd for fit in fits],
         "SD of slopes by item": [fit.item_slope_sd for fit in fits],
         "SD of residuals": [fit.residual_sd for fit in fits],
-    }.items():
+    }
+    for name, values in components.items():
         if any(value is not None for value in values):
             body.append((name, *(None if value is None else bits(value, places) for value in values)))
     body.append(("Observations", *(str(fit.n) for fit in fits)))

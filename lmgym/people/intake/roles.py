@@ -171,10 +171,10 @@ def _with_word_numbers(roles: list[ProposedRole], table: PeopleTable) -> list[Pr
     """Take whole numbers under a heading of words, such as “word”, for word numbers if no other column has these."""
     if WORD_NUMBERS & {role.role for role in roles}:
         return roles
-    result = []
+    result, fixed = [], dict(table.roles)
     for role, letter, column in zip(roles, table.letters, table.columns, strict=True):
         texts = [text for text in column.texts if not is_missing(text)]
-        is_number = role.role == "word_text" and letter not in table.roles and bool(texts)
+        is_number = role.role == "word_text" and letter not in fixed and bool(texts)
         if is_number and (np.mod(numbers(texts), 1) == 0).all():  # NaN, of a text, is not equal
             role = ProposedRole(role.letter, role.header, *_word_number(column))
         result.append(role)
